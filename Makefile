@@ -25,11 +25,11 @@ UNCOMPILED := $(addprefix tests/, core/test_uncompiled.py datasets blm/test_code
 	blm/test_control_plan.py blm/test_network.py blm/test_policy.py \
 	blm/test_published_peers.py blm/test_traces.py blm/test_training.py \
 	energynet/test_coding.py energynet/test_kernels.py mohn/test_active_set.py \
-	mohn/test_coding.py mohn/test_dense_noise.py mohn/test_dense_posterior.py \
-	mohn/test_dense_variance.py mohn/test_from_terms.py mohn/test_frontier.py \
+	mohn/test_coding.py mohn/test_gp_noise.py mohn/test_gp_posterior.py \
+	mohn/test_gp_variance.py mohn/test_from_terms.py mohn/test_frontier.py \
 	mohn/test_html.py mohn/test_importances.py mohn/test_kernels.py \
 	mohn/test_learning.py mohn/test_logistic.py optimize/test_bad_input.py \
-	optimize/test_climbs.py optimize/test_dense_models.py optimize/test_elimination.py \
+	optimize/test_climbs.py optimize/test_gp_models.py optimize/test_elimination.py \
 	optimize/test_polynomial.py optimize/test_space.py) \
 	--deselect tests/energynet/test_kernels.py::test_draws_are_uniform_and_independent
 DIST ?= dist

@@ -70,8 +70,8 @@ numpydoc_xref_aliases = {
     **{
         name: f"skmohn.{name}"
         for name in (
-            *("DenseControl", "DeltaControl", "MSDAControl"),
-            *("PaperControl", "SearchControl", "MOHNRegressor"),
+            *("GPOptions", "DeltaOptions", "MSDAOptions"),
+            *("InfiniteRBMOptions", "SearchOptions", "MOHNRegressor"),
         )
     },
     "DataFrame": "pandas.DataFrame",

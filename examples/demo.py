@@ -187,7 +187,7 @@ def read_and_search():
     traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
     X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
     model = skmohn.MOHNRegressor().fit(X, traps.y)
-    linkage = model.linkage_
+    linkage = model.interaction_graph_
     print("Switches that act together:")
     for component in linkage.components:
         print("  " + ", ".join(f"x{i}" for i in component))
@@ -320,10 +320,10 @@ def few_labels():
         Z, seconds = timed(features.fit_transform, X)
         Z_test, scores = features.transform(X_test), []
         for draw in range(10):
-            labelled, _ = train_test_split(
+            labeled, _ = train_test_split(
                 np.arange(len(y)), train_size=100, stratify=y, random_state=draw
             )
-            classifier = LogisticRegression(max_iter=1000).fit(Z[labelled], y[labelled])
+            classifier = LogisticRegression(max_iter=1000).fit(Z[labeled], y[labeled])
             scores.append(classifier.score(Z_test, y_test))
         error = np.std(scores, ddof=1) / len(scores) ** 0.5
         print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
@@ -438,7 +438,7 @@ def draw_noise(axes, scores):
 
 
 def draw_lattice(axes, weights, true, side):
-    """Draw the couplings of a torus; those that are not there in grey."""
+    """Draw the couplings of a torus; those that are not there in gray."""
     for term, weight in weights.items():
         if len(term) != 2:
             continue
@@ -544,7 +544,7 @@ def count_right(found, true):
 
 
 def print_structure(model, names, n_rows):
-    """Print the terms of the largest weights; `structure_table` needs pandas."""
+    """Print the terms of the largest weights; `terms_table` needs pandas."""
     print(f"{'interaction':<24}{'weight':>10}{'standard error':>18}")
     for i in np.argsort(-np.abs(model.weights_))[:n_rows]:
         term = " x ".join(names[spin] for spin in model.terms_[i])

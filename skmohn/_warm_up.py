@@ -39,14 +39,18 @@ def compile_family(family: str) -> None:
 
 def _compile_mohn() -> None:
     from skmohn.mohn import MOHNRegressor
-    from skmohn.mohn._dense.covariance import Covariance
-    from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
-    from skmohn.mohn._dense.exact import ExactPosterior
+    from skmohn.mohn._design.bits import pack_bits
+    from skmohn.mohn._design.design import PackedDesign
+    from skmohn.mohn._design.pair_screening import best_pairs
+    from skmohn.mohn._design.plane_design import PlaneDesign, Planes
+    from skmohn.mohn._gp.exact import ExactPosterior
+    from skmohn.mohn._gp.marginal_likelihood import (
+        Evidence,
+        join_equal_rows,
+        start_prior,
+    )
+    from skmohn.mohn._gp.weight_prior import Covariance
     from skmohn.mohn._table.rows import Alphabet, Rows
-    from skmohn.mohn._walsh.bits import pack_bits
-    from skmohn.mohn._walsh.design import PackedDesign
-    from skmohn.mohn._walsh.pairs import best_pairs
-    from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
 
     for inputs, target in ((_FEW, _Y), (_FEW, _NOISY), (_GRADED, _NOISY)):
         MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
@@ -98,10 +102,12 @@ def _compile_energynet() -> None:
 
     stacks = (
         EnergyNetTransformer(
-            "description_length", kappa=0.01, polish=1, n_temperatures=10
+            "description_length", unit_cost=0.01, n_final_epochs=1, n_temperatures=10
         ),
-        EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),
-        EnergyNetTransformer(None, [25, 25], polish=1, n_temperatures=10),
+        EnergyNetTransformer(
+            "infinite_rbm", max_layers=1, max_units=3, n_final_epochs=1
+        ),
+        EnergyNetTransformer(None, [25, 25], n_final_epochs=1, n_temperatures=10),
     )
     for stack in stacks:
         stack.set_params(coding="minmax", random_state=0)

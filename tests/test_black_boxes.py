@@ -211,8 +211,8 @@ def test_ours_begins_with_the_start_and_ends_at_the_optimum():
     counted, told = evaluate(problem, OURS, 0, 60, start)
     assert counted.codes[:2] == [(0, 1, 0, 1, 1, 0), (1, 0, 0, 0, 0, 0)]
     assert counted.values.index(0.0) == len(counted.values) - 1
-    assert sum(told["streams"].values()) == len(counted.values)
-    assert told["streams"]["told"] == 2
+    assert sum(told["sources"].values()) == len(counted.values)
+    assert told["sources"]["external"] == 2
 
 
 def test_evaluations_to_a_value_and_their_quartiles():

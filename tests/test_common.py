@@ -28,17 +28,17 @@ from sklearn.utils.estimator_checks import (
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
-    DeltaControl,
-    DenseControl,
+    DeltaOptions,
     EnergyNetClassifier,
     EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    GPOptions,
+    InfiniteRBMOptions,
     MOHNClassifier,
     MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
-    PaperControl,
 )
 from skmohn.datasets import make_sparse_walsh
 
@@ -46,7 +46,7 @@ from skmohn.datasets import make_sparse_walsh
 # allows: what names, signatures, tags and validation decide is the same for all of its
 # parameters. Others pass the checks that another path of a fit could fail. `make
 # test-slow` makes every check of all of them, and of the defaults.
-FEW_UNITS = EnergyNetTransformer(None, 3, polish=5)
+FEW_UNITS = EnergyNetTransformer(None, 3, n_final_epochs=5)
 CHEAP = [
     MOHNRegressor("full", max_order=1),
     MOHNTransformer("full", 1),
@@ -72,26 +72,26 @@ MOHNS = [
         "delta",
         max_order=1,
         max_iter=5000,
-        delta_control=DeltaControl(tol=1e-9),
+        delta_options=DeltaOptions(tol=1e-9),
     ),
     MOHNRegressor("msda", max_order=1, max_iter=50),
     MOHNRegressor("spike_slab", max_order=2),
     MOHNRegressor(
-        "dense",
-        dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),
+        "gp",
+        gp_options=GPOptions(noise="constant", clip=False, one_hot="auto"),
         handle_unknown="missing",
     ),
 ]
 PRODUCTS = [
     MOHNTransformer(),
     MOHNTransformer("logistic", 2, target_type="classes", include_inputs=False),
-    MOHNTransformer("pursuit", max_columns=20, include_inputs=False, selection="ebic"),
+    MOHNTransformer("pursuit", max_terms=20, include_inputs=False, selection="ebic"),
     MOHNTransformer("msda", 1, max_iter=50),
     MOHNTransformer("full", 2),
 ]
 CLASSIFIERS = [
     MOHNClassifier(),
-    MOHNClassifier("pursuit", C=1.0, max_columns=30, include_inputs=False),
+    MOHNClassifier("pursuit", C=1.0, max_terms=30, include_inputs=False),
 ]
 NETWORKS = [
     BLMRegressor((), loss="pinball", n_bits=4),
@@ -99,15 +99,17 @@ NETWORKS = [
     BLMClassifier((8,), "step", loss="hinge", n_bits=3, search="gray"),
 ]
 STACKS = [
-    EnergyNetTransformer(learning_rate=1.0, polish=5, coding="minmax"),
+    EnergyNetTransformer(learning_rate=1.0, n_final_epochs=5, coding="minmax"),
     EnergyNetTransformer(
-        "paper",
+        "infinite_rbm",
         max_layers=1,
         max_units=10,
-        polish=5,
-        paper_control=PaperControl(threshold=0.5),
+        n_final_epochs=5,
+        infinite_rbm_options=InfiniteRBMOptions(threshold=0.5),
     ),
-    EnergyNetTransformer(None, [5, 3], polish=20, layer="all", append_input=True),
+    EnergyNetTransformer(
+        None, [5, 3], n_final_epochs=20, layer="all", passthrough=True
+    ),
 ]
 ENERGY_NETS = [
     # The network is selected among several.
@@ -303,7 +305,7 @@ def output(estimator, X):
     [
         MOHNRegressor("full", max_order=1),
         MOHNRegressor("spike_slab"),
-        MOHNRegressor("dense", dense_control=DenseControl(numeric="multilinear")),
+        MOHNRegressor("gp", gp_options=GPOptions(numeric="multilinear")),
         MOHNTransformer("full", 1, target_type="classes"),
         MOHNClassifier("full", 1),
         BLMRegressor((2,), max_flips=100),

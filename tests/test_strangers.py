@@ -16,11 +16,11 @@ import pytest
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
-    DenseControl,
     EnergyNetClassifier,
     EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
 )
@@ -30,13 +30,13 @@ RNG = np.random.default_rng(0)
 DOSE = RNG.permutation(np.arange(N) % 8 + 1)
 OTHER = RNG.normal(size=N).round(2)
 EFFECT = (3.0 * DOSE + RNG.normal(scale=0.1, size=N)).round(3)
-LAYER = EnergyNetTransformer(None, 2, max_layers=1, polish=1, n_temperatures=10)
+LAYER = EnergyNetTransformer(None, 2, max_layers=1, n_final_epochs=1, n_temperatures=10)
 
 
 def mohn():
     """Without a search for what takes the time of most fits here."""
-    options = DenseControl(target_transform=None)
-    return MOHNRegressor("dense", dense_control=options, random_state=0)
+    options = GPOptions(target_transform=None)
+    return MOHNRegressor("gp", gp_options=options, random_state=0)
 
 
 def blm():

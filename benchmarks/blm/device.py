@@ -168,7 +168,7 @@ def categories(table, options):
     X_train, X_test, y_train, y_test = split(X, y, options.seed)
     fitted(model, X_train, y_train)
     for name, one_hot in (("30 columns", ()), ("by number", [range(4, 34)])):
-        units = {"input_type": "int16", "input_unit": 1e-3}
+        units = {"input_type": "int16", "input_scale": 1e-3}
         device = model.to_c("net", X=X_train, one_hot=one_hot, **units)
         cells, _ = figures(name, cost_of(device, "label = net_predict(in)"))
         answers = device.predict(X_test)
@@ -185,7 +185,7 @@ def diabetes(table, options):
         X_train, X_test, y_train, _ = split(X, y, options.seed + i)
         model = BLMRegressor((10,), n_bits=8, random_state=options.seed + i)
         fitted(model, X_train, y_train)
-        unit = {"input_type": "int16", "input_unit": 1e-5}
+        unit = {"input_type": "int16", "input_scale": 1e-5}
         device = model.to_c("net", X=X_train, **unit)
         gaps = np.abs(device.predict(X_test) - model.predict(X_test)) / y_train.std()
         errors.append(gaps.max())
@@ -283,7 +283,7 @@ def pendulums(table, options):
             columns = path.x, path.angle, path.velocity, path.angular_velocity
             seen.append(np.column_stack(columns)[:: system.hold, : system.n_inputs])
         device = model.to_c(
-            "net", X=np.concatenate(seen), input_type="int16", input_unit=units
+            "net", X=np.concatenate(seen), input_type="int16", input_scale=units
         )
         whole, _ = control.tested(model.policy_, observe, options.seed)
         error, falls = balance(device, system, options.seed)

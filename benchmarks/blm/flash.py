@@ -94,7 +94,7 @@ class OnDevice:
         self.unit = 1.0 if model.standardize else RANGE / X.max()
         rows, options = X * self.unit, {"input_type": "int16", "activation_bits": 8}
         model.fit(rows, y)
-        self.device = model.to_c("net", X=rows, input_unit=self.unit, **options)
+        self.device = model.to_c("net", X=rows, input_scale=self.unit, **options)
 
     def predict(self, X):
         """Classes of whole numbers."""

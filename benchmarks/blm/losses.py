@@ -1,6 +1,6 @@
 """Losses and units without gradients, each on its own metric, beside smooth networks.
 
-On random 70 % of the rows ours minimises what is then measured on the others:
+On random 70 % of the rows ours minimizes what is then measured on the others:
 
 - absolute: mean absolute error, abalone; the peer is MLPRegressor (squared loss),
 - pinball: pinball loss at 0.9, abalone; the peer is the same MLPRegressor plus the 0.9
@@ -45,7 +45,7 @@ TABLES = {
 
 
 def splits(X, y, options):
-    """Seeds and standardised parts."""
+    """Seeds and standardized parts."""
     for seed in range(options.seed, options.seed + options.instances):
         X_train, X_test, y_train, y_test = blm.split(X, y, seed)
         scaler = StandardScaler().fit(X_train)

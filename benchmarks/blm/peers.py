@@ -1,10 +1,10 @@
 """Derivative-free peers: how low a training loss they reach, and when ours is there.
 
 The same network, squared loss and seconds (of one thread) for CMA-ES (the
-package cma) and for the optimiser that nevergrad chooses (NGOpt, when it is installed),
+package cma) and for the optimizer that nevergrad chooses (NGOpt, when it is installed),
 both on the float64 weights, from weights of the same size as ours at the start; their
 objective is the compiled evaluation of our network on all samples. Ours is the default
-search. Problems: 70 % of abalone on 10-20-1 with standardised inputs and target, and
+search. Problems: 70 % of abalone on 10-20-1 with standardized inputs and target, and
 the two spirals on 2-20-20-1 with squared error of a logistic output; no penalty.
 Printed are the medians over the seeds of the final training RMSE of both, of the
 seconds that ours takes to what the peer has found at the end, and of the ratio. Aimed
@@ -72,7 +72,7 @@ class Objective:
 
 
 def by_cma(problem, seconds, seed, start):
-    """Minimise by CMA-ES, restarted when it stops early; return the lowest loss."""
+    """Minimize by CMA-ES, restarted when it stops early; return the lowest loss."""
     import cma
 
     objective = Objective(problem, seconds)
@@ -87,7 +87,7 @@ def by_cma(problem, seconds, seed, start):
 
 
 def by_nevergrad(problem, seconds, seed, start):
-    """Minimise by nevergrad's own choice of optimiser; return the lowest loss."""
+    """Minimize by nevergrad's own choice of optimizer; return the lowest loss."""
     import nevergrad
 
     objective = Objective(problem, seconds)

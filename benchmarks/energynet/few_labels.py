@@ -2,13 +2,13 @@
 
 Layers see the first 10000 training images, without labels and once. Then 10, 30 or 100
 labels per class are drawn from them, the same for all, and classifiers learn from the
-labelled images only; the 10000 test images are the test. Printed are the mean
+labeled images only; the 10000 test images are the test. Printed are the mean
 accuracies over the draws.
 
 Features: the pixels ("raw"); 500 random logistic units; BernoulliRBM with 500 units
 (learning rate .05, batches of 50, 15 epochs); ours with 500 units and with the number
-of units that the default growth finds; all but the pixels standardised on the
-unlabelled images, which would make pixels that hardly vary too loud.
+of units that the default growth finds; all but the pixels standardized on the
+unlabeled images, which would make pixels that hardly vary too loud.
 Classifiers: logistic regression ("LR", C by 3-fold cross-validation on the labels), a
 support vector machine with RBF kernel on some of them (C=10), and scikit-learn's MLP
 (100 units) on the pixels. Aimed at are, for ours with 500 units, LR better by .06, .05
@@ -41,7 +41,7 @@ def features(n_epochs, seed):
     ours = energynet.layer(UNITS, seed)
     if n_epochs is not None:
         peer.set_params(n_iter=n_epochs)
-        ours.set_params(polish=n_epochs)
+        ours.set_params(n_final_epochs=n_epochs)
     return {
         "raw": FunctionTransformer(),
         f"random {UNITS}": energynet.RandomFeatures(UNITS, random_state=seed),
@@ -98,8 +98,8 @@ def main():
             for n_labels in counts:
                 scores = []
                 for i in range(options.instances):
-                    labelled = draw(y, n_labels, options.seed + i)
-                    model, _ = energynet.fitted(classifier, rows[labelled], y[labelled])
+                    labeled = draw(y, n_labels, options.seed + i)
+                    model, _ = energynet.fitted(classifier, rows[labeled], y[labeled])
                     scores.append(model.score(test, y_test))
                 mean, aim = float(np.mean(scores)), None
                 if name == "raw" and label == "LR":

@@ -9,7 +9,7 @@ of them at most, are the test.
 Features: the columns as they are, PCA (.95 of the variance), Nystroem's map and
 BernoulliRBM with 200 components, RandomTreesEmbedding; the table in indicators and
 standardized numbers for all of these, in [0, 1] for BernoulliRBM. Ours takes tables as
-they are, and puts their columns beside its features (`append_input=True`), since grown
+they are, and puts their columns beside its features (`passthrough=True`), since grown
 layers may be of a few units: the default growth, `growth="description_length"`, and 200
 units. The units of the default growth alone are shown as well. Features that are not
 indicators are standardized on the unlabeled rows.
@@ -95,9 +95,9 @@ def features(train, seed):
         ),
     }
     ours = {
-        OURS: {"append_input": True},
-        FEW: {"append_input": True, "growth": "description_length"},
-        FIXED: {"append_input": True, "n_components": UNITS, "max_layers": 1},
+        OURS: {"passthrough": True},
+        FEW: {"passthrough": True, "growth": "description_length"},
+        FIXED: {"passthrough": True, "n_components": UNITS, "max_layers": 1},
     }
     return {name: make_pipeline(coder, peer) for name, peer in peers.items()} | {
         name: make_pipeline(

@@ -36,7 +36,7 @@ from skmohn.energynet import (
     dbn_log_likelihood,
     exact_log_partition,
 )
-from skmohn.energynet._irbm import InfiniteRBM
+from skmohn.energynet._infinite_rbm import InfiniteRBM
 
 AIMS = {"AIS 10x7": 0.01, "DBN 10-7-6": 0.3, "DBN unrelated": None, "tail": 1e-12}
 # Units, seconds, test rows, nats better.
@@ -165,7 +165,9 @@ def compare_with_peer(name, options):
             )
 
         def make_ours(l2, seed=seed):
-            return lambda epochs: energynet.layer(n_units, seed, polish=epochs, l2=l2)
+            return lambda epochs: energynet.layer(
+                n_units, seed, n_final_epochs=epochs, l2=l2
+            )
 
         ours = max((measure(make_ours(l2)) for l2 in PRICES), key=lambda row: row[2])
         met = ours[-1] >= energynet.LEAST_ESS

@@ -41,7 +41,9 @@ def main():
     )
     for i in range(options.instances):
         seed = options.seed + i
-        net = EnergyNetTransformer(None, UNITS, polish=epochs, random_state=seed)
+        net = EnergyNetTransformer(
+            None, UNITS, n_final_epochs=epochs, random_state=seed
+        )
         net, seconds = energynet.fitted(net, train)
         mean, error, ess = energynet.log_likelihood(
             energynet.as_rbm(net), train, test, 300 if options.quick else 20_000, seed

@@ -66,7 +66,7 @@ def show_ours(X, n_epochs, judge, seed):
     bottoms, below = {}, None
     for label, epochs in (("ours", n_epochs), ("ours, epochs x 2", 2 * n_epochs)):
         model, seconds = energynet.fitted(
-            energynet.layer(UNITS, seed, polish=epochs), X
+            energynet.layer(UNITS, seed, n_final_epochs=epochs), X
         )
         rbm = energynet.as_rbm(model)
         found = judge.measure([rbm], X)

@@ -2,7 +2,7 @@
 
 Rows are the first 10000 images of MNIST as bits (bits of even odds when the file is
 missing); 500 hidden units; batches of 100, and of 10 without an aim. Ours is an epoch
-of centred PCD-1 with as many chains as rows in a batch. BernoulliRBM, a step of which
+of centered PCD-1 with as many chains as rows in a batch. BernoulliRBM, a step of which
 has as many products, gets the rows in double and in single precision; its seconds are
 those of a fit of several epochs, for each. All take turns, medians are printed, and
 how many times faster ours is: aimed at are 2.4 and 1.4.
@@ -116,11 +116,11 @@ def fit_many(kind, growth, n_rows):
     """
     X, weights = many_rows(kind, n_rows + N_OTHER)
     X, other = X[:-N_OTHER], X[-N_OTHER:]
-    EnergyNetTransformer(None, 2, polish=1).fit(X[:20])
+    EnergyNetTransformer(None, 2, n_final_epochs=1).fit(X[:20])
     common.clock = common.CLOCKS["cpu"]
     warnings.simplefilter("ignore")
     seconds, net = common.timed(EnergyNetTransformer(growth, random_state=0).fit, X)
-    nothing = EnergyNetTransformer(None, 1, polish=0, random_state=0).fit(X)
+    nothing = EnergyNetTransformer(None, 1, n_final_epochs=0, random_state=0).fit(X)
     scores = net.score(other), nothing.score(other)
     return seconds, net.n_components_per_layer_, *scores, other, weights
 

@@ -15,11 +15,11 @@ And of held-out samples, with the defaults: three quarters of the rows of digits
 and of the categories of german, ten seeds. Aimed at is a coefficient of variation below
 .2.
 
-Layers of the shortest description do not get their last training (polish=0), which does
-not change the width.
-The peer is EnergyNet as published (growth="paper", at most 1000 units), whose widths
-are shown for the same settings of the digits; --no-paper leaves them out, which take
-most of the time. BernoulliRBM finds none.
+Layers of the shortest description do not get their final training
+(n_final_epochs=0), which does not change the width.
+The peer is EnergyNet as published (growth="infinite_rbm", at most 1000 units), whose
+widths are shown for the same settings of the digits; --no-paper leaves them out, which
+take most of the time. BernoulliRBM finds none.
 """
 
 import itertools
@@ -43,7 +43,7 @@ VARIATION, HELD_OUT_VARIATION = 0.15, 0.2
 
 def width(X, **parameters):
     """Return the units of the first layer and the seconds it took."""
-    options = {"growth": "description_length", "polish": 0} | parameters
+    options = {"growth": "description_length", "n_final_epochs": 0} | parameters
     net = EnergyNetTransformer(max_layers=1, n_temperatures=1, **options)
     with warnings.catch_warnings():
         # One temperature is enough for widths, but not for the likelihood of a layer.
@@ -69,10 +69,10 @@ def independent_rows(seed):
 
 
 def clusters(k, seed):
-    """Draw rows around k centres."""
+    """Draw rows around k centers."""
     rng = np.random.default_rng(seed)
-    centres = rng.integers(2, size=(k, 64))
-    rows = centres[rng.integers(k, size=2000)]
+    centers = rng.integers(2, size=(k, 64))
+    rows = centers[rng.integers(k, size=2000)]
     return (rows ^ (rng.random(rows.shape) < 0.05)).astype(np.float32)
 
 
@@ -89,7 +89,7 @@ def show_digits(options):
         units, seconds = width(X, **given)
         paper = None
         if options.paper:
-            paper, _ = width(X, growth="paper", max_units=1000, **given)
+            paper, _ = width(X, growth="infinite_rbm", max_units=1000, **given)
             published.append(paper)
         table.row(str(rate), batch, units, seconds, paper)
         widths.append(units)
@@ -121,7 +121,9 @@ def show_held_out(options):
         for split in range(options.seed, options.seed + options.instances):
             train, _ = train_test_split(X, test_size=0.25, random_state=split)
             widths = [
-                width(train, growth="held_out", polish="auto", random_state=seed)[0]
+                width(
+                    train, growth="held_out", n_final_epochs="auto", random_state=seed
+                )[0]
                 for seed in range(3 if options.quick else 10)
             ]
             varies = variation(widths)

@@ -1,6 +1,6 @@
 """Proteins: 20 amino acids in each of four places of GB1 (Wu et al. 2016).
 
-MOHNRegressor("dense") reads the amino acids themselves; beside it are scikit-learn's
+MOHNRegressor("gp") reads the amino acids themselves; beside it are scikit-learn's
 histogram gradient boosting on the same, a random forest and ridge regression on
 one input per amino acid, and ridge on all pairs of those. All learn the logarithm of
 fitness + 0.01 from the same random rows and are scored on 20,000 others. Printed are
@@ -56,7 +56,7 @@ def make_learners(n_train, seed):
         categorical_features=[0, 1, 2, 3], random_state=seed
     )
     learners = {
-        OURS: MOHNRegressor("dense", handle_unknown="missing", random_state=seed),
+        OURS: MOHNRegressor("gp", handle_unknown="missing", random_state=seed),
         "boosting": make_pipeline(number, boosting),
         "forest": one_hot(RandomForestRegressor(random_state=seed)),
         "ridge": one_hot(RidgeCV(PENALTIES)),

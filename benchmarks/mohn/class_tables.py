@@ -53,8 +53,8 @@ def lightgbm(seed):
 
 LEARNERS = {
     OURS: lambda seed: MOHNClassifier(random_state=seed, handle_unknown="missing"),
-    "dense": lambda seed: MOHNClassifier(
-        "dense", random_state=seed, handle_unknown="missing"
+    "gp": lambda seed: MOHNClassifier(
+        "gp", random_state=seed, handle_unknown="missing"
     ),
     "CatBoost": partial(catboost, "CatBoostClassifier"),
     "LightGBM": lightgbm,

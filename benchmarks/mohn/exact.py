@@ -56,7 +56,7 @@ def main():
                 y = draw(kind, rng, n_samples)
                 model = MOHNRegressor(options.strategy, random_state=0).fit(X, y)
                 n_exact += model.stopping_reason_.startswith("exact")
-                noise.append(model.noise_ / np.std(y))
+                noise.append(model.noise_std_ / np.std(y))
             table.row(
                 kind,
                 n_samples,

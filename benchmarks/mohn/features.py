@@ -125,7 +125,7 @@ DATA = {
 def make_learners(most):
     """Return the last steps of pipelines, unfitted, by name."""
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    few = {"max_columns": most, "random_state": 0}
+    few = {"max_terms": most, "random_state": 0}
     last = LogisticRegression(C=0.1, max_iter=1000)
     validated = LogisticRegressionCV(
         l1_ratios=(0,), scoring="accuracy", use_legacy_attributes=False, max_iter=1000

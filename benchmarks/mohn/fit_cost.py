@@ -19,7 +19,7 @@ from sklearn.metrics import r2_score
 
 from benchmarks.mohn.tables import LEARNERS
 from benchmarks.shared import common
-from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
+from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, start_prior
 from skmohn.mohn._table.rows import Alphabet, Rows
 
 NAMES = ("MOHN", "CatBoost", "boosting", "forest")

@@ -3,7 +3,7 @@
 Genotypes of 3000 individuals lie in blocks of 20 correlated variants. 15 pairs, whose
 members say nothing by themselves, explain 2.5 % of the trait's variance each
 (--pair-share), and 10 single variants 2 %, see
-:func:`skmohn.datasets.make_genome_scan`. A pair is true if it joins the blocks of a
+:func:`skmohn.datasets.make_gwas`. A pair is true if it joins the blocks of a
 true one: within a block variants say nearly the same. Several pairs of the same two
 blocks count once.
 
@@ -34,12 +34,12 @@ import numpy as np
 
 from benchmarks.shared import common
 from skmohn import MOHNRegressor
-from skmohn.datasets import make_genome_scan
+from skmohn.datasets import make_gwas
 from skmohn.integrations import read_plink
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._genotypes import encode, learn_coding
-from skmohn.mohn._sparse.pool import PairPool
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.pairs import best_pairs
+from skmohn.mohn._sparse.pair_cache import PairPool
 
 N_SAMPLES, N_KEPT, LEVEL = 3000, 500, 0.05
 SPEED_UP, BYTES = 3, 2e9
@@ -48,15 +48,15 @@ PLINK = "plink1.9"
 WRITTEN = 1e-3
 
 
-def make_scan(n_columns, pair_share, seed):
+def make_scan(n_columns, pair_variance, seed):
     """Draw genotypes and the trait."""
-    return make_genome_scan(
+    return make_gwas(
         n_columns,
         N_SAMPLES,
         n_pairs=15,
-        n_singles=10,
-        pair_share=pair_share,
-        single_share=0.02,
+        n_main_effects=10,
+        pair_variance=pair_variance,
+        main_effect_variance=0.02,
         correlation=0.95,
         random_state=seed,
     )
@@ -122,9 +122,9 @@ def pass_seconds(X, y):
     return time.process_time() - start
 
 
-def search(path, n_columns, pair_share, seed):
+def search(path, n_columns, pair_variance, seed):
     """Fit the genotypes of a file to the trait, and to its upper and lower half."""
-    scan, X = make_scan(n_columns, pair_share, seed), read_plink(path)
+    scan, X = make_scan(n_columns, pair_variance, seed), read_plink(path)
     common.warm_up(quiet=True)
     one_pass, fits = pass_seconds(X, scan.y), []
     for y in (scan.y, as_cases(scan.y)):
@@ -133,9 +133,9 @@ def search(path, n_columns, pair_share, seed):
     return one_pass, fits
 
 
-def scan_all(n_columns, n_jobs, pair_share, seed):
+def scan_all(n_columns, n_jobs, pair_variance, seed):
     """Fit a scan; return its figures."""
-    scan = make_scan(n_columns, pair_share, seed)
+    scan = make_scan(n_columns, pair_variance, seed)
     common.warm_up(quiet=True)
     model, wall, seconds, n_passes = fit(scan.X, scan.y, n_jobs)
     pairs = pairs_among(model.terms_)
@@ -163,7 +163,7 @@ def write(path, X, y, columns=None):
     columns = range(X.shape[1]) if columns is None else columns
     names = [f"rs{j}" for j in columns]
     properties = {
-        # PLINK does not compare neighbours of one chromosome.
+        # PLINK does not compare neighbors of one chromosome.
         "chromosome": ["1"] * len(names),
         "bp_position": [1000 * (j + 1) for j in columns],
         "sid": names,
@@ -214,19 +214,19 @@ def strongest(X, y):
 # -------------------------------------------------------------------------- tables
 
 
-def compare(n_columns, pair_share, seed, folder):
+def compare(n_columns, pair_variance, seed, folder):
     """Print ours and PLINK's on the same file."""
     table = common.Table(
         f"{n_columns} columns, {N_SAMPLES} rows, 15 pairs",
         "search seconds ns/pair passes true false at-same",
         width=36,
     )
-    scan = make_scan(n_columns, pair_share, seed)
+    scan = make_scan(n_columns, pair_variance, seed)
     path = write(folder / "trait.bed", scan.X, scan.y)
     cases = write(folder / "cases.bed", scan.X, as_cases(scan.y) + 1.0)
     n_pairs = n_columns * (n_columns - 1) // 2
     (one_pass, fits), _ = common.in_fresh_process(
-        search, path, n_columns, pair_share, seed
+        search, path, n_columns, pair_variance, seed
     )
     table.row("skmohn, one pass", one_pass, 1e9 * one_pass / n_pairs, 1, *3 * [None])
     ours = []
@@ -288,7 +288,7 @@ def main():
     n_tested = options.tested or (1000 if options.quick else 3000)
     for i in range(options.instances):
         with tempfile.TemporaryDirectory() as folder:
-            compare(n_tested, options.pair_share, options.seed + i, Path(folder))
+            compare(n_tested, options.pair_variance, options.seed + i, Path(folder))
     table = common.Table(
         f"{n_columns} columns, {N_SAMPLES} rows, 15 pairs and 10 single effects, "
         f"{options.jobs} threads",
@@ -297,7 +297,7 @@ def main():
     )
     for i in range(options.instances):
         figures, memory = common.in_fresh_process(
-            scan_all, n_columns, options.jobs, options.pair_share, options.seed + i
+            scan_all, n_columns, options.jobs, options.pair_variance, options.seed + i
         )
         table.row(i, *figures, memory / 1e9, met=memory <= BYTES)
     table.close()

@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import common, measured
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
 
 MOST_TEST = 5000
 PEERS = ["forest", "boosting", "LightGBM", "pairs", "GP"]
@@ -73,7 +73,7 @@ def main():
         else make_pipeline(StandardScaler(), gaussian_process(shape, seed))
     )
     measured.PEERS["lines"] = lambda shape, seed: MOHNRegressor(
-        dense_control=DenseControl(numeric="multilinear")
+        gp_options=GPOptions(numeric="multilinear")
     )
     options, peers = measured.begin(__doc__, peers=PEERS)
     table = common.Table(

@@ -1,6 +1,6 @@
 """Reading a model: exact Sobol indices beside sampled ones, and which terms come back.
 
-First the indices of a model of all weights of 12 inputs, learnt from 500 samples of a
+First the indices of a model of all weights of 12 inputs, learned from 500 samples of a
 folded protein. The truth is enumerated: conditional variances over all 4,096 inputs.
 Ours (sobol_indices) are aimed to be right to 1e-8 in less than the seconds of
 scipy.stats.sobol_indices, which samples predictions; its largest error is printed for
@@ -18,7 +18,7 @@ from scipy.special import expit
 from scipy.stats import sobol_indices
 
 from benchmarks.shared import common
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 from skmohn.inspection import selection_stability
 
@@ -39,9 +39,7 @@ def learn(seed):
     folded = expit(3 * energy.y / energy.y.std())
     rng = np.random.default_rng(seed)
     y = folded + 0.1 * folded.std() * rng.standard_normal(N_SAMPLES)
-    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
-        energy.X, y
-    )
+    return MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(energy.X, y)
 
 
 def enumerate_indices(model):

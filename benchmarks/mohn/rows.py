@@ -82,7 +82,7 @@ def measure(name, n_rows, learner, seed):
     if learner == "MOHN":
         mean, std = model.predict(X_test, return_std=True)
         density = float(norm.logpdf(y_test, mean, std).mean())
-        way = model.history_[-1].get("chosen", "dense")
+        way = model.history_[-1].get("chosen", "gp")
         way = next((r["way"] for r in model.history_ if "way" in r), way)
     stored = len(pickle.dumps(model))
     return seconds, seconds_test, stored, r2_score(y_test, said), density, way

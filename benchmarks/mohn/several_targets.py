@@ -4,9 +4,9 @@ Generated tables have 1000 rows of 20 columns and ten targets: sums of the same 
 with signs of their own, of bits or of numbers in [-1, 1], and ten different sums of
 numbers. Real ones are small tables several of whose columns become targets: body
 measures of penguins, blood values of athletes, diameters of bones. Two thirds of a real
-table are learnt. "together" is a fit to all targets, "each" one for each target; both
-are `MOHNRegressor("dense")`, and again the default, which also searches a sparse model
-of each target. "shared" is how many targets had the same hyper-parameters.
+table are learned. "together" is a fit to all targets, "each" one for each target; both
+are `MOHNRegressor("gp")`, and again the default, which also searches a sparse model
+of each target. "shared" is how many targets had the same hyperparameters.
 
 Aimed at: ten targets that share cost at most twice as much as one.
 
@@ -120,7 +120,7 @@ def measure(X, y, n_test, seed):
         X, y, test_size=n_test, random_state=seed
     )
     learners = {}
-    for name, strategy in (("dense", "dense"), ("default", "auto")):
+    for name, strategy in (("gp", "gp"), ("default", "auto")):
         ours = MOHNRegressor(strategy, random_state=seed, handle_unknown="missing")
         learners |= {f"{name} together": ours, f"{name} each": Each(ours)}
     learners |= {name: make(seed) for name, make in LEARNERS.items()}

@@ -12,7 +12,7 @@ rows. The functions:
   of Student's t with two degrees of freedom times the standard deviation of the ratio
 - unbalanced: 12 of 40 columns and 12 pairs, Gaussian; each column has 4 to 50 % ones
 - correlated: the same of columns that are signs of an autoregressive process with a
-  correlation of .9 between neighbours
+  correlation of .9 between neighbors
 
 Ours are the default and strategy="spike_slab", told nothing. Other learners, and what
 is printed, are those of `noise_grid`: linear ones get all pairs. The second table has
@@ -138,7 +138,7 @@ def draw_unbalanced(shape: tuple[int, int], rng: np.random.Generator) -> NDArray
 
 
 def draw_correlated(shape: tuple[int, int], rng: np.random.Generator) -> NDArray:
-    """Columns of which each goes with its neighbours."""
+    """Columns of which each goes with its neighbors."""
     n_rows, n_columns = shape
     steps = rng.standard_normal((n_rows, BURN_IN + n_columns))
     return np.sign(lfilter([1.0], [1.0, -CORRELATION], steps)[:, BURN_IN:])

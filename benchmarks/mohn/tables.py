@@ -222,7 +222,7 @@ def main():
             f"{coverages[path.stem]:.2f}",
             f"{rankdata(-means)[0]:.1f}",
         )
-    summarise(names, scores, np.median(seconds, axis=0))
+    summarize(names, scores, np.median(seconds, axis=0))
     held = np.array(list(coverages.values()))
     inside = np.sum((held >= LEAST_HELD) & (held <= MOST_HELD))
     print(f"\n90 % intervals hold 85 to 95 % on {inside} of {len(held)} tables")
@@ -231,7 +231,7 @@ def main():
         draw(options.draw, pd.DataFrame(means, index=names).T)
 
 
-def summarise(names, scores, seconds):
+def summarize(names, scores, seconds):
     """Print mean ranks, and how far each learner is from the best."""
     table = common.Table(
         "Over all tables",

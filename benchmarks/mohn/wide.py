@@ -22,7 +22,7 @@ from scipy.special import ndtri
 
 from benchmarks.shared import common
 from skmohn import MOHNRegressor
-from skmohn.mohn._sparse.pool import PairPool
+from skmohn.mohn._sparse.pair_cache import PairPool
 
 # Columns, rows and the seconds aimed at.
 SIZES = {False: ((3000, 1000, 3), (10_000, 2000, 15)), True: ((3000, 1000, 3),)}

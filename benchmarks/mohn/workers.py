@@ -20,8 +20,8 @@ from joblib import parallel_config
 from benchmarks.mohn.wide import make
 from benchmarks.shared import common
 from skmohn import MOHNRegressor
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.pairs import best_pairs
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.pair_screening import best_pairs
 
 SIZE, N_RESIDUALS, N_KEPT, N_WORKERS = (20_000, 1000), 6, 2**12, 2
 SPEED_UP = 1.8

@@ -15,7 +15,7 @@ instances and seeds, unless --budget is given: see the columns.
 
 Evaluations are distinct points. Printed are the lower quartile, the median and the
 upper quartile; a run that did not reach the optimum counts as above its budget, which
-is the last column. The stream is the part of ours that found most of the optima.
+is the last column. The source is the part of ours that found most of the optima.
 """
 
 from collections import Counter
@@ -58,8 +58,8 @@ def compare(name, options):
         details = []
         if method == bench.OURS:
             all_hit = None not in hits
-            streams = Counter(r["stream"] for r in results if r["hit"] is not None)
-            details = [f"found by {dict(streams)}"]
+            sources = Counter(r["source"] for r in results if r["hit"] is not None)
+            details = [f"found by {dict(sources)}"]
         table.row(
             method,
             *bench.as_cells(hits, budget),

@@ -1,6 +1,6 @@
 """Seconds between ask and tell, by the number of points that were told.
 
-NK landscapes, whose model does not become exact with so few points, so that all streams
+NK landscapes, whose model does not become exact with so few points, so that all sources
 work. Between two evaluations ours is told of a point and asked for the next. Printed
 are the median, the mean and the longest of the seconds of the last hundred points, and
 the longest of all but the first. Aimed at, of the last hundred's mean: 50 ms with 300

@@ -1,10 +1,10 @@
 """Functions with known optima: what searching finds, and in how many seconds.
 
-Traps: learnt from samples, then one pass of weight satisfaction search from one random
-point. Ising 10x10: couplings of +-1 with stored optima, learnt from 1200 samples, and
-Gaussian ones, learnt from 800, whose optima make_ising computes by itself; the model
-that was learnt is minimised by "auto" within 2 seconds. Tori: stored couplings and
-optima, nothing learnt, 60 seconds. MaxCut: graphs of the G-set with the best cuts in
+Traps: learned from samples, then one pass of weight satisfaction search from one random
+point. Ising 10x10: couplings of +-1 with stored optima, learned from 1200 samples, and
+Gaussian ones, learned from 800, whose optima make_ising computes by itself; the model
+that was learned is minimized by "auto" within 2 seconds. Tori: stored couplings and
+optima, nothing learned, 60 seconds. MaxCut: graphs of the G-set with the best cuts in
 the literature, 60 seconds; aimed at are 99.9 % of them. A search is stopped when it has
 reached what is known to be the best. Printed are how many instances reached their aim,
 the largest part that was missing, and the median and longest seconds.
@@ -71,8 +71,8 @@ def add_row(table, name, reached, gaps, seconds, met):
 
 
 def traps(options):
-    """One pass of weight satisfaction search on learnt traps."""
-    table = common.Table("Traps, learnt, one pass", COLUMNS)
+    """One pass of weight satisfaction search on learned traps."""
+    table = common.Table("Traps, learned, one pass", COLUMNS)
     for name, n_samples in TRAPS:
         reached, gaps, seconds = [], [], []
         for i in range(options.instances):
@@ -104,8 +104,8 @@ def torus_keys(instances, n_spins):
 
 
 def ising(options):
-    """Learnt Ising models, minimised in two seconds."""
-    table = common.Table("Ising 10x10, learnt, auto", COLUMNS)
+    """Learned Ising models, minimized in two seconds."""
+    table = common.Table("Ising 10x10, learned, auto", COLUMNS)
     rng = np.random.default_rng(options.seed)
     problems = {"pm1": [], "gaussian": []}
     if instances := load("bench_ising_torus.npz"):

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.shared import common
 from skmohn.datasets import make_sparse_walsh
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.optimize import minimize
 from skmohn.optimize._methods import temperatures_of
 from skmohn.optimize._polynomial import make_polynomial

@@ -23,7 +23,7 @@ from functools import partial
 
 from benchmarks.shared import common
 from benchmarks.shared.report import Report
-from skmohn import MOHNRegressor, MSDAControl
+from skmohn import MOHNRegressor, MSDAOptions
 from skmohn.datasets import make_mk_trap
 
 SAMPLES = 1000
@@ -50,9 +50,9 @@ def main():
 
 def searcher(rule, **control):
     """Return a function of a seed that makes an estimator."""
-    control = MSDAControl(n_iter_no_change=ITERATIONS, **control)
+    control = MSDAOptions(n_iter_no_change=ITERATIONS, **control)
     return lambda seed: MOHNRegressor(
-        "msda", rule, max_iter=ITERATIONS, msda_control=control, random_state=seed
+        "msda", rule, max_iter=ITERATIONS, msda_options=control, random_state=seed
     )
 
 

@@ -37,7 +37,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.shared import common
 from benchmarks.shared.report import Report
-from skmohn import MOHNRegressor, MSDAControl
+from skmohn import MOHNRegressor, MSDAOptions
 from skmohn.datasets import make_bmda_quadratic
 from skmohn.optimize import maximize
 
@@ -176,8 +176,8 @@ def searcher(name, seed):
     """Return an estimator with one of the settings."""
     if name not in TRIES:
         return MOHNRegressor()
-    control = MSDAControl(**TRIES[name])
-    return MOHNRegressor("msda", msda_control=control, random_state=seed)
+    control = MSDAOptions(**TRIES[name])
+    return MOHNRegressor("msda", msda_options=control, random_state=seed)
 
 
 def is_exact(model, data):

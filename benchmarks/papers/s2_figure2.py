@@ -1,9 +1,9 @@
-"""Figures 2 and 3: a spin glass is learnt, iteration by iteration.
+"""Figures 2 and 3: a spin glass is learned, iteration by iteration.
 
 Ising spin glasses of 10 x 10 spins, 200 weights, from 3000 samples, fewer than the 4950
 pairs. Figure 2 shows the errors on training and validation samples, Figure 3 the number
 of weights of each order; then simulated annealing searches the model. In the paper
-every model was learnt and every search found the lowest energy. It prints no seconds.
+every model was learned and every search found the lowest energy. It prints no seconds.
 
 Left open: the couplings, so both usual kinds are run; the lasso's penalty, 2.5 standard
 errors of a weight here; the number of validation samples, 300 here beside the 3000, and
@@ -39,7 +39,7 @@ MOST_ORDERS = 5
 
 
 def main():
-    """Print how many are learnt and solved; draw the first of each kind."""
+    """Print how many are learned and solved; draw the first of each kind."""
     report = Report(instances=10, quick_instances=2)
     common.warm_up(quiet=True)
     shown = {}

@@ -1,7 +1,7 @@
 """Figure 5: the interactions of a 5-trap function, seen in a heat map.
 
 The paper shows the weights of two 5-traps side by side, as a matrix of variables, after
-the stochastic search has learnt them: each trap is a block, and nothing joins the two.
+the stochastic search has learned them: each trap is a block, and nothing joins the two.
 It leaves the number of samples open; 400 are drawn here. A cell has the sum of the
 absolute weights of all terms that join two variables, the diagonal has each variable's
 own weight.

@@ -107,7 +107,7 @@ def run(data, method, seed):
         "fitness": fitness,
         "log-fitness": np.log(fitness - fitness.min() + 1.0),
     }
-    for learnt, target in targets.items():
+    for learned, target in targets.items():
         model = MOHNRegressor("msda", random_state=seed)
         common.timed_fit(model, data.X, target)
         right = len(set(model.terms_) & set(data.terms))
@@ -117,7 +117,7 @@ def run(data, method, seed):
             hits = np.flatnonzero(values > optimum - common.WEIGHT_TOLERANCE)
             tested = hits[0] + 1 if len(hits) else len(ends)
             yield (
-                f"{learnt}, {use}",
+                f"{learned}, {use}",
                 (
                     right,
                     len(model.terms_) - right,

@@ -33,9 +33,9 @@ import numpy as np
 from benchmarks.shared import common, energynet
 from benchmarks.shared.report import Report
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._building import are_bits
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._irbm import InfiniteRBM, OrderedPlan
+from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedPlan
+from skmohn.energynet._stack_trainer import are_bits
 
 PUBLISHED = {"german": 122, "diabetes": 184, "mnist": 1525, "cifar-10": 101}
 MOST_UNITS = 2000
@@ -158,15 +158,15 @@ def main():
 def try_on(X, name, what, options):
     """Return in words the mean units of a layer over seeds."""
     coding, n_epochs, begin, parameters = what
-    learnt = UnitCoding.learn(X, coding, 8, None)
-    units = learnt.encode(X, None)
+    learned = UnitCoding.learn(X, coding, 8, None)
+    units = learned.encode(X, None)
     max_steps = 100_000
     if n_epochs is not None:
         max_steps = n_epochs * -(-len(units) // parameters["batch_size"])
     plan = OrderedPlan(
         threshold=energynet.GAMMA[name], resample=not are_bits(units),
         max_units=MOST_UNITS, max_steps=max_steps,
-        groups=learnt.groups, **parameters,
+        groups=learned.groups, **parameters,
     )  # fmt: skip
     widths = []
     for seed in options.seeds:

@@ -26,9 +26,13 @@ def main():
     report = Report(instances=1, quick_instances=1)
     X = (load_digits().data[:ROWS, PIXELS] > 6).astype(float)
     net = EnergyNetTransformer(
-        "paper", max_layers=2, learning_rate=0.3, batch_size=1, polish=0,
+        "infinite_rbm",
+        max_layers=2,
+        learning_rate=0.3,
+        batch_size=1,
+        n_final_epochs=0,
         random_state=report.options.seed,
-    ).set_params(paper_control__threshold=0.9)  # fmt: skip
+    ).set_params(infinite_rbm_options__threshold=0.9)
     net, _ = energynet.fitted(net, X)
     ends = [record for record in net.history_ if record["stage"] == "layer"]
     report.table(

@@ -23,7 +23,7 @@ Accuracies have standard errors, over folds or over the test rows of images, wid
 those of the first fold, and parameters and seconds medians, with all the search in
 them. The published accuracies are those of other rows and splits. On german and
 diabetes they lie far above all that is reached here, the searched network included, and
-on images they were learnt from many times as many rows, so that models can be compared
+on images they were learned from many times as many rows, so that models can be compared
 within these rows only.
 """
 
@@ -120,7 +120,7 @@ def models(name, options):
     transformer = None
     if name == "cifar-10":
         transformer = EnergyNetTransformer(
-            "description_length", kappa=0.3, coding="minmax"
+            "description_length", unit_cost=0.3, coding="minmax"
         )
 
     def ours(X, y, seed):

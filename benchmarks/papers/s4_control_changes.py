@@ -71,7 +71,7 @@ class Changes:
         if self.between_hidden_units:
             made.set_params(w_max_recurrent="auto")
         if self.binary_bits:
-            made.set_params(search_control__freeze="binary")
+            made.set_params(search_options__freeze="binary")
         if self.adaptive:
             made.set_params(search="adaptive")
         if self.goes_on:

@@ -1,4 +1,4 @@
-"""Figures 11 to 13: two spirals, learnt by a search that prefers few weights.
+"""Figures 11 to 13: two spirals, learned by a search that prefers few weights.
 
 The paper starts half of the weights at zero, tries the bits of all others first, and
 those of weights that are zero only if nothing else improves. It shows the training
@@ -27,10 +27,10 @@ from benchmarks.papers.s4_figure8_to_10 import trace
 from benchmarks.shared import blm
 from benchmarks.shared import spirals as data
 from benchmarks.shared.report import Report
-from skmohn import SearchControl
+from skmohn import SearchOptions
 
 HALF = {"sparsity": 0.5}
-OURS = data.OURS | {"search_control": SearchControl(w_init=2.0, **HALF)}
+OURS = data.OURS | {"search_options": SearchOptions(w_init=2.0, **HALF)}
 # Name, parameters, what inputs are divided by; the first is drawn.
 ROWS = (
     ("sparse, scaled inputs", data.published(**HALF), data.EDGE),
@@ -47,7 +47,7 @@ def main():
     report = Report(instances=20, quick_instances=1, seconds=(1000.0, 20.0))
     limit, seeds = report.options.seconds, report.options.seeds
     blm.warm_up()
-    report.text(f"Each start has at most {limit:g} s, and goes on once all is learnt.")
+    report.text(f"Each start has at most {limit:g} s, and goes on once all is learned.")
     shown = []
 
     def rows():
@@ -63,7 +63,7 @@ def main():
             yield (
                 name,
                 len(starts),
-                sum(start.learnt for start in starts),
+                sum(start.learned for start in starts),
                 f"{median(start.errors[-1] for start in starts):.4f}",
                 median(start.seconds[-1] for start in starts),
                 percent(mean(np.mean(code == 0) for code in codes)),

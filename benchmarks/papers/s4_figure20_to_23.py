@@ -18,7 +18,7 @@ weights, and ELM a ridge penalty of 1, on logistic units with weights drawn from
 half the sum of squared errors (`alpha=1`), at the two smallest widths. Widths are 25,
 50, 100, 200 and 400, and for ELM also 1000, 2000 and 4000. "Test" is at the end,
 "lowest" the lowest on the way, chosen by the test rows. Each run has its own split of
-70 and 30 %, and scales are learnt on training rows.
+70 and 30 %, and scales are learned on training rows.
 
 *Ours* is `BLMRegressor` with its defaults, which stops by itself or at the same limit.
 The paper mentions support vector machines in its introduction only; they (with
@@ -26,7 +26,7 @@ standardized targets) and boosting are added with their defaults.
 
 **Why results differ:** the time, above all. The published search improves slowly, the
 more so the wider the network, and a run that is shorter than 4000 seconds ends before
-it, or OSS, has learnt what it can. With a penalty of 1 to the letter, the search soon
+it, or OSS, has learned what it can. With a penalty of 1 to the letter, the search soon
 ends in a local minimum at an error far above the published ones. The adaptive steps of
 ours get there sooner, on standardized inputs and targets.
 """
@@ -37,7 +37,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from skmohn import BLMRegressor, SearchControl
+from skmohn import BLMRegressor, SearchOptions
 
 # By default, and with --quick, which takes one row in five.
 SECONDS = 4000.0, 5.0
@@ -48,7 +48,7 @@ START = 0.01
 PUBLISHED = {
     **blm.PUBLISHED_SEARCH,
     "w_max": 8.0,
-    "search_control": SearchControl(w_init=START),
+    "search_options": SearchOptions(w_init=START),
 }
 # What the text says of ratios of test errors.
 PUBLISHED_ELM, PUBLISHED_TO_ELM, PUBLISHED_TO_OSS = 0.0758, 1 / 1.1, 0.93

@@ -39,7 +39,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from skmohn import BLMClassifier, SearchControl
+from skmohn import BLMClassifier, SearchOptions
 
 # By default, and with --quick.
 SECONDS = 500.0, 2.0
@@ -84,14 +84,14 @@ def methods(loss, limit, widths, elm_widths):
         )
 
     def published(w_max):
-        control = SearchControl(w_init=START)
+        control = SearchOptions(w_init=START)
         return lambda units, seed: BLMClassifier(
             (units,),
             **blm.PUBLISHED_SEARCH,
             loss=loss,
             alpha=0.0,
             w_max=w_max,
-            search_control=control,
+            search_options=control,
             random_state=seed,
         )
 

@@ -33,7 +33,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from skmohn import BLMRegressor, SearchControl
+from skmohn import BLMRegressor, SearchOptions
 
 # By default, and with --quick.
 SECONDS = 500.0, 4.0
@@ -50,13 +50,13 @@ def methods(limit, widths, elm_widths):
         return lambda table, units, seed: traces.by_fit(table, make(units, seed), limit)
 
     def published(penalty, **telescopic):
-        control = SearchControl(w_init=START, **telescopic)
+        control = SearchOptions(w_init=START, **telescopic)
         return lambda units, seed: BLMRegressor(
             (units,),
             **blm.PUBLISHED_SEARCH,
             alpha=penalty,
             w_max=RANGE,
-            search_control=control,
+            search_options=control,
             random_state=seed,
         )
 

@@ -1,4 +1,4 @@
-"""Figures 6 and 7: two spirals, learnt by the one-step secant method.
+"""Figures 6 and 7: two spirals, learned by the one-step secant method.
 
 The paper trains the 2-20-20-1 network of tanh units with a logistic output by one-step
 secant steps (Battiti 1992): about 2000 iterations that hardly gain anything, then the
@@ -59,7 +59,7 @@ def main():
         yield (
             "ours",
             len(starts),
-            sum(start.learnt for start in starts),
+            sum(start.learned for start in starts),
             None,
             median(start.seconds[-1] for start in starts),
             sum(start.right for start in starts),

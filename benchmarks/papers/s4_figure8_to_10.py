@@ -1,4 +1,4 @@
-"""Figures 8 to 10: two spirals, learnt by the telescopic search.
+"""Figures 8 to 10: two spirals, learned by the telescopic search.
 
 The paper trains a 2-20-20-1 network of tanh units with a logistic output on all points:
 12 bits, weights up to 6, of which the two highest bits move at first and one more at
@@ -143,17 +143,17 @@ def main():
 
 def summary(name, starts):
     """Return a row of the table."""
-    learnt = sum(start.learnt for start in starts)
+    learned = sum(start.learned for start in starts)
     ends = [start.model.history_[-1] for start in starts]
     seconds = [start.seconds[-1] for start in starts]
     return (
         name,
         len(starts),
-        learnt,
+        learned,
         sum(start.right for start in starts),
         f"{median(start.errors[-1] for start in starts):.4f}",
         median(seconds),
-        sum(seconds) / learnt if learnt else None,
+        sum(seconds) / learned if learned else None,
         f"{median(end['flips'] for end in ends):,.0f}",
         f"{median(end['accepted'] for end in ends):,.0f}",
     )

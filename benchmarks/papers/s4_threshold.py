@@ -7,7 +7,7 @@ number to be expected if k = phi N moves improve, which Eq 4 and 5 compute by re
 Two things are misprinted: N is the number of weights times the movable bits, not a
 power of two; and the factor of E for N - 1 in Eq 5 should be (N - k) / N instead of
 (N + k) / N, as follows from the line above it, Eq 3. Corrected, the recursion has the
-closed form (N - k) / (k + 1), which `SearchControl(telescopic="threshold")` uses. The
+closed form (N - k) / (k + 1), which `SearchOptions(telescopic="threshold")` uses. The
 table shows both recursions beside the closed form and the mean of random draws, for the
 control task's phi of .1 and others, with the numbers of moves of 2-20-20-1 networks
 (501 weights) of 2 and 12 movable bits among them.

@@ -215,12 +215,12 @@ def _value(counted, point):
 
 
 def _what_ours_says(optimizer, counted):
-    streams = [record["stream"] for record in optimizer.history_]
+    sources = [record["source"] for record in optimizer.history_]
     values = [record["value"] for record in optimizer.history_]
     what = {
         # Of the best value.
-        "stream": streams[int(np.argmin(values))],
-        "streams": {name: streams.count(name) for name in dict.fromkeys(streams)},
+        "source": sources[int(np.argmin(values))],
+        "sources": {name: sources.count(name) for name in dict.fromkeys(sources)},
     }
     # Elsewhere it is the best point; a result takes the time to fit a model.
     return what if counted.noise is None else {"x": optimizer.result().x, **what}

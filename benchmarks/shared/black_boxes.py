@@ -118,10 +118,10 @@ def trap(k, m, name, instance):
     return _masked(name, instance, k * m, f, -k * m)
 
 
-def nk(n, k, neighbours, name, instance, *, optimum=True):
+def nk(n, k, neighbors, name, instance, *, optimum=True):
     """NK landscape; its maximum is found by dynamic programming or enumeration."""
     data = make_nk(
-        n, k, neighbours=neighbours, n_samples=1, optimum=optimum, random_state=instance
+        n, k, neighbors=neighbors, n_samples=1, optimum=optimum, random_state=instance
     )
     bits, rows = 2 ** np.arange(k + 1), np.arange(n)
 

@@ -55,7 +55,7 @@ def load(name):
 
 
 def split(X, y, seed):
-    """Draw 70 % of the rows to train on; the scales are learnt on these alone.
+    """Draw 70 % of the rows to train on; the scales are learned on these alone.
 
     Inputs are scaled to [-1, 1], a target of floats to [0, 1].
 

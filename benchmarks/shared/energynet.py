@@ -16,7 +16,7 @@ from sklearn.neural_network import BernoulliRBM
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import common
-from skmohn import EnergyNetTransformer, PaperControl
+from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import RBM, annealed_importance_sampling
 
 # The four sets of Kristiansen and Gonzalvo (2017) with their Gamma; tables have columns
@@ -96,11 +96,18 @@ def published_growth(name, batch_size, seed, **parameters):
     -------
     net : EnergyNetTransformer
     """
-    control = PaperControl(beta=1.01, threshold=GAMMA[name], p=2.0)
+    control = InfiniteRBMOptions(beta=1.01, threshold=GAMMA[name], p=2.0)
     net = EnergyNetTransformer(
-        "paper", max_layers=10, learning_rate=0.01, batch_size=batch_size, polish=0,
-        coding="minmax", paper_control=control, n_temperatures=1000, random_state=seed,
-    )  # fmt: skip
+        "infinite_rbm",
+        max_layers=10,
+        learning_rate=0.01,
+        batch_size=batch_size,
+        n_final_epochs=0,
+        coding="minmax",
+        infinite_rbm_options=control,
+        n_temperatures=1000,
+        random_state=seed,
+    )
     return net.set_params(**parameters)
 
 
@@ -192,7 +199,7 @@ def layer(n_components, seed, **parameters):
 
 
 class RandomFeatures(TransformerMixin, BaseEstimator):
-    """Logistic units with random weights, standardised as ours are.
+    """Logistic units with random weights, standardized as ours are.
 
     Parameters
     ----------
@@ -218,7 +225,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X):
-        """Compute the standardised units."""
+        """Compute the standardized units."""
         return self.scaler_.transform(self._units(X))
 
     def _units(self, X):

@@ -59,7 +59,7 @@ def splits(name, n_train, n_splits, seed):
 
 def ours():
     """All weights under the product prior, other parameters at their defaults."""
-    return MOHNRegressor(strategy="dense")
+    return MOHNRegressor(strategy="gp")
 
 
 def _forest(shape, seed):

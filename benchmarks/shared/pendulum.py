@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.shared import common, control
 from benchmarks.shared.report import Report
-from skmohn import BLMController, SearchControl
+from skmohn import BLMController, SearchOptions
 from skmohn.datasets import InvertedPendulum
 
 # Without limits, simulations go on to the end whatever happens.
@@ -76,7 +76,7 @@ def published(units, observe, n_bits=16, **changes):
         "w_max": 10.0,
         "w_max_recurrent": 10.0,
         "search": "gray",
-        "search_control": SearchControl(
+        "search_options": SearchOptions(
             w_init=0.01, telescopic="threshold", phi=0.1, eta=0.95, freeze="gray"
         ),
         "perturbation": 0,

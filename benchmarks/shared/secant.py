@@ -34,7 +34,7 @@ def secant_direction(gradient, step, change):
 
 
 def one_step_secant(function, weights, rate=1e-3):
-    """Minimise a function; yield the weights and the value after each step.
+    """Minimize a function; yield the weights and the value after each step.
 
     The length of a step is searched for by backtracking: a length that fails gives way
     to the lowest point of a parabola through what is known, one that succeeds to a

@@ -1,11 +1,11 @@
-"""The two spirals of S4: data, settings, starts until all is learnt, maps."""
+"""The two spirals of S4: data, settings, starts until all is learned, maps."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from benchmarks.shared import blm, common
-from skmohn import BLMClassifier, SearchControl
+from skmohn import BLMClassifier, SearchOptions
 from skmohn.blm._network import forward
 from skmohn.datasets import make_two_spirals
 
@@ -18,7 +18,7 @@ NET = {"hidden_layer_sizes": (20, 20), "loss": "squared", "alpha": 0, "n_bits": 
 PUBLISHED = NET | blm.PUBLISHED_SEARCH | {"w_max": 6.0}
 OURS = {
     **NET,
-    "search_control": SearchControl(w_init=2.0),
+    "search_options": SearchOptions(w_init=2.0),
     "max_flips": 600_000,
     "n_iter_no_change": 1000,
 }
@@ -27,7 +27,7 @@ OURS = {
 def published(**control):
     """Return the paper's parameters, but for what is said of its search."""
     telescopic = {"telescopic": "local_minimum", "freeze": "gray", "w_init": 0.001}
-    return PUBLISHED | {"search_control": SearchControl(**telescopic | control)}
+    return PUBLISHED | {"search_options": SearchOptions(**telescopic | control)}
 
 
 def spirals(edge=EDGE):
@@ -44,7 +44,7 @@ class Start:
     ----------
     seconds, errors : list of float
         At the end of each epoch: processor or wall time, and the RMSE.
-    learnt, right : bool
+    learned, right : bool
         Whether the RMSE was ever below 0.05, and all points right.
     layers : dict
         The last network of each number of movable bits.
@@ -53,14 +53,14 @@ class Start:
 
     seconds: list = field(default_factory=list)
     errors: list = field(default_factory=list)
-    learnt: bool = False
+    learned: bool = False
     right: bool = False
     layers: dict = field(default_factory=dict)
     model: BLMClassifier | None = None
 
 
 def train(X, y, parameters, seed, limit, go_on=False):
-    """Train one network until all is learnt, or to its end with `go_on`.
+    """Train one network until all is learned, or to its end with `go_on`.
 
     Parameters
     ----------
@@ -84,11 +84,11 @@ def train(X, y, parameters, seed, limit, go_on=False):
         # Half the mean squared error, as there is no penalty.
         start.errors.append(float(np.sqrt(2 * model.loss_)))
         start.layers[model.n_movable_bits_] = model.coefs_, model.intercepts_
-        start.learnt |= start.errors[-1] < ENOUGH
+        start.learned |= start.errors[-1] < ENOUGH
         # Predictions take as long as half an epoch.
-        if start.learnt or len(start.seconds) % EVERY == 0:
+        if start.learned or len(start.seconds) % EVERY == 0:
             start.right |= model.score(X, y) == 1
-        return now > limit or (start.learnt and start.right and not go_on)
+        return now > limit or (start.learned and start.right and not go_on)
 
     model = BLMClassifier(**parameters, random_state=seed)
     model.set_callbacks(blm.Watch(look))

@@ -18,7 +18,7 @@ number of bits, as in Figure 9 of Brunato and Battiti (2017).
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skmohn import BLMClassifier, SearchControl
+from skmohn import BLMClassifier, SearchOptions
 from skmohn.datasets import make_two_spirals
 
 X, y = make_two_spirals(return_X_y=True)
@@ -53,7 +53,7 @@ maps = MapOfEachBit()
 model = BLMClassifier(
     (20, 20),
     loss="squared",
-    search_control=SearchControl(telescopic="local_minimum", w_init=1.0),
+    search_options=SearchOptions(telescopic="local_minimum", w_init=1.0),
     alpha=0,
     max_flips=4_000_000,
     n_iter_no_change=10_000,
@@ -88,7 +88,7 @@ plt.show()
 # Error and effort
 # ----------------
 #
-# The share of the neighbourhood that has to be looked at for an improving move rises
+# The share of the neighborhood that has to be looked at for an improving move rises
 # as these become rare, and falls with each new bit, which makes the error fall again.
 
 history = model.history_

@@ -38,7 +38,7 @@ seen = np.concatenate(
     [np.column_stack([p.x, p.angle, p.velocity, p.angular_velocity]) for p in paths]
 )
 device = controller.to_c(
-    "pendulum", ".", X=seen[::10], input_type="int16", input_unit=UNITS
+    "pendulum", ".", X=seen[::10], input_type="int16", input_scale=UNITS
 )
 print(device)
 print(f"largest error {device.largest_error:.3g} standard deviations of the force")

@@ -13,9 +13,9 @@ and finds by itself how many hidden units that takes.
 # With ``growth="description_length"``, a layer has the fewest units that describe the
 # data. Each costs half the logarithm of the number of samples for each parameter.
 # A layer doubles while most of its units raise the log-likelihood by more than that,
-# and then drops those that do not. With ``kappa=0.1`` units cost a tenth of it, and the
-# layer becomes wider. The default growth asks samples that do not train instead, and
-# finds hundreds of units: better features, but more than one would look at.
+# and then drops those that do not. With ``unit_cost=0.1`` units cost a tenth of it, and
+# the layer becomes wider. The default growth asks samples that do not train instead,
+# and finds hundreds of units: better features, but more than one would look at.
 
 # sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ from skmohn.inspection import (
 )
 
 X = (load_digits().data > 6).astype(float)
-net = EnergyNetTransformer("description_length", kappa=0.1, random_state=0).fit(X)
+net = EnergyNetTransformer("description_length", unit_cost=0.1, random_state=0).fit(X)
 print("units:", net.n_components_per_layer_)
 print("no more layers because", net.stopping_reason_)
 

@@ -2,8 +2,8 @@
 Few labels
 ==========
 
-Labels cost work, images do not. A layer that has learnt from many images without labels
-gives a linear classifier features that make more of the few labels there are.
+Labels cost work, images do not. A layer that has learned from many images without
+labels gives a linear classifier features that make more of the few labels there are.
 """
 
 # %%
@@ -12,7 +12,7 @@ gives a linear classifier features that make more of the few labels there are.
 #
 # Of the digits 1077 are given without labels, and 720 are kept for the test. A wide
 # layer of given width makes better features than one that only has units worth their
-# price. Grey levels from 0 to 16 become thermometers, visible units that say "at least
+# price. Gray levels from 0 to 16 become thermometers, visible units that say "at least
 # this dark".
 
 import matplotlib.pyplot as plt
@@ -54,14 +54,14 @@ for n in n_labels:
     for name, (Z_train, Z_test) in inputs.items():
         scores = []
         for draw in range(n_draws):
-            labelled, _ = train_test_split(
+            labeled, _ = train_test_split(
                 np.arange(len(y_train)),
                 train_size=10 * n,
                 stratify=y_train,
                 random_state=draw,
             )
             classifier = LogisticRegression(max_iter=2000)
-            classifier.fit(Z_train[labelled], y_train[labelled])
+            classifier.fit(Z_train[labeled], y_train[labeled])
             scores.append(classifier.score(Z_test, y_test))
         accuracy[n, name] = np.array(scores)
 
@@ -74,7 +74,7 @@ for n in n_labels:
 
 # %%
 # Each line is a draw, and the thick one their mean. On these small images the gain is a
-# point or two. Thermometers alone do not bring it: it is the layer that has learnt
+# point or two. Thermometers alone do not bring it: it is the layer that has learned
 # which pixels go together.
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")

@@ -89,7 +89,7 @@ def measure(signs):
 first = measure(signs)
 model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(runs, first)
 print(model.stopping_reason_)
-print(model.structure_table().round(2).to_string(index=False))
+print(model.terms_table().round(2).to_string(index=False))
 
 # %%
 # Weights are half of what the field calls effects: the yield moves by twice the weight
@@ -130,4 +130,4 @@ both = np.vstack([signs, flipped])
 second = np.concatenate([first, measure(flipped)])
 model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
 model.fit(settings(both), second)
-print(model.structure_table().round(2).to_string(index=False))
+print(model.terms_table().round(2).to_string(index=False))

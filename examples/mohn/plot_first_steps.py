@@ -63,7 +63,7 @@ print(f"R2 on new loaves: {scores.mean():.2f} +- {scores.std() / 5**0.5:.2f}")
 # matter together. Nothing else made the cut.
 
 model.fit(trials, height)
-table = model.structure_table()
+table = model.terms_table()
 table[["term", "weight", "standard_error", "variance_share"]].round(2)
 
 # %%

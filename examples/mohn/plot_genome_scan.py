@@ -4,7 +4,7 @@ A genome scan
 
 Which variants matter for a trait, and which only together? With 1500 variants there are
 more than a million pairs. ``MOHNRegressor`` compares them all and keeps one variant of
-neighbours that say the same; two displays show what stands out. The scan is simulated:
+neighbors that say the same; two displays show what stands out. The scan is simulated:
 1000 individuals, three variants with effects of their own, and three pairs whose
 members say nothing by themselves.
 """
@@ -20,16 +20,16 @@ members say nothing by themselves.
 import matplotlib.pyplot as plt
 
 from skmohn import MOHNRegressor
-from skmohn.datasets import make_genome_scan
+from skmohn.datasets import make_gwas
 from skmohn.inspection import ManhattanDisplay, QQDisplay
 
-scan = make_genome_scan(
+scan = make_gwas(
     1500,
     1000,
-    n_singles=3,
+    n_main_effects=3,
     n_pairs=3,
-    single_share=0.06,
-    pair_share=0.08,
+    main_effect_variance=0.06,
+    pair_variance=0.08,
     correlation=0.997,
     random_state=3,
 )
@@ -64,9 +64,15 @@ plt.show()
 # Which of them would do as well?
 # -------------------------------
 #
-# Neighbours are correlated, so that the variant found need not be the cause.
+# Neighbors are correlated, so that the variant found need not be the cause.
 
-print(model.equivalents_table().groupby("term").head(2).round(2).to_string(index=False))
+print(
+    model.collinear_terms_table()
+    .groupby("term")
+    .head(2)
+    .round(2)
+    .to_string(index=False)
+)
 
 # %%
 # Tests on rows of their own

@@ -154,4 +154,7 @@ for name, classifier in (("MOHNClassifier", ours), ("all pairs", pairs)):
     accuracy = accuracy_score(is_bright[rest], classifier.predict(variants[rest]))
     loss = log_loss(is_bright[rest], classifier.predict_proba(variants[rest]))
     print(f"{name:<16}accuracy {accuracy:.3f}, log loss {loss:.3f}")
-print("shares of the pool:", {name: round(v, 2) for name, v in ours.pool_.items()})
+print(
+    "shares of the pool:",
+    {name: round(v, 2) for name, v in ours.ensemble_weights_.items()},
+)

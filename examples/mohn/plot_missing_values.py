@@ -11,7 +11,7 @@ is then exactly the mean over all values the input could have.
 # The mean over all completions
 # -----------------------------
 #
-# The function below is learnt exactly. Then two of twelve values of an input are
+# The function below is learned exactly. Then two of twelve values of an input are
 # hidden, and the prediction is compared with the mean of the four ways to fill them in.
 
 from itertools import product

@@ -76,12 +76,12 @@ plt.show()
 # How sure is a weight?
 # ---------------------
 #
-# ``noise_`` estimates the standard deviation of the noise, and ``standard_errors_``
+# ``noise_std_`` estimates the standard deviation of the noise, and ``standard_errors_``
 # what it does to each weight. Most weights lie within two standard errors of the truth.
 
 model = MOHNRegressor("pursuit", selection="cv").fit(glass.X, glass.y)
 print(model.stopping_reason_)
-print(f"noise: {model.noise_:.2f} estimated, {glass.noise:.2f} in truth")
+print(f"noise: {model.noise_std_:.2f} estimated, {glass.noise:.2f} in truth")
 true = dict(zip(glass.terms, glass.weights, strict=True))
 truth = np.array([true.get(term, 0.0) for term in model.terms_])
 within = np.abs(model.weights_ - truth) < 2 * model.standard_errors_

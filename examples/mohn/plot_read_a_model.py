@@ -2,9 +2,9 @@
 Reading a model
 ===============
 
-A learnt :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that: which
-factors act together, how much each of them matters, why a prediction is what it is, and
-how far you can trust all this. Here it has learnt a simulated experiment.
+A learned :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that:
+which factors act together, how much each of them matters, why a prediction is what it
+is, and how far you can trust all this. Here it has learned a simulated experiment.
 """
 
 # %%
@@ -39,11 +39,11 @@ output = (
     + rng.normal(scale=1.5, size=len(runs))
 )
 model = MOHNRegressor("pursuit", random_state=0).fit(runs, output)
-model.structure_table().round(3)
+model.terms_table().round(3)
 
 # %%
 # Acid and base matter only together, and much less where salt is added: neither of them
-# taken alone would tell. In a notebook the model itself shows what it has learnt:
+# taken alone would tell. In a notebook the model itself shows what it has learned:
 
 model  # noqa: B018
 
@@ -51,10 +51,10 @@ model  # noqa: B018
 # Which factors act together
 # --------------------------
 #
-# ``linkage_`` follows the weights. The function is a sum of three separate ones, and
-# each group can be set to its best without a look at the others.
+# ``interaction_graph_`` follows the weights. The function is a sum of three separate
+# ones, and each group can be set to its best without a look at the others.
 
-linkage = model.linkage_
+linkage = model.interaction_graph_
 for component in linkage.components:
     print("together:", ", ".join(FACTORS[i] for i in component))
 print("without a weight:", ", ".join(FACTORS[i] for i in linkage.unused))
@@ -124,8 +124,8 @@ stability.head(9).round(3)
 # -------------------
 #
 # ``history_`` has a record for each round. The search of the papers, ``"msda"``, shows
-# most: weights are learnt, those that do not matter are removed, and the error jumps up
-# by what they had explained.
+# most: weights are learned, those that do not matter are removed, and the error jumps
+# up by what they had explained.
 
 from skmohn.datasets import make_ising
 from skmohn.inspection import DiscoveryErrorDisplay, DiscoveryOrdersDisplay

@@ -71,8 +71,8 @@ plt.show()
 
 # %%
 # The optimizer can be pickled at any time, even while points are being evaluated;
-# ``asked_`` says which. Values may come in any order and from anywhere, also those of
+# ``pending_`` says which. Values may come in any order and from anywhere, also those of
 # points that were never asked for.
 
 for record in optimizer.history_[:3]:
-    print(record["stream"], record["value"])
+    print(record["source"], record["value"])

@@ -28,7 +28,7 @@ from sklearn.metrics import mean_absolute_percentage_error
 from sklearn.pipeline import make_pipeline
 
 from skmohn import MOHNRegressor, MOHNTransformer
-from skmohn.inspection import BlackBoxDisplay
+from skmohn.inspection import OptimizationHistoryDisplay
 from skmohn.optimize import minimize, minimize_black_box
 
 COLORS = "#2e6f95", "#c8553d", "#b9b4a7", "#7a8450"
@@ -113,7 +113,7 @@ order = np.random.default_rng(0).permutation(len(X))
 train = order[:160]
 model = MOHNRegressor("pursuit", random_state=0).fit(X[train], seconds[train])
 print(model.stopping_reason_)
-table = model.structure_table()
+table = model.terms_table()
 n_shown = min(10, len(model.terms_))
 shown = [
     " x ".join(names[i] for i in model.terms_[j])
@@ -166,5 +166,5 @@ result = minimize_black_box(
 )
 print(f"found: {result.fun:.0f} s, with {result.nfev} measurements")
 
-BlackBoxDisplay.from_result(result)
+OptimizationHistoryDisplay.from_result(result)
 plt.show()

@@ -76,21 +76,21 @@ print(f"64 pixels: {100 * classifier.fit(X, y).score(X_test, y_test):.1f}")
 # Which blocks belong together?
 # -----------------------------
 #
-# The scores are a function of the blocks, and ``model_`` is what has been learnt of it.
-# A block's weight says what it brings on average. Where the weight of a pair is
-# negative, the two say much the same; where it is positive, each needs the other.
-# The standard errors say how much of that to believe after so few subsets.
+# The scores are a function of the blocks, and ``model_`` is what has been learned of
+# it. A block's weight says what it brings on average. Where the weight of a pair is
+# negative, the two say much the same; where it is positive, each needs the other. The
+# standard errors say how much of that to believe after so few subsets.
 
 model = selector.model_
-pairs = {pair: model.weight(pair) for pair in combinations(blocks, 2)}
+pairs = {pair: model.weight_posterior(pair) for pair in combinations(blocks, 2)}
 strongest = sorted(pairs, key=lambda pair: -abs(pairs[pair][0]))[:4]
 for pair in strongest:
     weight, error = pairs[pair]
     print(f"{' and '.join(pair)}: {weight:+.4f}, standard error {error:.4f}")
 
-weights = np.array([model.weight([name])[0] for name in blocks])
+weights = np.array([model.weight_posterior([name])[0] for name in blocks])
 frame = selector.scores_.to_frame()
-random = frame[frame["stream"] == "uniform"]["mean_score"]
+random = frame[frame["source"] == "uniform"]["mean_score"]
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.5, 3.2), layout="constrained")
 most = np.abs(weights).max()
 image = left.imshow(

@@ -15,7 +15,11 @@ which amino acids meet. Variants are asked for in batches, and measurements have
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skmohn.inspection import BestPointsDisplay, BlackBoxDisplay, ImportancesDisplay
+from skmohn.inspection import (
+    ImportancesDisplay,
+    OptimizationHistoryDisplay,
+    ParallelCoordinatesDisplay,
+)
 from skmohn.optimize import BlackBoxOptimizer
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
@@ -56,9 +60,9 @@ print(f"variants that are brighter: {np.sum(brightness > true)} of {len(brightne
 # How it went
 # -----------
 #
-# Dots are measurements, colored by the stream that asked for them.
+# Dots are measurements, colored by the source that asked for them.
 
-BlackBoxDisplay.from_result(result)
+OptimizationHistoryDisplay.from_result(result)
 plt.show()
 
 # %%
@@ -74,5 +78,5 @@ plt.show()
 # %%
 # Each line is a variant, the best one in red.
 
-BestPointsDisplay.from_result(result, n_points=15)
+ParallelCoordinatesDisplay.from_result(result, n_points=15)
 plt.show()

@@ -233,7 +233,7 @@ def jit(
         "error_model": "numpy",
         "no_cfunc_wrapper": True,
         "no_cpython_wrapper": is_inner,
-        # By itself it could be optimised to another order of sums. A call would end up
+        # By itself it could be optimized to another order of sums. A call would end up
         # there, but only in the process that has compiled it.
         "forceinline": is_inner and "fastmath" in options,
     }

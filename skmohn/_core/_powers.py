@@ -13,7 +13,7 @@ from scipy.special import boxcox1p, inv_boxcox1p
 
 @dataclass(frozen=True)
 class YeoJohnson:
-    """A power of what lies on either side of the centre, of slope 1 there.
+    """A power of what lies on either side of the center, of slope 1 there.
 
     Attributes
     ----------
@@ -21,25 +21,25 @@ class YeoJohnson:
         From 0 to 2, so that all numbers have a value, and are one. 1 changes nothing,
         less shortens the upper tail, more the lower.
 
-    centre, scale : float or ndarray of shape (n_columns,)
+    center, scale : float or ndarray of shape (n_columns,)
         Mean and standard deviation of the values that it was made for.
     """
 
     power: float | np.ndarray
-    centre: float | np.ndarray
+    center: float | np.ndarray
     scale: float | np.ndarray
 
     def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """From values to the scale."""
-        standard = (y - self.centre) / self.scale
+        standard = (y - self.center) / self.scale
         away = boxcox1p(np.abs(standard), self._power_at(standard))
-        return self.centre + self.scale * np.copysign(away, standard)
+        return self.center + self.scale * np.copysign(away, standard)
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the scale to values."""
-        standard = (values - self.centre) / self.scale
+        standard = (values - self.center) / self.scale
         away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
-        return self.centre + self.scale * np.copysign(away, standard)
+        return self.center + self.scale * np.copysign(away, standard)
 
     def _power_at(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         # The lower side is the upper one, mirrored, of the power that 2 lacks.
@@ -47,7 +47,7 @@ class YeoJohnson:
 
     def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the slope of the scale at a value."""
-        standard = (y - self.centre) / self.scale
+        standard = (y - self.center) / self.scale
         away = np.copysign(np.log1p(np.abs(standard)), standard)
         return (self.power - 1.0) * away
 

@@ -2,12 +2,12 @@
 
 from skmohn.blm._classifier import BLMClassifier
 from skmohn.blm._controller import BLMController
+from skmohn.blm._curriculum import Stage
 from skmohn.blm._device.export import DeviceModel
-from skmohn.blm._objective import Stage
 from skmohn.blm._policy import make_policy
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._regressor import BLMRegressor
-from skmohn.blm._search import SearchControl
+from skmohn.blm._search import SearchOptions
 
 __all__ = [
     "BLMClassifier",
@@ -15,7 +15,7 @@ __all__ = [
     "BLMRegressor",
     "DeviceModel",
     "Policy",
-    "SearchControl",
+    "SearchOptions",
     "Stage",
     "make_policy",
 ]

@@ -14,9 +14,9 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
+from skmohn._core._options import Nested, control_of
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -37,14 +37,14 @@ from skmohn._core._validation import (
     weighted_rows,
 )
 from skmohn.blm._codec import auto_bound, auto_range
+from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_estimator
-from skmohn.blm._forms import Samples, form_of, learn_form
 from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
-from skmohn.blm._packed import write_network
 from skmohn.blm._rounding import round_mlp
-from skmohn.blm._search import WORST, Moves, SearchControl, Start
-from skmohn.blm._storage import network_attributes, restore_network
+from skmohn.blm._samples import Samples, form_of, learn_form
+from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._serialization import write_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
 # Moves tried per weight when max_flips is "auto".
@@ -59,7 +59,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     """Network trained by local search on the bits of its weights."""
 
     _when_long = "max_time or a lower max_flips ends it earlier"
-    _controls = {"search_control": SearchControl}
+    _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
         "hidden_layer_sizes": [
             "array-like",
@@ -70,7 +70,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
         "search": [StrOptions({"adaptive", "gray"})],
-        "search_control": [SearchControl, None],
+        "search_options": [SearchOptions, None],
         "perturbation": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "standardize": ["boolean"],
@@ -199,7 +199,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
         elif max_flips == "auto":
             max_flips = _AUTO_FLIPS * layout.n_weights
-        control = control_of(self, "search_control")
+        control = control_of(self, "search_options")
         return Plan(
             problem=problem,
             validation=validation,
@@ -298,14 +298,14 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             samples, judges = self._hold_out(samples)
         return self._form.merged(samples), judges
 
-    def _read_validation(self, X_val, y_val, learnt_from):
+    def _read_validation(self, X_val, y_val, learned_from):
         """Samples of the user that say which weights are best; None without."""
         if not is_pair_given(X_val, y_val):
             return None
         rows = self._form.rows(X_val, y_val)
         X_val, targets = self._read_samples(rows.X, rows.y, learn=False)
         weights = np.zeros(len(X_val))
-        weights[rows.judged] = self._class_weights(rows.targets, learnt_from)
+        weights[rows.judged] = self._class_weights(rows.targets, learned_from)
         if not weights.any():
             raise ValueError(
                 "class_weight is zero for all samples of X_val: pass samples of other "
@@ -332,7 +332,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # -------------------------------------------------------------------- scaling
 
     def _learn_scales(self, samples):
-        """Standardise with scikit-learn's scaler, if asked to."""
+        """Standardize with scikit-learn's scaler, if asked to."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
             # A step of a sequence is an input even where no output is judged.

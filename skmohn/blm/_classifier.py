@@ -17,11 +17,11 @@ from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
-from skmohn.blm._forms import SequenceScoreMixin
+from skmohn.blm._conversion import fill_mlp
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import address_of_own_loss
-from skmohn.blm._search import SearchControl
-from skmohn.blm._storage import fill_mlp
+from skmohn.blm._samples import SequenceScoreMixin
+from skmohn.blm._search import SearchOptions
 
 _LOSSES = {
     "squared": kernels.LOGISTIC_SQUARED,
@@ -84,7 +84,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Which moves to try. "adaptive" keeps a signed step per weight that doubles when
         it helps and shrinks when it does not, and mixes in single bits; "gray" flips
         single bits of the Gray code in random order, as published.
-    search_control : SearchControl, default=None
+    search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.01
         Fraction of the weights (at least one) to redraw at a local minimum, before the
@@ -131,8 +131,6 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Biases of each layer.
     codes_ : ndarray of shape (n_weights,), int32
         Weights as integers, unit by unit, the bias of each unit first.
-    weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
-        Gray codes of these integers, the highest bit first.
     w_max_ : ndarray of shape (n_layers,)
         Largest weight of each layer of weights.
     nbytes_, n_movable_bits_ : int
@@ -189,7 +187,6 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     coefs_: list[np.ndarray]
     intercepts_: list[np.ndarray]
     codes_: np.ndarray
-    weight_bits_: np.ndarray
     w_max_: np.ndarray
     nbytes_: int
     n_movable_bits_: int
@@ -222,7 +219,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         n_bits=12,
         w_max: ArrayLike = "auto",
         search="adaptive",
-        search_control: SearchControl | None = None,
+        search_options: SearchOptions | None = None,
         perturbation=0.01,
         alpha=3.0,
         standardize=True,
@@ -246,7 +243,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         self.n_bits = n_bits
         self.w_max = w_max
         self.search = search
-        self.search_control = search_control
+        self.search_options = search_options
         self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
@@ -427,16 +424,16 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             self.classes_ = self._labels.classes
         return X, self._labels.encode(y)
 
-    def _class_weights(self, y, learnt_from=None):
-        """Weights by class; balanced are those among `learnt_from`, or among y."""
+    def _class_weights(self, y, learned_from=None):
+        """Weights by class; balanced are those among `learned_from`, or among y."""
         if self.class_weight is None:
             return 1.0
-        if self.class_weight != "balanced" or learnt_from is None:
+        if self.class_weight != "balanced" or learned_from is None:
             return compute_sample_weight(self.class_weight, y)
-        both = np.concatenate([np.asarray(learnt_from), np.asarray(y)])
-        first = np.arange(len(learnt_from))
+        both = np.concatenate([np.asarray(learned_from), np.asarray(y)])
+        first = np.arange(len(learned_from))
         weights = compute_sample_weight("balanced", both, indices=first)
-        return weights[len(learnt_from) :]
+        return weights[len(learned_from) :]
 
     def _strata(self, targets):
         """Classes that a hold-out keeps in proportion; None where it cannot."""

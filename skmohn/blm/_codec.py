@@ -24,7 +24,7 @@ def auto_range(n_bits, fan_in, is_scaled):
         Inputs of a unit of each layer.
 
     is_scaled : bool
-        Whether sums over hidden units are to meet standardised targets, for which small
+        Whether sums over hidden units are to meet standardized targets, for which small
         changes matter; else outputs are logits, or there are no hidden units.
 
     Returns

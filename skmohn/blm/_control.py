@@ -12,7 +12,7 @@ from math import inf
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from skmohn.blm._objective import call_objective
+from skmohn.blm._curriculum import call_objective
 from skmohn.blm._policy import Layout, make_policy
 from skmohn.blm._search import (
     WORST,

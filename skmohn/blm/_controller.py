@@ -11,9 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
+from skmohn._core._options import Nested, control_of
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -25,22 +25,22 @@ from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
 from skmohn.blm._control import ControlPlan, train_controller
+from skmohn.blm._conversion import controller_attributes, restore_controller
+from skmohn.blm._curriculum import read_size, read_stages
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_controller
 from skmohn.blm._network import read_hidden_sizes
-from skmohn.blm._objective import read_size, read_stages
-from skmohn.blm._packed import write_controller
 from skmohn.blm._policy import ACTIVATIONS, Layout, act
 from skmohn.blm._policy_kernels import Policy
-from skmohn.blm._search import WORST, Moves, SearchControl, Start
-from skmohn.blm._storage import controller_attributes, restore_controller
+from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._serialization import write_controller
 
 _SHARED = (
     "hidden_layer_sizes",
     "activation",
     "n_bits",
     "search",
-    "search_control",
+    "search_options",
     "perturbation",
     "n_restarts",
     "max_time",
@@ -86,7 +86,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     search : {"adaptive", "gray"}, default="adaptive"
         Which moves to try: signed steps whose size adapts to each weight, or single
         bits in random order.
-    search_control : SearchControl, default=None
+    search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.1
         Fraction of the weights to redraw at a local minimum, before the search goes on
@@ -133,8 +133,6 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     recurrent_coefs_ : list of ndarrays of shape (n_units, n_units)
         Weights within each hidden layer, from rows (previous step) to columns; empty
         without recurrence.
-    weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
-        Gray codes of the weights, the highest bit first.
     nbytes_ : int
         Bytes of all weights at `n_bits` each.
     loss_ : float
@@ -199,7 +197,6 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     coefs_: list[np.ndarray]
     intercepts_: list[np.ndarray]
     recurrent_coefs_: list[np.ndarray]
-    weight_bits_: np.ndarray
     nbytes_: int
     loss_: float
     succeeded_: bool
@@ -212,7 +209,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     n_features_in_: int
 
     _when_long = "max_time ends it earlier"
-    _controls = {"search_control": SearchControl}
+    _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
         **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},
         "recurrent": ["boolean"],
@@ -241,7 +238,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         w_max: ArrayLike = 10.0,
         w_max_recurrent: float | str = "auto",
         search="adaptive",
-        search_control: SearchControl | None = None,
+        search_options: SearchOptions | None = None,
         perturbation=0.1,
         noisy=False,
         goal=None,
@@ -264,7 +261,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         self.w_max = w_max
         self.w_max_recurrent = w_max_recurrent
         self.search = search
-        self.search_control = search_control
+        self.search_options = search_options
         self.perturbation = perturbation
         self.noisy = noisy
         self.goal = goal
@@ -436,7 +433,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "validation_goal needs a validation objective: fit(objective, "
                 "validation=...)"
             )
-        control = control_of(self, "search_control")
+        control = control_of(self, "search_options")
         moves = Moves.of(
             control,
             self.n_bits,

@@ -15,10 +15,10 @@ from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import Interval, StrOptions, fit_context
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
-from skmohn.blm._forms import SequenceScoreMixin
+from skmohn.blm._conversion import fill_mlp
 from skmohn.blm._network import address_of_own_loss
-from skmohn.blm._search import SearchControl
-from skmohn.blm._storage import fill_mlp
+from skmohn.blm._samples import SequenceScoreMixin
+from skmohn.blm._search import SearchOptions
 
 _LOSSES = {
     "squared": kernels.SQUARED,
@@ -68,7 +68,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Which moves to try. "adaptive" keeps a signed step per weight that doubles when
         it helps and shrinks when it does not, and mixes in single bits; "gray" flips
         single bits of the Gray code in random order, as published.
-    search_control : SearchControl, default=None
+    search_options : SearchOptions, default=None
         Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.01
         Fraction of the weights (at least one) to redraw at a local minimum, before the
@@ -110,8 +110,6 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Biases of each layer.
     codes_ : ndarray of shape (n_weights,), int32
         Weights as integers, unit by unit, the bias of each unit first.
-    weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
-        Gray codes of these integers, the highest bit first.
     w_max_ : ndarray of shape (n_layers,)
         Largest weight of each layer of weights.
     nbytes_, n_movable_bits_ : int
@@ -168,7 +166,6 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     coefs_: list[np.ndarray]
     intercepts_: list[np.ndarray]
     codes_: np.ndarray
-    weight_bits_: np.ndarray
     w_max_: np.ndarray
     nbytes_: int
     n_movable_bits_: int
@@ -207,7 +204,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         n_bits=12,
         w_max: ArrayLike = "auto",
         search="adaptive",
-        search_control: SearchControl | None = None,
+        search_options: SearchOptions | None = None,
         perturbation=0.01,
         alpha=3.0,
         standardize=True,
@@ -232,7 +229,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         self.n_bits = n_bits
         self.w_max = w_max
         self.search = search
-        self.search_control = search_control
+        self.search_options = search_options
         self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
@@ -350,7 +347,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             )
         return X, targets
 
-    def _class_weights(self, y, learnt_from=None):
+    def _class_weights(self, y, learned_from=None):
         return 1.0
 
     def _strata(self, targets):

@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import check_parameters
 from skmohn.blm._codec import encode, grid_step
+from skmohn.blm._conversion import make_fitted
 from skmohn.blm._network import Layout, activate
-from skmohn.blm._storage import make_fitted
 
 # Ranges of the weights of a layer that are tried, as shares of its largest weight.
 _SHARES = np.geomspace(0.05, 1.0, 10)

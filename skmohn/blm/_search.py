@@ -12,7 +12,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from skmohn._core._control import Control
+from skmohn._core._options import Control
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._codec import code_range
@@ -28,7 +28,7 @@ WORST = 1e300
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SearchControl(Control):
+class SearchOptions(Control):
     """Options of the search on weight bits.
 
     Parameters
@@ -63,7 +63,7 @@ class SearchControl(Control):
 
     See Also
     --------
-    BLMClassifier, BLMRegressor, BLMController : Take it as `search_control`.
+    BLMClassifier, BLMRegressor, BLMController : Take it as `search_options`.
 
     References
     ----------
@@ -72,11 +72,11 @@ class SearchControl(Control):
 
     Examples
     --------
-    >>> from skmohn import BLMClassifier, SearchControl
-    >>> published = SearchControl(telescopic="local_minimum", freeze="gray")
-    >>> model = BLMClassifier(search="gray", search_control=published)
-    >>> model.set_params(search_control__w_init=0.5).search_control
-    SearchControl(freeze='gray', telescopic='local_minimum', w_init=0.5)
+    >>> from skmohn import BLMClassifier, SearchOptions
+    >>> published = SearchOptions(telescopic="local_minimum", freeze="gray")
+    >>> model = BLMClassifier(search="gray", search_options=published)
+    >>> model.set_params(search_options__w_init=0.5).search_options
+    SearchOptions(freeze='gray', telescopic='local_minimum', w_init=0.5)
     """
 
     _parameter_constraints = {
@@ -115,7 +115,7 @@ class Moves:
         Signed steps of adaptive size, or single bits in random order.
 
     neighborhood, telescopic, start_bits, phi, eta, freeze
-        As in :class:`SearchControl`, `telescopic` without "auto".
+        As in :class:`SearchOptions`, `telescopic` without "auto".
 
     sparse : bool, default=False
         Whether codes of 0 move only when no other move improves.
@@ -343,7 +343,7 @@ def go_on(search, codes, loss, first_step=1):
 
 
 def explored_share(search):
-    """Moves tried for each success of late, as a share of the neighbourhood."""
+    """Moves tried for each success of late, as a share of the neighborhood."""
     state = search.state[0]
     return float(state.mean_tried) / (len(search.codes) * int(state.bits))
 

@@ -77,7 +77,7 @@ class Search(Borrowable):
     codes: NDArray[np.int32]  # (P,)
     steps: NDArray[np.int32]  # (P,), signed, of the adaptive search
     order: NDArray[np.int32]  # (P,), weights as the adaptive search visits them
-    moves: NDArray[np.int32]  # (P n_bits,), Gray neighbourhood, shuffled as it goes
+    moves: NDArray[np.int32]  # (P n_bits,), Gray neighborhood, shuffled as it goes
     state: Annotated[np.recarray, STATE]  # the variables
 
     def __post_init__(self) -> None:
@@ -112,7 +112,7 @@ def _draw(items, place, n, state):
 
 
 @jit
-def _neighbour(code, bit, movable, n_bits, binary):
+def _neighbor(code, bit, movable, n_bits, binary):
     """Flip a bit of the Gray code of ``code``; bit ``n_bits - 1`` is the highest.
 
     With ``binary`` the bits below the ``movable`` highest binary ones stay as they are.
@@ -144,7 +144,7 @@ def _begin(search):
 
 @jit
 def restart(search):
-    """Begin with the whole neighbourhood again. O(P n_bits)."""
+    """Begin with the whole neighborhood again. O(P n_bits)."""
     _begin(_search_at(search))
 
 
@@ -171,7 +171,7 @@ def _question(state, kind, weight, code):
 
 @jit
 def _ask_gray(search):
-    """Next move of the Gray neighbourhood; -1 at a local minimum of all bits."""
+    """Next move of the Gray neighborhood; -1 at a local minimum of all bits."""
     state, codes, moves = search.state, search.codes, search.moves
     while True:
         movable = state.bits
@@ -184,7 +184,7 @@ def _ask_gray(search):
             if state.sparse and (code == 0) != state.on_zeros:
                 continue
             bit = state.n_bits - 1 - move % movable
-            code = _neighbour(code, bit, movable, state.n_bits, state.binary)
+            code = _neighbor(code, bit, movable, state.n_bits, state.binary)
             return _question(state, GRAY, weight, code)
         if state.best and state.best_weight >= 0:
             return _question(state, BEST_MOVE, state.best_weight, state.best_code)
@@ -273,9 +273,7 @@ def ask(search):
         kind, weight = state.kind, state.weight
         if kind == RANDOM:
             bit = state.n_bits - 1 - _below(state, state.bits)
-            code = _neighbour(
-                codes[weight], bit, state.bits, state.n_bits, state.binary
-            )
+            code = _neighbor(codes[weight], bit, state.bits, state.n_bits, state.binary)
             return _question(state, RANDOM, weight, code)
         if kind == VERTEX:
             return _question(state, VERTEX, weight, state.code)

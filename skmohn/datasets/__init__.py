@@ -1,7 +1,7 @@
 """Generators of problems with known structure and, where possible, known optimum."""
 
 from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
-from skmohn.datasets._genome import make_genome_scan
+from skmohn.datasets._genome import make_gwas
 from skmohn.datasets._ising import make_ising
 from skmohn.datasets._nk import make_nk
 from skmohn.datasets._pendulum import InvertedPendulum
@@ -11,7 +11,7 @@ from skmohn.datasets._spirals import make_two_spirals
 __all__ = [
     "InvertedPendulum",
     "make_bmda_quadratic",
-    "make_genome_scan",
+    "make_gwas",
     "make_ising",
     "make_mk_trap",
     "make_nk",

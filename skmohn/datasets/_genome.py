@@ -19,13 +19,13 @@ _SHARE = [Number(0.0, 1.0, closed="left")]
         "n_variants": [Count(1)],
         "n_samples": [Count(2)],
         "n_pairs": _COUNT,
-        "n_singles": _COUNT,
-        "n_pairs_with_singles": _COUNT,
-        "pair_share": _SHARE,
-        "single_share": _SHARE,
+        "n_main_effects": _COUNT,
+        "n_pairs_with_main_effects": _COUNT,
+        "pair_variance": _SHARE,
+        "main_effect_variance": _SHARE,
         "block_size": [Count(1)],
         "correlation": _SHARE,
-        "least_frequency": [Number(0.0, 0.5, closed="neither")],
+        "min_maf": [Number(0.0, 0.5, closed="neither")],
         "missing": _SHARE,
         "case_control": ["boolean"],
         "random_state": ["random_state"],
@@ -33,18 +33,18 @@ _SHARE = [Number(0.0, 1.0, closed="left")]
     },
     prefer_skip_nested_validation=True,
 )
-def make_genome_scan(
+def make_gwas(
     n_variants=1000,
     n_samples=1000,
     *,
     n_pairs=5,
-    n_singles=5,
-    n_pairs_with_singles=0,
-    pair_share=0.05,
-    single_share=0.05,
+    n_main_effects=5,
+    n_pairs_with_main_effects=0,
+    pair_variance=0.05,
+    main_effect_variance=0.05,
     block_size=20,
     correlation=0.9,
-    least_frequency=0.1,
+    min_maf=0.1,
     missing=0.01,
     case_control=False,
     random_state=None,
@@ -52,7 +52,7 @@ def make_genome_scan(
 ) -> Any:
     """Simulate genotypes in linkage disequilibrium and a trait of singles and pairs.
 
-    Neighbouring variants are correlated within blocks, as they are along a chromosome.
+    Neighboring variants are correlated within blocks, as they are along a chromosome.
     The trait depends on single variants, and on pairs of variants of different blocks
     whose members, by themselves, may say nothing.
 
@@ -64,17 +64,17 @@ def make_genome_scan(
         Number of individuals, which are the rows.
     n_pairs : int, default=5
         Number of pairs that interact.
-    n_singles : int, default=5
+    n_main_effects : int, default=5
         Number of variants with an effect of their own, beside those of pairs.
-    n_pairs_with_singles : int, default=0
+    n_pairs_with_main_effects : int, default=0
         Of how many pairs both members also have an effect of their own.
-    pair_share, single_share : float, default=0.05
+    pair_variance, main_effect_variance : float, default=0.05
         Share of the trait's variance that each pair and each single effect explains.
     block_size : int, default=20
         Number of variants in a block; blocks are independent.
     correlation : float, default=0.9
-        Correlation of what lies beneath neighbouring variants of a block, see Notes.
-    least_frequency : float, default=0.1
+        Correlation of what lies beneath neighboring variants of a block, see Notes.
+    min_maf : float, default=0.1
         Least frequency of the rarer allele; the highest is 0.5.
     missing : float, default=0.01
         Share of genotypes that are unknown.
@@ -97,7 +97,7 @@ def make_genome_scan(
         terms : list of tuple of int
             Variants with effects, the singles first, then the pairs.
         weights : ndarray of shape (len(terms),)
-            Effect of each, for standardised counts and their products.
+            Effect of each, for standardized counts and their products.
         blocks : ndarray of shape (n_variants,)
             Block of each variant.
         frequencies : ndarray of shape (n_variants,)
@@ -124,8 +124,8 @@ def make_genome_scan(
 
     Examples
     --------
-    >>> from skmohn.datasets import make_genome_scan
-    >>> scan = make_genome_scan(200, 500, n_pairs=1, n_singles=2, random_state=0)
+    >>> from skmohn.datasets import make_gwas
+    >>> scan = make_gwas(200, 500, n_pairs=1, n_main_effects=2, random_state=0)
     >>> scan.X
     <Genotypes: 500 rows, 200 columns, additive>
     >>> [len(term) for term in scan.terms]
@@ -133,35 +133,36 @@ def make_genome_scan(
     """
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     n_blocks = -(-n_variants // block_size)
-    n_all_singles = n_singles + 2 * n_pairs_with_singles
-    if n_pairs_with_singles > n_pairs:
+    n_all_singles = n_main_effects + 2 * n_pairs_with_main_effects
+    if n_pairs_with_main_effects > n_pairs:
         raise ValueError(
-            f"n_pairs_with_singles={n_pairs_with_singles} is more than "
+            f"n_pairs_with_main_effects={n_pairs_with_main_effects} is more than "
             f"n_pairs={n_pairs}"
         )
-    if n_singles + 2 * n_pairs > n_blocks:
+    if n_main_effects + 2 * n_pairs > n_blocks:
         raise ValueError(
             f"n_variants={n_variants} in blocks of block_size={block_size} are "
-            f"{n_blocks} blocks, fewer than the {n_singles + 2 * n_pairs} variants "
-            "with effects: each needs a block of its own"
+            f"{n_blocks} blocks, fewer than the {n_main_effects + 2 * n_pairs} "
+            "variants with effects: each needs a block of its own"
         )
-    explained = n_pairs * pair_share + n_all_singles * single_share
+    explained = n_pairs * pair_variance + n_all_singles * main_effect_variance
     if explained >= 1.0:
         raise ValueError(
-            f"pair_share and single_share: {n_pairs} pairs and {n_all_singles} single "
-            f"effects explain {explained:.2f} of the variance; it must be less than 1"
+            f"pair_variance and main_effect_variance: {n_pairs} pairs and "
+            f"{n_all_singles} main effects explain {explained:.2f} of the variance; "
+            "it must be less than 1"
         )
     blocks = np.arange(n_variants) // block_size
-    lowest = rng.uniform(least_frequency, 0.5, n_blocks)[blocks]
+    lowest = rng.uniform(min_maf, 0.5, n_blocks)[blocks]
     frequencies = np.minimum(lowest * rng.uniform(1.0, 1.1, n_variants), 0.5)
     terms, weights = _draw_effects(
         rng,
-        rng.permutation(n_blocks)[: n_singles + 2 * n_pairs],
+        rng.permutation(n_blocks)[: n_main_effects + 2 * n_pairs],
         block_size,
         n_variants,
-        n_singles,
-        n_pairs_with_singles,
-        np.sqrt([single_share, pair_share]),
+        n_main_effects,
+        n_pairs_with_main_effects,
+        np.sqrt([main_effect_variance, pair_variance]),
     )
     used = {i for term in terms for i in term}
     parts, standard = [], {}
@@ -198,15 +199,21 @@ def make_genome_scan(
 
 
 def _draw_effects(
-    rng, chosen, block_size, n_variants, n_singles, n_pairs_with_singles, sizes
+    rng,
+    chosen,
+    block_size,
+    n_variants,
+    n_main_effects,
+    n_pairs_with_main_effects,
+    sizes,
 ):
     """A variant of each chosen block; the first are singles, the others pairs."""
     low = chosen * block_size
     variants = rng.integers(low, np.minimum(low + block_size, n_variants)).tolist()
-    singles = [(i,) for i in variants[:n_singles]]
-    rest = variants[n_singles:]
+    singles = [(i,) for i in variants[:n_main_effects]]
+    rest = variants[n_main_effects:]
     pairs = [tuple(sorted(pair)) for pair in zip(rest[::2], rest[1::2], strict=True)]
-    singles += [(i,) for pair in pairs[:n_pairs_with_singles] for i in pair]
+    singles += [(i,) for pair in pairs[:n_pairs_with_main_effects] for i in pair]
     terms = sorted(singles) + sorted(pairs)
     sign = rng.choice([-1.0, 1.0], len(terms))
     return terms, sign * [sizes[len(term) - 1] for term in terms]

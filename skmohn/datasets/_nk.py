@@ -22,7 +22,7 @@ from skmohn.datasets._walsh import sum_of_tables
         "n_features": [Count(1)],
         # A table has 2**(k + 1) entries, and as many weights.
         "k": [Count(0, 15)],
-        "neighbours": [StrOptions({"nearest", "random"})],
+        "neighbors": [StrOptions({"nearest", "random"})],
         "optimum": OPTIMUM_CONSTRAINT,
     },
     prefer_skip_nested_validation=True,
@@ -32,7 +32,7 @@ def make_nk(
     k=3,
     *,
     n_samples=1000,
-    neighbours="nearest",
+    neighbors="nearest",
     noise=0.0,
     snr=None,
     coding="pm1",
@@ -43,21 +43,21 @@ def make_nk(
     """Generate an NK landscape.
 
     Each feature has a table of contributions, uniform on [0, 1), indexed by its value
-    and those of its k neighbours; `y` is the mean contribution. Landscapes range from a
+    and those of its k neighbors; `y` is the mean contribution. Landscapes range from a
     single peak (k = 0) to no correlation between adjacent inputs
     (``k = n_features - 1``). All ``2**(k + 1)`` weights over a feature and its
-    neighbours are present.
+    neighbors are present.
 
     Parameters
     ----------
     n_features : int, default=30
         Number of features, N.
     k : int, default=3
-        Number of neighbours of a feature, K, below `n_features` and at most 15. Time is
+        Number of neighbors of a feature, K, below `n_features` and at most 15. Time is
         proportional to the up to ``n_features * 2**(k + 1)`` weights.
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
-    neighbours : {"nearest", "random"}, default="nearest"
+    neighbors : {"nearest", "random"}, default="nearest"
         The next k features on a ring, or k others at random.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
@@ -68,10 +68,10 @@ def make_nk(
         Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
     optimum : {"auto", True, False}, default="auto"
         Whether to find the exact lowest and highest value: "auto" if that takes no time
-        (up to 20 features, nearest neighbours up to about k = 6), True also if it takes
+        (up to 20 features, nearest neighbors up to about k = 6), True also if it takes
         a second (more is refused), False never.
     random_state : int, RandomState instance or None, default=None
-        Seed for neighbours and tables, the samples and the noise, in this order: the
+        Seed for neighbors and tables, the samples and the noise, in this order: the
         same integer gives the same landscape if `n_samples` or the noise change.
     return_X_y : bool, default=False
         Whether to return ``(X, y)`` instead of a Bunch.
@@ -83,7 +83,7 @@ def make_nk(
         `x_maximum` are None if not found, `direction` is "maximize", and
 
         blocks : ndarray of shape (n_features, k + 1)
-            Each feature, then its neighbours.
+            Each feature, then its neighbors.
         tables : ndarray of shape (n_features, 2**(k + 1))
             The contributions; bit j of the column is the value of ``blocks[:, j]``.
     (X, y) : tuple if ``return_X_y=True``
@@ -117,7 +117,7 @@ def make_nk(
     if k >= n_features:
         raise ValueError(f"k must be below n_features={n_features}, got {k}.")
     rng = check_random_state(random_state)
-    if neighbours == "nearest":
+    if neighbors == "nearest":
         blocks = np.add.outer(np.arange(n_features), np.arange(k + 1)) % n_features
     else:
         others = [
@@ -137,7 +137,7 @@ def make_nk(
         return_X_y=return_X_y,
         optima=find_optima(landscape, optimum=False if return_X_y else optimum),
         direction="maximize",
-        descr=f"NK landscape with N={n_features}, K={k} and {neighbours} neighbours.",
+        descr=f"NK landscape with N={n_features}, K={k} and {neighbors} neighbors.",
         blocks=blocks,
         tables=tables,
     )

@@ -13,7 +13,7 @@ WORK = {"auto": 2**21, True: 2**26}
 def find_optima(function, *, optimum):
     """Find the minimum and the maximum, within a budget of work.
 
-    Dynamic programming (nonserial dynamic programming, bucket elimination): maximise
+    Dynamic programming (nonserial dynamic programming, bucket elimination): maximize
     over one variable for every setting of the variables it shares a term with, which
     leaves a table over those; go on until none is left; read the choices backwards.
     The cost is 2**width, where the width is that of the graph of shared terms, not
@@ -40,7 +40,7 @@ def find_optima(function, *, optimum):
         return unknown
     schedule = _schedule(function, WORK[optimum])
     if schedule is not None:
-        inputs = (_maximise(function, schedule, sign) for sign in (-1.0, 1.0))
+        inputs = (_maximize(function, schedule, sign) for sign in (-1.0, 1.0))
         return tuple((function.value_at(x), x) for x in inputs)
     if optimum is True:
         raise ValueError(
@@ -54,33 +54,33 @@ def find_optima(function, *, optimum):
 def _schedule(function, max_work):
     """Map each variable, in order of elimination, to the variables it then meets.
 
-    The one with the fewest neighbours goes first; None once max_work is exceeded.
+    The one with the fewest neighbors goes first; None once max_work is exceeded.
     """
-    neighbours = {i: set() for i in range(function.n_features)}
+    neighbors = {i: set() for i in range(function.n_features)}
     for term in function.terms:
         for i in term:
-            neighbours[i].update(term)
-    for i, others in neighbours.items():
+            neighbors[i].update(term)
+    for i, others in neighbors.items():
         others.discard(i)
     schedule = {}
-    queue = sorted((len(others), i) for i, others in neighbours.items())
+    queue = sorted((len(others), i) for i, others in neighbors.items())
     while queue:
         degree, i = heappop(queue)
-        if i in schedule or degree != len(neighbours[i]):
+        if i in schedule or degree != len(neighbors[i]):
             continue  # an entry from before the degree changed
         max_work -= 2 ** (degree + 1)
         if max_work < 0:
             return None
-        schedule[i] = scope = neighbours[i]
+        schedule[i] = scope = neighbors[i]
         for j in scope:
-            neighbours[j] |= scope
-            neighbours[j] -= {i, j}
-            heappush(queue, (len(neighbours[j]), j))
+            neighbors[j] |= scope
+            neighbors[j] -= {i, j}
+            heappush(queue, (len(neighbors[j]), j))
     return schedule
 
 
-def _maximise(function, schedule, sign):
-    """Return x in {-1, +1}^n that maximises sign * f."""
+def _maximize(function, schedule, sign):
+    """Return x in {-1, +1}^n that maximizes sign * f."""
     rank = {i: r for r, i in enumerate(schedule)}
     terms = {i: [] for i in schedule}
     for term, weight in zip(function.terms, function.weights.tolist(), strict=True):
@@ -89,15 +89,15 @@ def _maximise(function, schedule, sign):
     # ordered by rank: the variable to go is the first, and nothing is transposed.
     waiting = {i: [] for i in schedule}
     choices = {}
-    for i, neighbours in schedule.items():
-        others = sorted(neighbours, key=rank.get)
+    for i, neighbors in schedule.items():
+        others = sorted(neighbors, key=rank.get)
         table = np.zeros((2,) * (len(others) + 1))
         table += _table(terms[i], [i, *others])
         for members, values in waiting.pop(i):
             table += values.reshape([2 if j in members else 1 for j in (i, *others)])
         choices[i] = others, table[1] > table[0]
         if others:
-            waiting[others[0]].append((neighbours, np.maximum(table[0], table[1])))
+            waiting[others[0]].append((neighbors, np.maximum(table[0], table[1])))
     positive = {}
     for i, (others, choice) in reversed(choices.items()):
         positive[i] = int(choice[tuple(positive[j] for j in others)])

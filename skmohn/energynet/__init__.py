@@ -1,16 +1,11 @@
 """EnergyNet: unsupervised layers, by energy-based models, that grow to fit the data."""
 
-from skmohn.energynet._building import PaperControl
 from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor
-from skmohn.energynet._groups import Groups
 from skmohn.energynet._imputer import EnergyNetImputer
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     dbn_log_likelihood,
     description_length,
-    independent_bits,
-    parameter_complexity,
-    rademacher_complexity,
 )
 from skmohn.energynet._partition import (
     LogPartition,
@@ -19,6 +14,7 @@ from skmohn.energynet._partition import (
     log_partition,
 )
 from skmohn.energynet._rbm import RBM
+from skmohn.energynet._stack_trainer import InfiniteRBMOptions
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 __all__ = [
@@ -28,15 +24,11 @@ __all__ = [
     "EnergyNetImputer",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
-    "Groups",
+    "InfiniteRBMOptions",
     "LogPartition",
-    "PaperControl",
     "annealed_importance_sampling",
     "dbn_log_likelihood",
     "description_length",
     "exact_log_partition",
-    "independent_bits",
     "log_partition",
-    "parameter_complexity",
-    "rademacher_complexity",
 ]

@@ -31,21 +31,21 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._tables import read_targets, warn_of_target_markers
 from skmohn._core._validation import to_numpy
-from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._conditional import filled
 from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._missing import filled
-from skmohn.energynet._networks import Stages
+from skmohn.energynet._mlp import Stages
 from skmohn.energynet._reading import read_columns
 from skmohn.energynet._samples import read_weights
+from skmohn.energynet._stack_trainer import widths_of
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
 # likelihood may still serve the targets, and a network that stops where test samples do
 # not gain any more. Where only the architecture is used, layers do without their last
 # training.
-_KAPPA = 0.3
-_ARCHITECTURE_ONLY = {"polish": 0, "n_temperatures": 1000}
+_UNIT_COST = 0.3
+_ARCHITECTURE_ONLY = {"n_final_epochs": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 # Of chains over what is unknown of a sample, where it could be too much to sum over.
 _SEED = 0
@@ -144,7 +144,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
     def _scaler(self, X, weights):
-        """What standardises the columns, if a network may see them."""
+        """What standardizes the columns, if a network may see them."""
         if self.init == "generative" and self.mlp is not None:
             return None
         return fitted_scaler(self._table(X)[1], "X", weights)
@@ -198,7 +198,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         if transformer is None:
             options = _ARCHITECTURE_ONLY if self.init == "random" else {}
             transformer = EnergyNetTransformer(
-                "description_length", kappa=_KAPPA, **options
+                "description_length", unit_cost=_UNIT_COST, **options
             )
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp
@@ -281,10 +281,11 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     ----------
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is
-        ``EnergyNetTransformer("description_length", kappa=0.3)``: few units, whose
+        ``EnergyNetTransformer("description_length", unit_cost=0.3)``: few units, whose
         network learns soon, but some that are too expensive for their likelihood, since
         they may still tell classes apart. With ``init="random"``, which uses the
-        architecture alone, also ``polish=0, n_temperatures=1000``, to save time.
+        architecture alone, also ``n_final_epochs=0, n_temperatures=1000``, to save
+        time.
     mlp : MLPClassifier, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their log loss in five-fold cross-validation: logistic regression (a network
@@ -428,10 +429,11 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     ----------
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is
-        ``EnergyNetTransformer("description_length", kappa=0.3)``: few units, whose
+        ``EnergyNetTransformer("description_length", unit_cost=0.3)``: few units, whose
         network learns soon, but some that are too expensive for their likelihood, since
         they may still help to predict. With ``init="random"``, which uses the
-        architecture alone, also ``polish=0, n_temperatures=1000``, to save time.
+        architecture alone, also ``n_final_epochs=0, n_temperatures=1000``, to save
+        time.
     mlp : MLPRegressor, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their squared error in five-fold cross-validation: ridge regression (a

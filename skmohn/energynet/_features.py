@@ -1,4 +1,4 @@
-"""Features of samples: probabilities of hidden units, and what standardises them."""
+"""Features of samples: probabilities of hidden units, and what standardizes them."""
 
 from copy import deepcopy
 
@@ -28,7 +28,7 @@ def feature_blocks(rbms, units, X, incomplete=None):
 
 
 def learn_scalers(rbms, coding, X, units, earlier=None):
-    """Learn what standardises each block of features.
+    """Learn what standardizes each block of features.
 
     Parameters
     ----------

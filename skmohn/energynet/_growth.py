@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._gaps import known_free_energies
 from skmohn.energynet._likelihood import unit_price
+from skmohn.energynet._missing import known_free_energies
 from skmohn.energynet._partition import (
     annealed_importance_sampling,
     exact_log_partition,
@@ -103,7 +103,7 @@ def given_width(X, plan, rbm, n_epochs, seed, report):
     return Grown(run, GIVEN_REASON)
 
 
-def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed, report):
+def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
     """Grow an infinite machine until units are rarely born; make it a plain one.
 
     This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
@@ -118,14 +118,14 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed, report):
     plan : Plan
         How to train the plain machine.
 
-    polish_epochs : int
+    n_final_epochs : int
         Epochs of that training; 0 for the paper to the letter, at the price of a
         machine that models the data badly.
 
     seed : int
 
     report : callable
-        Its records have ``stage`` ("grow" or "polish"), ``units``, ``steps`` and
+        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
         ``epochs``; ``gamma`` while it grows, when the machine is a converted one, and
         ``clock`` afterwards.
 
@@ -139,9 +139,9 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed, report):
         record = {"stage": "grow", "units": ordered.machine.n_hidden}
         record |= {"steps": ordered.step, "gamma": ordered.gamma}
         report(record | {"epochs": n_epochs}, ordered.machine.converted)
-    n_steps = plan.steps_of_epochs(polish_epochs, len(X))
+    n_steps = plan.steps_of_epochs(n_final_epochs, len(X))
     run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
-    train(run, X, plan, "polish", report, ordered.step)
+    train(run, X, plan, "final", report, ordered.step)
     if ordered.reason == "gamma":
         return Grown(run, GAMMA_REASON)
     return Grown(run, ordered.reason, ordered.reason)
@@ -175,7 +175,7 @@ class NatsControl:
 
     Parameters
     ----------
-    kappa : float, default=1.0
+    unit_cost : float, default=1.0
         Factor of the price of a unit; the lower, the wider the layer.
     n_initial : int, default=8
         Units to begin with, or a half, a quarter and so on down to one, whichever
@@ -185,7 +185,7 @@ class NatsControl:
         from its end, which more units will gain more from.
     clock : float, default=60.0
         Sum of the learning rates between two decisions.
-    polish : float, default=300.0
+    final_clock : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
     paying_share : float, default=0.4
         Share of the units that must be worth their price for there to be more. So the
@@ -199,14 +199,14 @@ class NatsControl:
         Steps of these chains before each decision.
     max_units : int, default=2000
     max_steps : int, default=1000000
-        Steps of training before the polish.
+        Steps of training before the final training.
     """
 
-    kappa: float = 1.0
+    unit_cost: float = 1.0
     n_initial: int = 8
     start_share: float = 0.5
     clock: float = 60.0
-    polish: float = 300.0
+    final_clock: float = 300.0
     paying_share: float = 0.4
     drop_share: float = 0.1
     n_chains: int = 400
@@ -220,7 +220,7 @@ def unit_values(rbm, data, model, gaps=None, draws=()):
 
     Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
     divides the probability of v by exp(g_i(v)), g_i = softplus(a_i) - s_i a_i, up to
-    normalisation. So the loss is E_data g_i + log E_model exp(-g_i), exactly when the
+    normalization. So the loss is E_data g_i + log E_model exp(-g_i), exactly when the
     expectations are: no partition function is needed.
 
     Parameters
@@ -284,7 +284,7 @@ def width_by_nats(X, plan, control, seed, report):
     seed : int
 
     report : callable
-        Its records have ``stage`` ("start", "grow", "drop" or "polish"), ``units``,
+        Its records have ``stage`` ("start", "grow", "drop" or "final"), ``units``,
         ``steps`` and ``clock``; at a decision also ``price`` and ``paying``, the number
         of units worth it, else ``epochs``.
 
@@ -292,7 +292,7 @@ def width_by_nats(X, plan, control, seed, report):
     -------
     grown : Grown
     """
-    price = unit_price(X, control.kappa, plan.groups)
+    price = unit_price(X, control.unit_cost, plan.groups)
     ladder = _Ladder(X, plan, control, seed, report)
     run = ladder.start(price)
     limit, decided = None, False
@@ -323,8 +323,8 @@ def width_by_nats(X, plan, control, seed, report):
         paying = values > price
         ladder.tell(run, "drop", price, paying)
     run = ladder.descend(run, price)
-    if control.polish > 0:
-        run = ladder.train(run, "polish", control.polish)
+    if control.final_clock > 0:
+        run = ladder.train(run, "final", control.final_clock)
     return Grown(run, limit or PAYING_REASON, limit)
 
 
@@ -472,7 +472,7 @@ class _Ladder:
     def train(self, run, stage, clock):
         """Train for a stage."""
         n_steps = self.plan.steps_of_clock(clock)
-        if stage != "polish":
+        if stage != "n_final_epochs":
             n_steps = min(n_steps, self.control.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
         train(run, self.X, self.plan, stage, self.report, self.n_steps)

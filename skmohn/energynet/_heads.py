@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from skmohn._core._fitting import History
-from skmohn.energynet._networks import fit_untold, started
+from skmohn.energynet._mlp import fit_untold, started
 
 # Precisions of the normal priors of all weights, the largest first. A number says more
 # of them than a class does: with few samples of classes a network of larger ones is
@@ -110,7 +110,7 @@ def choose(mlps, inputs, y, weights, folds, start):
         ndarray of shape (n_samples, n_inputs).
 
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class labels, label indicators, or standardised numbers.
+        Class labels, label indicators, or standardized numbers.
 
     weights : ndarray of shape (n_samples,) or None
 

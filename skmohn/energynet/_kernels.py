@@ -218,11 +218,11 @@ def hidden_pass(logits, bias, offset, share, n_chains, state, residual, sample, 
     Parameters
     ----------
     logits : (R, n), with the chains in the first rows and then the data
-    bias, offset : (n,), the offset being what activities are centred by
+    bias, offset : (n,), the offset being what activities are centered by
     share : (R,), weight of each row in the gradient: negative for chains
     n_chains : int
     state : (1,) uint64
-    residual : (R + 1, n), set to share times the centred activity from its second row
+    residual : (R + 1, n), set to share times the centered activity from its second row
         on, and to the sum of those rows in its first
     sample : (n_chains, n), set to bits drawn for the chains
     lead : (n,), set to the sum of the residuals of the data alone
@@ -255,12 +255,12 @@ def descend(
     gradient, visible, share, total, lead, rate, l2, follow, weights, hidden_bias,
     visible_bias, hidden_mean, visible_step,
 ):  # fmt: skip
-    """Change a machine along its centred gradient. O(R m + n m).
+    """Change a machine along its centered gradient. O(R m + n m).
 
     Parameters
     ----------
     gradient : (n, m), of the weights
-    visible : (R, m), minus what visible units are centred by in the first row
+    visible : (R, m), minus what visible units are centered by in the first row
     share : (R,), weight of each row in the gradient: 0 in the first row
     total, lead : (n,), sums of the residuals of all rows, and of the data alone
     rate, l2, follow : float, the learning rate, what weights shrink by for each unit of

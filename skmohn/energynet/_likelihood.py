@@ -11,8 +11,8 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._gaps import known_free_energies
 from skmohn.energynet._groups import Groups, state_shares
+from skmohn.energynet._missing import known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     MOST_LISTED,
@@ -33,26 +33,10 @@ _MOST_TERMS = 2**20
 
 
 def independent_bits(X, groups=None):
-    """Make the machine without hidden units that has the means of the data.
+    """Make the RBM without hidden units that has the means of the data.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_visible)
-        Data in [0, 1].
-    groups : Groups or array-like of int, default=None
-        The units of each column, as in :class:`RBM`.
-
-    Returns
-    -------
-    RBM
-        Its columns are independent. A column that never varies gets odds of one half to
-        the number of samples, so that no sample is impossible.
-
-    Examples
-    --------
-    >>> from skmohn.energynet import independent_bits
-    >>> independent_bits([[0, 1], [1, 1]]).visible_bias
-    array([0.    , 1.6094], dtype=float32)
+    A column that never varies gets odds of one half to the number of samples, so that
+    no sample is impossible.
     """
     X = check_states(X, None, "X")
     nothing = RBM(np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(X.shape[1]), groups)
@@ -227,50 +211,25 @@ def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
 # ------------------------------------------------------------------- complexities
 
 
-@validate_params(
-    {"p": [Interval(Real, 1, None, closed="both")]}, prefer_skip_nested_validation=True
-)
 def rademacher_complexity(layers, X, *, p=2.0):
-    """Bound the Rademacher complexity of the layers as a feed-forward network.
+    """Bound the Rademacher complexity of the k layers as a feed-forward network.
 
-    Parameters
-    ----------
-    layers : sequence of RBM
-        The k layers, from bottom to top.
-    X : array-like of shape (n_samples, n_visible)
-        The m samples, with n_0 columns.
-    p : float, default=2.0
-        Norm of a unit's weights, at least 1, as in [1]_.
-
-    Returns
-    -------
-    float
-        Equation 2 of [1]_, 2^(k-1) r prod_j(L_j n_{j-1}^(1/q)) sqrt(2 log(2 n_0) / m),
-        with r the largest absolute input, L_j the largest norm of a unit of layer j and
-        1/p + 1/q = 1. It is 0 for a layer without units.
-
-    References
-    ----------
-    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
-       learning of artificial neural network architectures" (2017).
-
-    Examples
-    --------
-    >>> from skmohn.energynet import RBM, rademacher_complexity
-    >>> rademacher_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
-    8.3255
+    Kristiansen and Gonzalvo 2017, Eq 2: 2^(k-1) r prod_j(L_j n_{j-1}^(1/q))
+    sqrt(2 log(2 n_0) / m), with m samples of n_0 columns, r the largest absolute input,
+    L_j the largest p-norm of a unit of layer j and 1/p + 1/q = 1. It is 0 for a layer
+    without units.
     """
     layers = check_layers(layers)
     X = check_states(X, layers[0].n_visible, "X")
-    share = 0.0 if p == 1 else 1.0 - 1.0 / p
+    exponent = 0.0 if p == 1 else 1.0 - 1.0 / p
     bound = 2.0 ** (len(layers) - 1) * np.abs(X).max()
     for layer in layers:
         norms = np.linalg.norm(layer.weights.astype(np.float64), ord=p, axis=1)
-        bound *= norms.max(initial=0.0) * layer.n_visible**share
+        bound *= norms.max(initial=0.0) * layer.n_visible**exponent
     return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
 
 
-def unit_price(X, kappa=1.0, groups=None):
+def unit_price(X, unit_cost=1.0, groups=None):
     """Price of a hidden unit: half the logarithm of the samples for each parameter.
 
     A column counts as much as its entropy in bits: the weight of one that hardly varies
@@ -281,7 +240,7 @@ def unit_price(X, kappa=1.0, groups=None):
     X : ndarray of shape (n_samples, n_visible)
         Inputs of the unit, in [0, 1].
 
-    kappa : float, default=1.0
+    unit_cost : float, default=1.0
         Factor of the price.
 
     groups : Groups, default=None
@@ -297,49 +256,29 @@ def unit_price(X, kappa=1.0, groups=None):
     at, _, first = state_shares(mean, groups)
     shares = np.append(at, first)
     n_bits = float(entr(np.clip(shares, 0.0, 1.0)).sum() / np.log(2.0))
-    return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
+    return float(unit_cost * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
-@validate_params(
-    {"kappa": [Interval(Real, 0, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
-def parameter_complexity(layers, X, *, kappa=1.0):
+def parameter_complexity(layers, X, *, unit_cost=1.0):
     """Compute the cost of the hidden units of all layers, in nats.
 
-    Parameters
-    ----------
-    layers : sequence of RBM
-        From bottom to top.
-    X : array-like of shape (n_samples, n_visible)
-        Inputs of the first layer; hidden probabilities are those of the others.
-    kappa : float, default=1.0
-        Factor of the cost; 1 is that of Rissanen's two-part code.
-
-    Returns
-    -------
-    float
-        Each unit costs kappa (D + 1) / 2 log(n_samples), where D is the sum of the
-        entropies of its inputs in bits.
-
-    Examples
-    --------
-    >>> from skmohn.energynet import RBM, parameter_complexity
-    >>> parameter_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
-    1.0397
+    Each unit costs unit_cost (D + 1) / 2 log(n_samples), where D is the sum of the
+    entropies of its inputs in bits; 1 is the cost of Rissanen's two-part code. Inputs
+    of upper layers are hidden probabilities.
     """
     layers = check_layers(layers)
     inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
     for layer in layers:
-        total += layer.n_hidden * unit_price(inputs, kappa, layer.groups) * len(inputs)
+        price = unit_price(inputs, unit_cost, layer.groups)
+        total += layer.n_hidden * price * len(inputs)
         inputs = layer.hidden_probabilities(inputs)
     return float(total)
 
 
-def complexity_of(layers, X, complexity, *, kappa, p):
+def complexity_of(layers, X, complexity, *, unit_cost, p):
     """Compute the complexity that is named, in nats."""
     if complexity == "parameters":
-        return parameter_complexity(layers, X, kappa=kappa)
+        return parameter_complexity(layers, X, unit_cost=unit_cost)
     return rademacher_complexity(layers, X, p=p)
 
 
@@ -386,30 +325,32 @@ class DescriptionLength:
     {
         "complexity": [StrOptions({"parameters", "rademacher"})],
         "likelihood": [StrOptions({"total", "mean"})],
+        "unit_cost": [Interval(Real, 0, None, closed="left")],
+        "p": [Interval(Real, 1, None, closed="both")],
     },
     # The parts check what is theirs.
     prefer_skip_nested_validation=False,
 )
 def description_length(
     layers, X, log_partition, *, complexity="parameters", likelihood="total",
-    kappa=1.0, p=2.0, n_draws=300, random_state=None,
+    unit_cost=1.0, p=2.0, n_draws=300, random_state=None,
 ):  # fmt: skip
     """Compute the description length of data under layers.
 
     Parameters
     ----------
     layers : sequence of RBM
-        From bottom to top; for none, pass ``[independent_bits(X)]``.
+        From bottom to top, at least one.
     X : array-like of shape (n_samples, n_visible)
         Samples, as bits.
     log_partition : LogPartition or float
         Log partition function of the top machine.
     complexity : {"parameters", "rademacher"}, default="parameters"
-        Cost of the layers: :func:`parameter_complexity` or, as in EnergyNet,
-        :func:`rademacher_complexity`.
+        Cost of the layers: half the logarithm of the number of samples for each
+        parameter, or the Rademacher bound of EnergyNet.
     likelihood : {"total", "mean"}, default="total"
         Log-likelihood that counts against the cost: that of all samples, or their mean.
-    kappa : float, default=1.0
+    unit_cost : float, default=1.0
         Factor of the cost of the parameters.
     p : float, default=2.0
         Norm in the Rademacher bound.
@@ -431,17 +372,13 @@ def description_length(
 
     Examples
     --------
-    >>> from skmohn.energynet import (
-    ...     description_length,
-    ...     exact_log_partition,
-    ...     independent_bits,
-    ... )
+    >>> from skmohn.energynet import RBM, description_length, exact_log_partition
     >>> X = [[0, 0], [1, 0], [0, 1], [1, 1]]
-    >>> rbm = independent_bits(X)
+    >>> rbm = RBM([[0.0, 0.0]], hidden_bias=[0.0], visible_bias=[0.0, 0.0])
     >>> description_length([rbm], X, exact_log_partition(rbm)).total
     5.5452
     """
-    cost = complexity_of(layers, X, complexity, kappa=kappa, p=p)
+    cost = complexity_of(layers, X, complexity, unit_cost=unit_cost, p=p)
     log_likelihood = dbn_log_likelihood(
         layers, X, log_partition, n_draws=n_draws, random_state=random_state
     )
@@ -455,7 +392,7 @@ def check_layers(layers):
         raise TypeError(f"layers must be a sequence of RBMs, got {layers!r}")
     layers = list(layers)
     if not layers:
-        raise ValueError("layers is empty: pass [independent_bits(X)] for no layer")
+        raise ValueError("layers is empty: it must have at least one RBM")
     for layer in layers:
         if not isinstance(layer, RBM):
             raise TypeError(f"layers must be RBMs, got a {type(layer).__name__}")

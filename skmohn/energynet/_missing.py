@@ -1,461 +1,304 @@
-"""Samples with unknown values: means over all that the values could be.
+"""Samples with unknown values in training: each keeps states of its gaps.
 
-An unknown value could be any state of the visible units of its column: both of a bit,
-each level of a thermometer, each category. Given the known units of a sample, the first
-layer is a machine of the unknown ones, whose hidden biases hold what the known ones
-say: means and sums over all completions are those of this machine. Numbers that are
-whitened are drawn given one another instead, and the draws weighed by the machine.
+An unknown value takes some state of the units of its column, and from step to step
+another one, by a step of Gibbs sampling: of the hidden units given all the visible
+ones, then of the unknown ones given these. With the states as they are at a time the
+sample is complete.
 """
 
-from numbers import Integral
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
-from scipy.special import softmax
-from sklearn.utils import check_random_state, check_scalar, gen_batches
+from scipy.special import expit, logsumexp
 
-from skmohn._core._validation import require_memory
-from skmohn.energynet._features import batches
-from skmohn.energynet._gaps import (
-    Gaps,
-    drawer,
-    known_free_energies,
-    listed_exponents,
-)
-from skmohn.energynet._groups import list_states, unit_probabilities
-from skmohn.energynet._rbm import (
-    MOST_LISTED,
-    RBM,
-    draw_visible,
-    hidden_means,
-    sides_of,
-)
-from skmohn.energynet._whitening import N_COMPLETIONS, Completions
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._groups import list_states, log_state_sums
+from skmohn.energynet._rbm import MOST_LISTED, draw_visible, free_energies, sides_of
 
-# Completions of a sample, or states of the hidden units, that are summed over.
-MOST_COMPLETIONS = 4096
-# Where there are more of both: chains of each sample, their steps before and between
-# looks, and looks.
-_CHAINS, _BURN_IN, _STEPS, _LOOKS = 10, 50, 5, 20
-# Completions to choose each draw from: few would be drawn again and again.
-_PER_DRAW = 5
-# Numbers that are in memory at once.
-_MOST_NUMBERS = 5_000_000
+# Draws of the gaps by which units are valued, and steps between them.
+_DRAWS, _STEPS = 10, 2
+# Annealing over the gaps: chains of a sample, and temperatures.
+_CHAINS, _TEMPERATURES = 4, 50
+# Steps before a machine that is there learns from samples it has not seen.
+BURN_IN = 10
+# Rows of chains that are in memory at once.
+_MOST_ROWS = 20_000
 
 
-def given_known(rbm, units, unknown):
-    """The machine of the unknown visible units of a sample.
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Which visible units are unknown, of which samples.
 
-    Parameters
+    Attributes
     ----------
-    rbm : RBM
-        The first layer.
+    place : ndarray of shape (n_samples,), int
+        Row of `unknown` for each sample; -1 for complete ones.
 
-    units : ndarray of shape (n_units,)
-        What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
-
-    Returns
-    -------
-    machine : RBM
+    unknown : ndarray of shape (n_incomplete, n_units), bool
     """
-    known = np.where(unknown, 0.0, units)
-    groups = rbm.groups and rbm.groups.within(unknown)
-    return RBM(
-        rbm.weights[:, unknown],
-        rbm.hidden_bias + rbm.weights.astype(np.float64) @ known,
-        rbm.visible_bias[unknown],
-        groups,
-    )
 
+    place: np.ndarray
+    unknown: np.ndarray
 
-def means_of(rbm):
-    """Means of the units of a machine that has few states on either side.
+    @classmethod
+    def of(cls, coding, X):
+        """The gaps of samples, or None where all are complete.
 
-    Parameters
-    ----------
-    rbm : RBM
+        Parameters
+        ----------
+        coding : UnitCoding
 
-    Returns
-    -------
-    visible : ndarray of shape (n_visible,), float64
-    hidden : ndarray of shape (n_hidden,), float64
-    """
-    sides = sides_of(rbm)
-    n_visible, n_hidden = (side.n_states for side in sides)
-    if n_visible <= n_hidden:
-        visible = list_states(sides[0], 0, n_visible)
-        hidden = rbm.hidden_probabilities(visible)
-        weights = softmax(-rbm.free_energy(visible))
-    else:
-        hidden = list_states(sides[1], 0, n_hidden)
-        visible = rbm.visible_probabilities(hidden)
-        weights = softmax(rbm.log_hidden_marginal(hidden))
-    return weights @ visible, weights @ hidden
+        X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values; those of constant columns are no gaps.
+        """
+        missing = np.isnan(X) & (coding.n_units > 0)
+        incomplete = missing.any(axis=1)
+        if not incomplete.any():
+            return None
+        place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
+        return cls(place, np.repeat(missing[incomplete], coding.n_units, axis=1))
 
+    @property
+    def rows(self):
+        """Numbers of the incomplete samples."""
+        return np.flatnonzero(self.place >= 0)
 
-def _means_of_chains(rbm, units, unknown, seed):
-    """Means of the units of incomplete samples, by chains over their gaps.
+    def take(self, rows):
+        """The gaps of some samples, or None where these are complete."""
+        place = self.place[rows]
+        return replace(self, place=place) if np.any(place >= 0) else None
 
-    The chains of each sample see the same random numbers, so that its means do not
-    depend on the other samples.
-    """
-    n_samples = len(units)
-    streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
-    chains = _Chains(rbm, units, unknown, np.tile(streams, n_samples), _CHAINS)
-    chains.step(_BURN_IN)
-    visible, hidden = np.zeros(units.shape), np.zeros((n_samples, rbm.n_hidden))
-    for _ in range(_LOOKS):
-        chains.step(_STEPS)
-        for total, mean in zip((visible, hidden), chains.means(), strict=True):
-            of_samples = mean.reshape(n_samples, _CHAINS, -1)
-            total += of_samples.mean(axis=1) / _LOOKS
-    return visible, hidden
+    def begin(self, units, groups, rng):
+        """Fill the gaps with what other samples have there, in place.
 
+        Parameters
+        ----------
+        units : ndarray of shape (n_samples, n_units), float32
+            What is in the gaps does not count.
 
-class _Chains:
-    """Gibbs chains over the gaps of samples, several for each, one after another."""
+        groups : Groups
+            The units of each column.
 
-    def __init__(self, rbm, units, unknown, streams, n_chains):
-        self.rbm, self.streams = rbm, streams
-        self.unknown = np.repeat(unknown, n_chains, axis=0)
-        self.V = np.repeat(units, n_chains, axis=0)
-        # From states of the same weight.
-        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
+        rng : numpy.random.Generator
+        """
+        rows = self.rows
+        for start, size in zip(groups.starts, groups.sizes, strict=True):
+            unknown = self.unknown[self.place[rows], start]
+            known = np.ones(len(units), bool)
+            known[rows[unknown]] = False
+            columns = slice(start, start + size)
+            donors = np.flatnonzero(known)
+            if len(donors):
+                drawn = units[rng.choice(donors, np.sum(unknown)), columns]
+                # Of probabilities bits.
+                units[rows[unknown], columns] = rng.random(drawn.shape) < drawn
+            else:
+                units[rows[unknown], columns] = 0.0
 
-    def step(self, n_steps):
-        for _ in range(n_steps):
-            hidden = drawer(self.rbm, self.streams)(self.V)
-            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
+    def renew(self, machine, draw_hidden, X, batch, data, stream):
+        """Draw the gaps of some samples anew.
 
-    def means(self):
-        """Probabilities of the visible units, given draws of the hidden ones, which
-        are those of the visible ones as they are."""
-        hidden = drawer(self.rbm, self.streams.copy())(self.V)
-        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
+        Parameters
+        ----------
+        machine : RBM or InfiniteRBM
 
-    def _draw(self, logits, bias):
+        draw_hidden : callable
+            Draws hidden units, given visible ones.
+
+        X : ndarray of shape (n_samples, n_units), float32
+            All samples; what is in the gaps is replaced.
+
+        batch : ndarray of int
+            Which samples.
+
+        data : ndarray of shape (n_batch, n_units), float32
+            Their states, changed likewise.
+
+        stream : ndarray of shape (1,), uint64
+            Source of random numbers, moved on.
+        """
+        at = np.flatnonzero(self.place[batch] >= 0)
+        if not len(at):
+            return
+        unknown = self.unknown[self.place[batch[at]]]
+        logits = draw_hidden(data[at]) @ machine.weights
         drawn = np.empty_like(logits)
-        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
-        self.V = np.where(self.unknown, drawn, self.V)
+        draw_visible(logits, machine.visible_bias, machine.groups, stream, drawn)
+        data[at] = np.where(unknown, drawn, data[at])
+        X[batch[at]] = np.where(unknown, drawn, X[batch[at]])
+
+    def settle(self, rbm, X, n_steps, stream):
+        """Take steps with all gaps, in place."""
+        rows = self.rows
+        for _ in range(n_steps):
+            self.renew(rbm, drawer(rbm, stream), X, rows, X[rows], stream)
+
+    def draws(self, rbm, X, stream):
+        """States of the incomplete samples, several times, each some steps later."""
+        rows, X = self.rows, X.copy()
+        self.settle(rbm, X, BURN_IN, stream)
+        for _ in range(_DRAWS):
+            self.settle(rbm, X, _STEPS, stream)
+            yield X[rows]
 
 
-def filled(rbm, coding, X, units, seed):
-    """Put means over completions in the place of what is not known.
+def drawer(rbm, stream):
+    """Function that draws the hidden units of a machine, given visible ones."""
+
+    def draw(V):
+        logits = V @ rbm.weights.T
+        hidden = np.empty_like(logits)
+        kernels.sample(logits, rbm.hidden_bias, stream, hidden)
+        return hidden
+
+    return draw
+
+
+def known_free_energies(
+    rbm, V, gaps, seed, *, n_chains=_CHAINS, n_temperatures=_TEMPERATURES, alike=False
+):
+    """Free energies of what is known of samples: the gaps are summed out.
 
     Parameters
     ----------
     rbm : RBM
-        The first layer.
 
-    coding : UnitCoding
+    V : ndarray of shape (n_samples, n_visible), float32
+        Bits; those in the gaps do not count.
 
-    X : ndarray of shape (n_samples, n_features)
-
-    units : ndarray of shape (n_samples, n_units), float32
+    gaps : Gaps or None
 
     seed : int
-        Of chains, where both sides have too many states for a sum; the same for each
-        sample.
+        Of the estimates of a machine of many hidden units.
+
+    n_chains, n_temperatures : int
+        Of these estimates, for each sample.
+
+    alike : bool, default=False
+        Whether all samples see the same random numbers, so that what is said of one
+        does not depend on the others. Means over samples vary less if they do not.
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
-        Without NaN; the same table if there was none.
-
-    visible : ndarray of shape (n_samples, n_units)
-        Units, with means in the place of unknown ones.
-
-    hidden : dict of int to ndarray of shape (n_hidden,)
-        For each incomplete sample the mean hidden probabilities.
+    ndarray of shape (n_samples,)
+        Minus the logarithm of the sum of exp(-free energy) over all completions:
+        exact for up to 12 hidden units, else by annealed importance sampling.
     """
-    if not np.isnan(X).any():
-        return X, units, {}
-    if coding.whitening is None:
-        visible, hidden = _filled_units(rbm, coding, X, units, seed)
-    else:
-        X, visible, hidden = _filled_numbers(rbm, coding, X, units, seed)
-    return coding.complete(X, visible), visible, hidden
-
-
-def _filled_units(rbm, coding, X, units, seed):
-    """Visible units with means in the place of unknown ones, and hidden means."""
-    visible, hidden = units.astype(np.float64), {}
-    gaps = Gaps.of(coding, X)
-    if gaps is not None:
-        rows = gaps.rows
-        known = np.where(gaps.unknown, np.float32(0.0), units[rows])
-        means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
-        visible[rows] = np.where(gaps.unknown, means, visible[rows])
-        hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
-    return visible, hidden
-
-
-def _filled_numbers(rbm, coding, X, units, seed):
-    """The same by draws of whitened numbers, whose means the table then has."""
-    X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
-    for rows, drawn, log_density in weighed_draws(rbm, coding, X, seed):
-        shares = drawn.shares(log_density)
-        units_drawn = coding.encode(drawn.table)
-        of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
-        states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
-        if known:
-            states[list(known)] = list(known.values())
-        visible[rows] = drawn.means(of_draws, shares)
-        means = drawn.means(states, shares)
-        hidden |= dict(zip(rows.tolist(), means, strict=True))
-        # Other columns may be unknown in the draws, too. Powers take draws far out, by
-        # which means over few would go.
-        table, columns = X[rows], coding.whitening.columns
-        plausible = coding.within_range(drawn.table)[:, columns]
-        table[:, columns] = drawn.means(plausible, shares)
-        X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
-    return X, visible, hidden
-
-
-def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
-    """Draw whitened numbers in incomplete rows, some rows at once.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-        With a whitening.
-
-    X : ndarray of shape (n_samples, n_features)
-
-    seed : int
-
-    n_completions : int, default=100
-        Draws of each row.
-
-    Yields
-    ------
-    rows : ndarray of int
-        Some of the rows with NaN.
-
-    drawn : Completions
-        Of these. What is NaN in other columns still is.
-
-    log_density : ndarray of shape (n_draws,)
-        Of the draws, by the machine, up to a constant.
-    """
-    incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
-        rows = incomplete[part]
-        drawn = Completions.of(coding.whitening, X[rows], n_completions, seed)
-        units = np.rint(coding.encode(drawn.table))
-        gaps = Gaps.of(coding, drawn.table)
-        energies = known_free_energies(rbm, units, gaps, seed, alike=True)
-        yield rows, drawn, coding.log_density(drawn.table) - energies
-
-
-def _means_of_gaps(rbm, known, unknown, seed):
-    """Means of the visible and of the hidden units, each way where it can be gone."""
-    visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
+    found = free_energies(rbm, V)
+    if gaps is None:
+        return found
+    rows = gaps.rows
+    unknown = gaps.unknown[gaps.place[rows]]
+    known = np.where(unknown, np.float32(0.0), V[rows])
     if rbm.n_hidden <= MOST_LISTED:
-        for part in _in_parts(len(known), 2**rbm.n_hidden):
-            visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
-        return visible, hidden
-    groups = sides_of(rbm)[0]
-    starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
-    is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
-    for row in np.flatnonzero(is_short):
-        machine = given_known(rbm, known[row], unknown[row])
-        visible[row, unknown[row]], hidden[row] = means_of(machine)
-    (rest,) = np.nonzero(~is_short)
-    for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
-        at = rest[part]
-        visible[at], hidden[at] = _means_of_chains(rbm, known[at], unknown[at], seed)
-    return visible, hidden
+        found[rows] = -_listed(rbm, known, unknown)
+    else:
+        n_streams = 1 if alike else len(rows)
+        streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
+        streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
+        n_rows = max(_MOST_ROWS // n_chains, 1)
+        for first in range(0, len(rows), n_rows):
+            part = slice(first, first + n_rows)
+            of_part = known[part], unknown[part], streams[part]
+            found[rows[part]] = -_annealed(rbm, *of_part, n_temperatures)
+    return found
 
 
 def _listed(rbm, known, unknown):
-    """Means over all states of the hidden units."""
-    exponent, states, logits = listed_exponents(rbm, known, unknown)
-    weights = softmax(exponent, axis=1)
-    groups = sides_of(rbm)[0]
-    return weights @ unit_probabilities(logits, groups), weights @ states
+    """Logarithm of the sum over all states of the hidden units and of the gaps."""
+    exponent, _, _ = listed_exponents(rbm, known, unknown)
+    return logsumexp(exponent, axis=1)
 
 
-def _in_parts(n_rows, width):
-    """Rows that are worked on at once."""
-    n_at_once = max(_MOST_NUMBERS // width, 1)
-    return gen_batches(n_rows, n_at_once) if n_rows else ()
-
-
-def imputed(rbm, coding, X, encode, strategy, seed):
-    """Put what is expected, or most probable, in the place of what is not known.
+def listed_exponents(rbm, known, unknown):
+    """Logarithm of the weight of each state of the hidden units, gaps summed out.
 
     Parameters
     ----------
     rbm : RBM
-        The first layer.
+        Of few hidden units.
 
-    coding : UnitCoding
+    known : ndarray of shape (n_samples, n_visible)
+        0 in the gaps.
 
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    strategy : {"mean", "mode"}
-
-    seed : int
-        As of :func:`filled`.
+    unknown : ndarray of shape (n_samples, n_visible), bool
 
     Returns
     -------
-    X : ndarray of shape (n_samples, n_features)
+    exponent : ndarray of shape (n_samples, n_states)
+
+    states : ndarray of shape (n_states, n_hidden)
+
+    logits : ndarray of shape (n_states, n_visible)
+        Of the visible units, given each state.
     """
-    if strategy not in ("mean", "mode"):
-        raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
-    blocks = []
-    for rows in batches(X):
-        part = X[rows]
-        if strategy == "mode" and coding.whitening is not None:
-            part = _likeliest_numbers(rbm, coding, part, seed)
-        means, visible, _ = filled(rbm, coding, part, encode(part), seed)
-        if strategy == "mode":
-            means = coding.complete(part, coding.modes(visible))
-        # Means may be out of the range by a rounding.
-        blocks.append(np.where(np.isnan(part), coding.within_range(means), part))
-    return np.concatenate(blocks)
-
-
-def _likeliest_numbers(rbm, coding, X, seed):
-    """The table with the most probable of draws in the place of whitened numbers."""
-    X = X.astype(np.float64)
-    for rows, found, density in weighed_draws(rbm, coding, X, seed):
-        likeliest = coding.within_range(found.table[found.largest(density)])
-        X[rows] = np.where(np.isnan(X[rows]), likeliest, X[rows])
-    return X
-
-
-def drawn(rbm, coding, X, encode, n_draws, random_state):
-    """Draw what is not known, given what is known of each sample.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    n_draws : int
-
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    tables : ndarray of shape (n_draws, n_samples, n_features)
-    """
-    check_scalar(n_draws, "n_draws", Integral, min_val=1)
-    require_memory(
-        8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
+    groups, hidden = sides_of(rbm)
+    states = list_states(hidden, 0, hidden.n_states)
+    weights = rbm.weights.astype(np.float64)
+    logits = states @ weights + rbm.visible_bias
+    # Of each state and column, the sum over what the column could be.
+    sums = np.stack(
+        [
+            log_state_sums(logits[:, start : start + size], groups.take([k]))
+            for k, (start, size) in enumerate(
+                zip(groups.starts, groups.sizes, strict=True)
+            )
+        ]
     )
-    seed = check_random_state(random_state).randint(2**31 - 1)
-    rng = np.random.default_rng(seed)
-    tables = np.repeat(X[None], n_draws, axis=0)
-    if coding.whitening is not None:
-        tables = tables.astype(np.float64)
-        n_drawn = max(N_COMPLETIONS, _n_to_choose_from(rbm, coding, X, n_draws))
-        for rows, found, log_density in weighed_draws(rbm, coding, X, seed, n_drawn):
-            shares = found.shares(log_density)
-            places = _spread_places((len(rows), n_draws), rng)
-            for table, place in zip(tables, places.T, strict=True):
-                table[rows] = found.table[found.chosen(shares, place)]
-    flat = tables.reshape(-1, X.shape[1])
-    gaps = Gaps.of(coding, flat)
-    if gaps is not None:
-        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MOST_LISTED))
-        for part in _in_parts(len(gaps.rows), width):
-            rows, unknown = gaps.rows[part], gaps.unknown[part]
-            units = encode(flat[rows])
-            bits = (rng.random(units.shape) < units).astype(np.float32)
-            known = np.where(unknown, np.float32(0.0), bits)
-            values = coding.draw(_draw_gaps(rbm, known, unknown, rng), rng)
-            flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
-    # What never varies is known.
-    constant = coding.decode(np.zeros((1, rbm.n_visible)))
-    tables = np.where(np.isnan(tables), constant, tables)
-    return np.where(np.isnan(X), coding.within_range(tables), tables)
+    exponent = known @ logits.T + states @ rbm.hidden_bias.astype(np.float64)
+    exponent += unknown[:, groups.starts].astype(np.float64) @ sums
+    return exponent, states, logits
 
 
-def _n_to_choose_from(rbm, coding, X, n_draws):
-    """Completions of a row from which so many are chosen."""
-    others = np.delete(X, coding.whitening.columns, axis=1)
-    if rbm.n_hidden > MOST_LISTED and np.isnan(others).any():
-        # Each is weighed by annealing.
-        return n_draws
-    return _PER_DRAW * n_draws
+def _annealed(rbm, known, unknown, streams, n_temperatures):
+    """The same by annealed importance sampling over the gaps, chains side by side.
 
-
-def _spread_places(shape, rng):
-    """Uniform numbers, those of a row spread evenly, so that what they choose repeats
-    no more than it must."""
-    order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
-    return (order + rng.random(shape)) / shape[1]
-
-
-def _draw_gaps(rbm, known, unknown, rng):
-    """Visible units of incomplete samples, (n_samples, n_visible)."""
-    streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
-    if rbm.n_hidden <= MOST_LISTED:
-        exponent, states, _ = listed_exponents(rbm, known, unknown)
-        share = np.cumsum(softmax(exponent, axis=1), axis=1)
-        place = rng.random((len(known), 1)) * share[:, -1:]
-        chosen = states[np.minimum((share < place).sum(axis=1), len(states) - 1)]
-        logits = chosen.astype(np.float32) @ rbm.weights
-        V = np.empty_like(logits)
-        draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
-        return V
-    chains = _Chains(rbm, known, unknown, streams, 1)
-    chains.step(_BURN_IN)
-    return chains.V
-
-
-def completions(coding, units, unknown, row):
-    """List what the visible units of an incomplete sample could be.
-
-    Parameters
-    ----------
-    coding : UnitCoding
-
-    units : ndarray of shape (n_units,), float32
-        What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
-
-    row : int
-        Number of the sample, for errors.
-
-    Returns
-    -------
-    states : ndarray of shape (n_completions, n_units), float32
-        Its visible units, as often as there are completions.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 4096 of them.
+    The first distribution has the gaps independent of the known units, as the mean of
+    the hidden units given the known ones has them.
     """
-    groups = coding.groups.within(unknown)
-    n_completions = groups.n_states
-    if n_completions > MOST_COMPLETIONS:
-        raise ValueError(
-            f"sample {row} of X has NaN in {len(groups.sizes)} columns that vary, "
-            f"which could be completed in {n_completions} ways, but the likelihood of "
-            f"several layers sums over at most {MOST_COMPLETIONS}: impute first or "
-            "lower n_bins"
-        )
-    states = np.repeat(units[None], n_completions, axis=0)
-    states[:, unknown] = list_states(groups, 0, n_completions)
-    return states
+    groups, _ = sides_of(rbm)
+    W = rbm.weights.astype(np.float64)
+    c = rbm.visible_bias.astype(np.float64)
+    given = known @ W.T + rbm.hidden_bias
+    base = np.where(unknown, c + expit(given) @ W, 0.0)
+    start = _log_sums_of_gaps(base, unknown, groups)
+    n_chains, streams = streams.shape[1], streams.ravel()
+    given, base, mask = (
+        np.repeat(table, n_chains, axis=0) for table in (given, base, unknown)
+    )
+
+    def draw(kernel, logits, *parts):
+        logits = logits.astype(np.float32)
+        zeros, drawn = np.zeros(logits.shape[1], np.float32), np.empty_like(logits)
+        kernel(logits, zeros, *parts, streams, drawn)
+        return drawn
+
+    def draw_gaps(logits):
+        return np.where(mask, draw(draw_visible, logits, rbm.groups), 0.0)
+
+    V = draw_gaps(base)
+    temperatures = np.linspace(0.0, 1.0, n_temperatures + 1)
+    log_weight = np.zeros(len(V))
+    slope = np.where(mask, c - base, 0.0)
+    for before, after in pairwise(temperatures):
+        active = V @ W.T + given
+        log_weight += (after - before) * np.einsum("ij,ij->i", V, slope)
+        log_weight += np.logaddexp(0.0, after * active).sum(axis=1)
+        log_weight -= np.logaddexp(0.0, before * active).sum(axis=1)
+        hidden = draw(kernels.sample, after * active)
+        V = draw_gaps(base + after * slope + after * (hidden @ W))
+    log_weight = log_weight.reshape(-1, n_chains)
+    found = logsumexp(log_weight, axis=1) - np.log(n_chains)
+    return found + start + rbm.n_hidden * np.log(2.0) + known @ c
+
+
+def _log_sums_of_gaps(logits, unknown, groups):
+    """Logarithms of the sums over the states of the unknown columns, (n_rows,)."""
+    total = np.zeros(len(logits))
+    for k, start in enumerate(groups.starts):
+        rows = unknown[:, start]
+        part = logits[rows, start : start + groups.sizes[k]]
+        if len(part):
+            total[rows] += log_state_sums(part, groups.take([k]))
+    return total

@@ -11,7 +11,7 @@ import numpy as np
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import as_counts, require_memory
-from skmohn.energynet._gaps import Gaps
+from skmohn.energynet._missing import Gaps
 
 
 def read_weights(sample_weight, X):

@@ -12,9 +12,9 @@ from sklearn.utils import gen_batches
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._gaps import BURN_IN, Gaps, known_free_energies
+from skmohn.energynet._conditional import completions
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
-from skmohn.energynet._missing import completions
+from skmohn.energynet._missing import BURN_IN, Gaps, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import draw_stream, random_stream
 from skmohn.energynet._whitening import N_COMPLETIONS, Completions
@@ -302,7 +302,7 @@ class Monitor:
         Parameters
         ----------
         report : callable
-            As :meth:`~skmohn.energynet._building.Builder.build` takes it.
+            As :meth:`~skmohn.energynet._stack_trainer.Builder.build` takes it.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class StackControl:
     beats_nothing : bool, default=True
         Whether there is a second layer only if the first describes the data better than
         independent columns do.
-    kappa : float, default=1.0
+    unit_cost : float, default=1.0
         Factor of the price of parameters.
     p : float, default=2.0
         Norm in the Rademacher bound.
@@ -63,7 +63,7 @@ class StackControl:
     complexity: str = "parameters"
     likelihood: str = "total"
     beats_nothing: bool = True
-    kappa: float = 1.0
+    unit_cost: float = 1.0
     p: float = 2.0
     n_temperatures: int = 10_000
     n_chains: int = 100
@@ -297,7 +297,7 @@ class _Judge:
     def _complexity(self, rbms):
         control = self.control
         return complexity_of(
-            rbms, self.X, control.complexity, kappa=control.kappa, p=control.p
+            rbms, self.X, control.complexity, unit_cost=control.unit_cost, p=control.p
         )
 
     def record(self, depth, rbm, description):

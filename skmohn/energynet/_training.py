@@ -1,9 +1,9 @@
-"""Training of a restricted Boltzmann machine by centred PCD.
+"""Training of a restricted Boltzmann machine by centered PCD.
 
 Persistent contrastive divergence: the gradient of the log-likelihood is that of the
 data minus that of the model, which chains stand for that are kept from step to step
 (Tieleman, "Training restricted Boltzmann machines using approximations to the
-likelihood gradient", ICML 2008). Activities are centred in it (Melchior, Fischer and
+likelihood gradient", ICML 2008). Activities are centered in it (Melchior, Fischer and
 Wiskott, "How to center deep Boltzmann machines", JMLR 17, 2016): it no longer depends
 on which value of a unit is called 0.
 """
@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._gaps import Gaps, drawer
 from skmohn.energynet._groups import Groups, state_shares
+from skmohn.energynet._missing import Gaps, drawer
 from skmohn.energynet._rbm import (
     MOST_LISTED,
     RBM,
@@ -49,9 +49,9 @@ class Run:
     rbm : RBM
         The arrays of the machine are changed in place.
     visible_mean : ndarray of shape (n_visible,), float32
-        What visible activities are centred by, the mean of the data.
+        What visible activities are centered by, the mean of the data.
     hidden_mean : ndarray of shape (n_hidden,), float32
-        What hidden activities are centred by, a moving average.
+        What hidden activities are centered by, a moving average.
     chains : ndarray of shape (n_chains, n_hidden), float32
         Hidden units of the chains, 0 or 1.
     order : numpy.random.Generator
@@ -84,7 +84,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Plan:
-    """How to train: centred PCD-1.
+    """How to train: centered PCD-1.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ class Plan:
             run.stream, rows.residual, run.chains, buffers.lead,
         )  # fmt: skip
         # With the first rows, minus the visible mean and the sum of the residuals, the
-        # one product is the centred gradient G of the weights; those of the biases are
+        # one product is the centered gradient G of the weights; those of the biases are
         # sum of residuals - G visible_mean and sum of shares - hidden_mean G.
         np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
         kernels.descend(

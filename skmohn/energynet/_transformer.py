@@ -11,10 +11,10 @@ from sklearn.utils import assert_all_finite, check_random_state, check_scalar
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skmohn._core._categories import Categories
-from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
 from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._names import input_names, unique_names
+from skmohn._core._options import Nested
 from skmohn._core._scaling import require_finite
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -24,14 +24,8 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._validation import to_numpy
-from skmohn.energynet._building import (
-    GIVEN_DEPTH,
-    Builder,
-    PaperControl,
-    warn_of_limits,
-    widths_of,
-)
 from skmohn.energynet._coding import MINMAX, UnitCoding
+from skmohn.energynet._conditional import drawn, filled, imputed
 from skmohn.energynet._features import (
     batches,
     check_layer,
@@ -39,7 +33,6 @@ from skmohn.energynet._features import (
     learn_scalers,
 )
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._missing import drawn, filled, imputed
 from skmohn.energynet._partition import require_settled, settled_log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._reading import (
@@ -51,6 +44,13 @@ from skmohn.energynet._reading import (
 )
 from skmohn.energynet._samples import known_samples, put_in_order, read_weights, rows_of
 from skmohn.energynet._scoring import Monitor, Scorer
+from skmohn.energynet._stack_trainer import (
+    GIVEN_DEPTH,
+    Builder,
+    InfiniteRBMOptions,
+    warn_of_limits,
+    widths_of,
+)
 
 # Attributes that say how well layers describe the samples of a fit.
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
@@ -70,7 +70,8 @@ class EnergyNetTransformer(
 
     Parameters
     ----------
-    growth : {"held_out", "description_length", "paper", None}, default="held_out"
+    growth : {"held_out", "description_length", "infinite_rbm", None}, \
+            default="held_out"
         How to find the widths of the layers that `n_components` does not give.
 
         - ``"held_out"``: train layers of up to 64 units, and of 128, 256 and so on
@@ -83,10 +84,11 @@ class EnergyNetTransformer(
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the
           data; the width depends little on learning rate and batch size.
-        - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_ trained by contrastive
-          divergence adds units until fewer than `PaperControl.threshold` appear per
-          step; then it becomes a plain machine. Layers cost the Rademacher bound. The
-          width depends on learning rate and batch size as much as on the data.
+        - ``"infinite_rbm"``: EnergyNet [1]_. An infinite machine [2]_ trained by
+          contrastive divergence adds units until fewer than
+          `InfiniteRBMOptions.threshold` appear per step; then it becomes a plain
+          machine. Layers cost the Rademacher bound. The width depends on learning rate
+          and batch size as much as on the data.
         - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
         Fixed width of the layer, or of each layer from the bottom up; None to grow.
@@ -94,7 +96,7 @@ class EnergyNetTransformer(
     max_layers : int, default=10
         Maximum number of layers that grow (T in [1]_). The first one always stays; a
         further one stays if it shortens the description, else growth ends.
-    kappa : float, default=1.0
+    unit_cost : float, default=1.0
         Factor of the cost of a unit, which further layers must be worth and, with
         ``growth="description_length"``, the units of each; lower is deeper and wider. 1
         is the cost in a two-part code.
@@ -136,31 +138,32 @@ class EnergyNetTransformer(
     standardize : bool, default=True
         Whether :meth:`transform` scales its output to mean 0 and variance 1 on the
         training data. Linear models need it: many probabilities hardly vary.
-    append_input : bool, default=False
+    passthrough : bool, default=False
         Whether :meth:`transform` appends the columns of X, with an indicator for each
         category. It helps classifiers on small tables, where few units grow, and hurts
         them on images.
-    polish : int or "auto", default="auto"
+    n_final_epochs : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
         is settled. "auto" trains until the learning rates sum to 300, 3000 steps for up
-        to 100 columns. With ``growth="paper"``, 0 follows the paper exactly but models
-        the data badly.
+        to 100 columns. With ``growth="infinite_rbm"``, 0 follows the paper exactly but
+        models the data badly.
     learning_rate : float or "auto", default="auto"
         Learning rate, which falls linearly to 0 at a settled width. "auto" is 0.2, or a
-        constant 0.01 while ``growth="paper"`` grows. Beyond 100 columns it is divided
-        by the cube root of their number in hundreds, as far as `polish` leaves time.
+        constant 0.01 while ``growth="infinite_rbm"`` grows. Beyond 100 columns it is
+        divided by the cube root of their number in hundreds, as far as `n_final_epochs`
+        leaves time.
     batch_size : int or "auto", default="auto"
-        Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows. Beyond 100
-        columns it is multiplied by the square of the same cube root.
+        Samples per step; "auto" is 50, or 10 while ``growth="infinite_rbm"`` grows.
+        Beyond 100 columns it is multiplied by the square of the same cube root.
     l2 : float or "auto", default="auto"
         Penalty on half the squared weights, in nats per sample. "auto" stands for a
         normal prior: with standard deviation 1, one over the number of samples; or with
         2, a quarter of that, for layers that grow by ``"description_length"`` or
-        ``"paper"``, whose units have a price as well. In a layer with more than one
-        unit for five samples it rises with the number of units, up to fourfold, so that
-        they do not learn samples by heart.
-    paper_control : PaperControl, default=None
-        Options of ``growth="paper"``; None for the defaults.
+        ``"infinite_rbm"``, whose units have a price as well. In a layer with more than
+        one unit for five samples it rises with the number of units, up to fourfold, so
+        that they do not learn samples by heart.
+    infinite_rbm_options : InfiniteRBMOptions, default=None
+        Options of ``growth="infinite_rbm"``; None for the defaults.
     max_units : int, default=2000
         Maximum number of units of a layer that grows.
     max_steps : int, default=1000000
@@ -202,7 +205,7 @@ class EnergyNetTransformer(
         Cost of the stack up to each layer, in nats.
     description_length_ : list of float
         Complexity minus the log-likelihood of all samples, in nats; minus their mean
-        with ``PaperControl(likelihood="mean")``.
+        with ``InfiniteRBMOptions(likelihood="mean")``.
     stopping_reason_ : str
         Why no more layers were added.
     width_reasons_ : list of str
@@ -214,7 +217,7 @@ class EnergyNetTransformer(
         Scalers of each layer's probabilities and, last, of the columns of X.
     history_ : History
         One dict per epoch, growth decision and finished layer, such as ``layer``,
-        ``stage`` ("start", "grow", "drop", "train", "polish" or "layer"), ``units``,
+        ``stage`` ("start", "grow", "drop", "train", "final" or "layer"), ``units``,
         ``steps`` and, at decisions, ``price`` and ``paying`` (units worth it) or, with
         ``growth="held_out"``, ``held_out_log_likelihood``; with
         `monitor` also ``epoch``, ``log_likelihood`` and ``validation_log_likelihood``.
@@ -272,14 +275,17 @@ class EnergyNetTransformer(
     feature_names_in_: np.ndarray
 
     _parameter_constraints = {
-        "growth": [StrOptions({"description_length", "held_out", "paper"}), None],
+        "growth": [
+            StrOptions({"description_length", "held_out", "infinite_rbm"}),
+            None,
+        ],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             "array-like",
             None,
         ],
         "max_layers": [Interval(Integral, 1, None, closed="left")],
-        "kappa": [Interval(Real, 0, None, closed="neither")],
+        "unit_cost": [Interval(Real, 0, None, closed="neither")],
         "coding": [StrOptions({"auto", "thermometer", "minmax", "probability"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
@@ -287,8 +293,11 @@ class EnergyNetTransformer(
         "whiten": ["boolean"],
         "layer": [Integral, StrOptions({"all"})],
         "standardize": ["boolean"],
-        "append_input": ["boolean"],
-        "polish": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "passthrough": ["boolean"],
+        "n_final_epochs": [
+            Interval(Integral, 0, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
         "learning_rate": [
             Interval(Real, 0, None, closed="neither"),
             StrOptions({"auto"}),
@@ -298,7 +307,7 @@ class EnergyNetTransformer(
             StrOptions({"auto"}),
         ],
         "l2": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "paper_control": [PaperControl, None],
+        "infinite_rbm_options": [InfiniteRBMOptions, None],
         "max_units": [Interval(Integral, 1, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left")],
         "n_temperatures": [Interval(Integral, 1, None, closed="left")],
@@ -308,7 +317,7 @@ class EnergyNetTransformer(
         "random_state": ["random_state"],
     }
     _when_long = "fewer rows, or n_components instead of growth, take less time"
-    _controls = {"paper_control": PaperControl}
+    _controls = {"infinite_rbm_options": InfiniteRBMOptions}
 
     def __init__(
         self,
@@ -316,7 +325,7 @@ class EnergyNetTransformer(
         n_components=None,
         *,
         max_layers=10,
-        kappa=1.0,
+        unit_cost=1.0,
         coding="auto",
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
@@ -324,12 +333,12 @@ class EnergyNetTransformer(
         whiten=False,
         layer: int | str = -1,
         standardize=True,
-        append_input=False,
-        polish: int | str = "auto",
+        passthrough=False,
+        n_final_epochs: int | str = "auto",
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         l2: float | str = "auto",
-        paper_control: PaperControl | None = None,
+        infinite_rbm_options: InfiniteRBMOptions | None = None,
         max_units=2000,
         max_steps=1_000_000,
         n_temperatures=10_000,
@@ -341,7 +350,7 @@ class EnergyNetTransformer(
         self.growth = growth
         self.n_components = n_components
         self.max_layers = max_layers
-        self.kappa = kappa
+        self.unit_cost = unit_cost
         self.coding = coding
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
@@ -349,12 +358,12 @@ class EnergyNetTransformer(
         self.whiten = whiten
         self.layer = layer
         self.standardize = standardize
-        self.append_input = append_input
-        self.polish = polish
+        self.passthrough = passthrough
+        self.n_final_epochs = n_final_epochs
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.l2 = l2
-        self.paper_control = paper_control
+        self.infinite_rbm_options = infinite_rbm_options
         self.max_units = max_units
         self.max_steps = max_steps
         self.n_temperatures = n_temperatures
@@ -470,12 +479,12 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            As `layer`, `standardize` and `append_input` say. Higher layers are computed
+            As `layer`, `standardize` and `passthrough` say. Higher layers are computed
             from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)
         X = self._read_table(X)
-        if self.standardize and self.append_input:
+        if self.standardize and self.passthrough:
             require_finite(self.scalers_[-1], "X")
         return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
 
@@ -749,7 +758,7 @@ class EnergyNetTransformer(
         """Fitted attributes of layers, with the scalers of earlier samples if any."""
         X = self.coding_.complete(X, units)
         scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
-        if self.standardize and self.append_input:
+        if self.standardize and self.passthrough:
             require_finite(scalers[-1], "X")
         return {
             "n_components_per_layer_": [rbm.n_hidden for rbm in rbms],
@@ -805,7 +814,7 @@ class EnergyNetTransformer(
         else:
             check_layer(self.layer, n_layers)
             shown = [range(n_layers)[self.layer]]
-        return shown + [n_layers] * self.append_input
+        return shown + [n_layers] * self.passthrough
 
     def _encode(self, X):
         return self.coding_.encode(X, self._names())

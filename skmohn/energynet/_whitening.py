@@ -129,12 +129,12 @@ class Whitening:
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         unit = binary_units(np.nan_to_num(values))
         values = values / unit
-        centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)
-        standard = (values - centre) / scale
+        standard = (values - center) / scale
         likeliest = PowerTransformer(standardize=False).fit(standard).lambdas_
         # Beyond 0 and 2 not all numbers are powers.
-        powers = YeoJohnson(np.clip(likeliest, 0.0, 2.0), centre, scale)
+        powers = YeoJohnson(np.clip(likeliest, 0.0, 2.0), center, scale)
         Z = powers.forward(values)
         mean, std = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         std = np.where(std > 0.0, std, 1.0)

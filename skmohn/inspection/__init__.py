@@ -1,9 +1,9 @@
 """Displays of fitted models, which need matplotlib, and stability selection."""
 
 from skmohn.inspection._black_box import (
-    BestPointsDisplay,
-    BlackBoxDisplay,
     ImportancesDisplay,
+    OptimizationHistoryDisplay,
+    ParallelCoordinatesDisplay,
 )
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay
@@ -16,8 +16,6 @@ from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
-    "BestPointsDisplay",
-    "BlackBoxDisplay",
     "DescriptionLengthDisplay",
     "DiscoveryErrorDisplay",
     "DiscoveryOrdersDisplay",
@@ -27,6 +25,8 @@ __all__ = [
     "ImportancesDisplay",
     "LikelihoodDisplay",
     "ManhattanDisplay",
+    "OptimizationHistoryDisplay",
+    "ParallelCoordinatesDisplay",
     "QQDisplay",
     "SamplesDisplay",
     "WeightsDisplay",

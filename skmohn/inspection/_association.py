@@ -4,11 +4,11 @@ import numpy as np
 
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_vector
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._findings import always_of
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._require import require_regressor
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._walsh.design import make_design
 
 # Paler than the two colors of most displays.
 PALE_BLUE, PALE_RED = "#8fb7cf", "#e3a899"

@@ -14,10 +14,10 @@ from skmohn.mohn._require import require_regressor
 _COLORS = {
     "uniform": GRAY,
     "surrogate": BLUE,
-    "climb": RED,
-    "check": "#3f8f5f",
-    "repeat": "#8a6fb0",
-    "told": "#444444",
+    "local_search": RED,
+    "verification": "#3f8f5f",
+    "replicate": "#8a6fb0",
+    "external": "#444444",
 }
 # Shares are taken over so many stretches at most, of so many evaluations at least.
 _MOST_STRETCHES, _FEWEST_EACH = 25, 5
@@ -32,11 +32,11 @@ _SPREAD, _LARGEST_PART = 0.05, 0.3
 _PALER = 0.4
 
 
-class BlackBoxDisplay:
-    """Values of a black box by evaluation, and the streams that asked for them.
+class OptimizationHistoryDisplay:
+    """Values of a black box by evaluation, and the sources that asked for them.
 
-    Dots are evaluations, in the colors of the streams that asked for them; the line is
-    the best value so far. Below are the shares that the streams had of the evaluations.
+    Dots are evaluations, in the colors of the sources that asked for them; the line is
+    the best value so far. Below are the shares that the sources had of the evaluations.
 
     Create it with :meth:`from_result`. All parameters are stored as attributes.
 
@@ -45,8 +45,8 @@ class BlackBoxDisplay:
     value, best : array-like of shape (n_evaluations,)
         The value of each evaluation, and the best one until then; NaN where there is
         none.
-    stream : sequence of str
-        The stream that asked for each.
+    source : sequence of str
+        The source that asked for each.
 
     Attributes
     ----------
@@ -57,23 +57,23 @@ class BlackBoxDisplay:
     line_ : matplotlib Line2D
         The best value so far.
     dots_ : dict of str to matplotlib Line2D
-        Evaluations of each stream.
+        Evaluations of each source.
     shares_ax_ : matplotlib Axes
         Axes of the shares.
     bars_ : dict of str to matplotlib BarContainer
-        Shares of each stream.
+        Shares of each source.
 
     See Also
     --------
-    BestPointsDisplay : What the best points have in common.
+    ParallelCoordinatesDisplay : What the best points have in common.
     ImportancesDisplay : Which variables matter.
 
     Examples
     --------
-    >>> from skmohn.inspection import BlackBoxDisplay
+    >>> from skmohn.inspection import OptimizationHistoryDisplay
     >>> from skmohn.optimize import minimize_black_box
     >>> result = minimize_black_box(lambda x: -x.sum(), 10, 30, random_state=0)
-    >>> display = BlackBoxDisplay.from_result(result)
+    >>> display = OptimizationHistoryDisplay.from_result(result)
     >>> len(display.value)
     30
     """
@@ -85,10 +85,10 @@ class BlackBoxDisplay:
     shares_ax_: Any
     bars_: dict
 
-    def __init__(self, value, best, stream):
+    def __init__(self, value, best, source):
         self.value = value
         self.best = best
-        self.stream = stream
+        self.source = source
 
     @classmethod
     def from_result(cls, result, *, ax=None, **line_kw) -> Self:
@@ -106,7 +106,7 @@ class BlackBoxDisplay:
 
         Returns
         -------
-        BlackBoxDisplay
+        OptimizationHistoryDisplay
             The display.
 
         Raises
@@ -116,12 +116,12 @@ class BlackBoxDisplay:
         """
         history = _result_of(result).history
         columns = (
-            [record[key] for record in history] for key in ("value", "best", "stream")
+            [record[key] for record in history] for key in ("value", "best", "source")
         )
         return cls(*columns).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
-        """Draw values, the best so far, and shares of the streams.
+        """Draw values, the best so far, and shares of the sources.
 
         Parameters
         ----------
@@ -132,15 +132,15 @@ class BlackBoxDisplay:
 
         Returns
         -------
-        BlackBoxDisplay
+        OptimizationHistoryDisplay
             The display itself.
         """
         value, best = numbers_of(self, "value", "best")
-        stream = np.array(read_names(self.stream, "stream"))
-        if len(stream) != len(value) or not len(value):
+        source = np.array(read_names(self.source, "source"))
+        if len(source) != len(value) or not len(value):
             raise ValueError(
-                "value, best and stream must be of one length, at least 1: got "
-                f"{len(value)} values and {len(stream)} streams"
+                "value, best and source must be of one length, at least 1: got "
+                f"{len(value)} values and {len(source)} sources"
             )
         ax = axes_of(self, ax)
         number = np.arange(1, len(value) + 1)
@@ -151,10 +151,10 @@ class BlackBoxDisplay:
         edges = np.linspace(0.5, len(value) + 0.5, n_stretches + 1)
         all_counts, below = np.histogram(number, edges)[0], np.zeros(n_stretches)
         self.dots_, self.bars_ = {}, {}
-        present = set(stream.tolist())
+        present = set(source.tolist())
         known = [name for name in _COLORS if name in present]
         for name in [*known, *sorted(present.difference(known))]:
-            own = stream == name
+            own = source == name
             color = _COLORS.get(name)
             (dots,) = ax.plot(
                 number[own], value[own], ".", color=color, label=name, ms=5, zorder=1
@@ -328,7 +328,7 @@ class ImportancesDisplay:
         return self
 
 
-class BestPointsDisplay:
+class ParallelCoordinatesDisplay:
     """What the best points of a black box have in common: parallel coordinates.
 
     Each vertical line is a variable with its values, each polyline a point, the best
@@ -366,11 +366,11 @@ class BestPointsDisplay:
 
     Examples
     --------
-    >>> from skmohn.inspection import BestPointsDisplay
+    >>> from skmohn.inspection import ParallelCoordinatesDisplay
     >>> from skmohn.optimize import minimize_black_box
     >>> space = {"size": (1, 5), "kind": ["a", "b", "c"]}
     >>> result = minimize_black_box(lambda p: p["size"], space, 15, random_state=0)
-    >>> display = BestPointsDisplay.from_result(result, n_points=5)
+    >>> display = ParallelCoordinatesDisplay.from_result(result, n_points=5)
     >>> list(display.variables)
     ['size', 'kind']
     """
@@ -411,7 +411,7 @@ class BestPointsDisplay:
 
         Returns
         -------
-        BestPointsDisplay
+        ParallelCoordinatesDisplay
             The display.
 
         Raises
@@ -452,7 +452,7 @@ class BestPointsDisplay:
 
         Returns
         -------
-        BestPointsDisplay
+        ParallelCoordinatesDisplay
             The display itself.
         """
         (value,) = numbers_of(self, "value")
@@ -510,7 +510,7 @@ def _result_of(result):
         result = result.result()
     if not isinstance(result, OptimizeResult) or "history" not in result:
         raise TypeError(
-            "result must be what minimize_black_box or maximize_black_box return, or a "
+            "result must be what minimize_black_box returns, or a "
             f"BlackBoxOptimizer, got {type(result).__name__}"
         )
     return result

@@ -378,6 +378,6 @@ def _rounds(history, key):
         raise ValueError(
             f'history has no rounds of discovery (records with "{key}"): '
             'strategy="pursuit" and "msda" record them, "auto" too, unless categories '
-            "leave it the dense model alone"
+            "leave it the Gaussian process alone"
         )
     return records

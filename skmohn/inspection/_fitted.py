@@ -73,7 +73,7 @@ def structure_of(estimator):
         If it has not been fitted.
     """
     require_regressor(estimator, "estimator")
-    vocabulary = estimator.vocabulary_
+    vocabulary = estimator.term_names_
     return vocabulary.places(estimator.terms_), estimator.weights_, vocabulary.names
 
 

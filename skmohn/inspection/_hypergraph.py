@@ -15,7 +15,7 @@ from skmohn.inspection._fitted import (
 )
 from skmohn.inspection._labels import fit_legend, lay_out, shorten
 from skmohn.inspection._layout import place_components
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MOST_NAMES = 130
@@ -100,7 +100,7 @@ class HypergraphDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            Fitted estimator. Of a dense model, the significant weights are drawn.
+            Fitted estimator. Of a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **text_kw : dict
@@ -136,7 +136,7 @@ class HypergraphDisplay:
             The display itself.
         """
         terms, weights, names = weights_of(self)
-        places = place_components(Linkage.of_terms(terms, len(names)))
+        places = place_components(InteractionGraph.of_terms(terms, len(names)))
         self.variables_ = sorted(places)
         self.positions_ = np.array([places[i] for i in self.variables_])
         n_drawn = len(self.variables_)
@@ -150,10 +150,10 @@ class HypergraphDisplay:
         points = [np.array([places[i] for i in term]) for term in terms]
         orders = np.array([len(term) for term in terms])
         two, more = np.flatnonzero(orders == 2), np.flatnonzero(orders > 2)
-        centres = np.array([points[j].mean(axis=0) for j in more]).reshape(-1, 2)
+        centers = np.array([points[j].mean(axis=0) for j in more]).reshape(-1, 2)
         spokes = [
-            (centre, point)
-            for centre, j in zip(centres, more, strict=True)
+            (center, point)
+            for center, j in zip(centers, more, strict=True)
             for point in points[j]
         ]
         shades = np.repeat(color[more], orders[more])
@@ -165,7 +165,7 @@ class HypergraphDisplay:
         )
         ax.add_collection(self.pairs_)
         self.squares_ = ax.scatter(
-            *centres.T, marker="s", c=color[more], zorder=3,
+            *centers.T, marker="s", c=color[more], zorder=3,
             s=size**2 * (15.0 + 60.0 * strength[more]),
         )  # fmt: skip
         self._draw_variables(ax, terms, names, strength, color, size, text_kw)

@@ -9,7 +9,7 @@ from sklearn.utils import check_array
 from skmohn._core._validation import is_whole
 from skmohn.inspection._fitted import axes_of, stack_of, style_of
 
-# Of the weights, the share that the scale of colours covers: a few large ones would
+# Of the weights, the share that the scale of colors covers: a few large ones would
 # leave the others pale.
 _SHOWN_SHARE = 0.995
 
@@ -47,7 +47,7 @@ class FiltersDisplay:
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import FiltersDisplay
     >>> X = load_digits().data / 16
-    >>> net = EnergyNetTransformer(None, 25, polish=5, random_state=0).fit(X)
+    >>> net = EnergyNetTransformer(None, 25, n_final_epochs=5, random_state=0).fit(X)
     >>> display = FiltersDisplay.from_estimator(net, shape=(8, 8))
     >>> display.filters.shape
     (25, 8, 8)
@@ -159,7 +159,7 @@ class SamplesDisplay:
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import SamplesDisplay
     >>> X = load_digits().data / 16
-    >>> net = EnergyNetTransformer(None, 25, polish=5, random_state=0).fit(X)
+    >>> net = EnergyNetTransformer(None, 25, n_final_epochs=5, random_state=0).fit(X)
     >>> display = SamplesDisplay.from_estimator(net, n_samples=9, random_state=0)
     >>> display.samples.shape
     (9, 8, 8)

@@ -21,7 +21,7 @@ def place_components(linkage):
 
     Parameters
     ----------
-    linkage : Linkage
+    linkage : InteractionGraph
 
     Returns
     -------

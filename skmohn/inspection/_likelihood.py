@@ -57,7 +57,9 @@ class LikelihoodDisplay:
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import LikelihoodDisplay
     >>> X = load_digits().data / 16
-    >>> net = EnergyNetTransformer(None, 9, polish=20, monitor=5, random_state=0)
+    >>> net = EnergyNetTransformer(
+    ...     None, 9, n_final_epochs=20, monitor=5, random_state=0
+    ... )
     >>> net = net.fit(X[:1200], X_val=X[1200:])
     >>> display = LikelihoodDisplay.from_estimator(net)
     >>> display.epoch

@@ -62,7 +62,7 @@ class ManhattanDisplay:
     names : sequence of str, default=None
         Names of the columns, written at `terms`. None for no names.
     chromosomes : sequence of str of length n_columns, default=None
-        Chromosome, or any other group of neighbours, of each column.
+        Chromosome, or any other group of neighbors, of each column.
 
     Attributes
     ----------
@@ -88,10 +88,10 @@ class ManhattanDisplay:
     Examples
     --------
     >>> from skmohn import MOHNRegressor
-    >>> from skmohn.datasets import make_genome_scan
+    >>> from skmohn.datasets import make_gwas
     >>> from skmohn.inspection import ManhattanDisplay
-    >>> scan = make_genome_scan(
-    ...     200, 500, n_pairs=1, n_singles=1, pair_share=0.2, random_state=0
+    >>> scan = make_gwas(
+    ...     200, 500, n_pairs=1, n_main_effects=1, pair_variance=0.2, random_state=0
     ... )
     >>> model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
     >>> model = model.fit(scan.X, scan.y)
@@ -181,7 +181,7 @@ class ManhattanDisplay:
             chromosomes = X.chromosomes
             if chromosomes is not None and X.coding == "both":
                 chromosomes = [*chromosomes, *chromosomes]
-        vocabulary = estimator.vocabulary_
+        vocabulary = estimator.term_names_
         names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
         n_columns = estimator.n_features_in_
         display = cls(
@@ -379,7 +379,7 @@ def _check_columns(sets, n_columns, name):
 
 
 def _runs(labels):
-    """Neighbours of one label: label, first and after last."""
+    """Neighbors of one label: label, first and after last."""
     runs, start = [], 0
     for label, run in groupby(map(str, labels)):
         stop = start + len(list(run))

@@ -66,10 +66,10 @@ class QQDisplay:
     Examples
     --------
     >>> from skmohn import MOHNRegressor
-    >>> from skmohn.datasets import make_genome_scan
+    >>> from skmohn.datasets import make_gwas
     >>> from skmohn.inspection import QQDisplay
-    >>> scan = make_genome_scan(
-    ...     200, 500, n_pairs=1, n_singles=1, pair_share=0.2, random_state=0
+    >>> scan = make_gwas(
+    ...     200, 500, n_pairs=1, n_main_effects=1, pair_variance=0.2, random_state=0
     ... )
     >>> model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
     >>> model = model.fit(scan.X, scan.y)
@@ -113,8 +113,8 @@ class QQDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            Fitted estimator. Pairs are left out if its `max_order` is 1; of a dense
-            model, nothing is left over.
+            Fitted estimator. Pairs are left out if its `max_order` is 1; of a Gaussian
+            process, nothing is left over.
         X : {array-like, Genotypes} of shape (n_samples, n_features)
             Rows, such as those of `fit`.
         y : array-like of shape (n_samples,)
@@ -141,7 +141,7 @@ class QQDisplay:
         null, usable = null_model(estimator, X, y)
         models, n_columns = [null], estimator.n_features_in_
         if estimator.model_.is_listed and estimator.terms_:
-            terms = estimator.vocabulary_.places(estimator.terms_)
+            terms = estimator.term_names_.places(estimator.terms_)
             models.append(ActiveSet.of(null.design, null.y, terms))
         has_pairs = estimator.max_order != 1
         scan, *left = scan_with(models, has_pairs=has_pairs, n_jobs=n_jobs)

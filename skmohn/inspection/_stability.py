@@ -67,7 +67,7 @@ def selection_stability(
     -------
     DataFrame
         A row for each term selected in any refit, the most frequent first: ``term`` (as
-        in :meth:`~skmohn.MOHNRegressor.structure_table`), ``order``, ``frequency``
+        in :meth:`~skmohn.MOHNRegressor.terms_table`), ``order``, ``frequency``
         (share of refits with a nonzero weight), ``mean`` and ``sd`` of the weight over
         those refits (NaN for a single one). Columns are coded as in a fit on all rows;
         levels of numeric columns are chosen anew in each refit and are different terms
@@ -161,7 +161,7 @@ def _refit(model, X, y, replace, ends, seed):
     for warning, late in zip(gathered, is_late, strict=True):
         if not late:
             warn_caller(warning)
-    vocabulary = refit.vocabulary_
+    vocabulary = refit.term_names_
     recoded = _recode(refit, ends)
     names = vocabulary.name_terms(vocabulary.places(recoded))
     weights = [

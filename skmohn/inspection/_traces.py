@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_scalar
 
-from skmohn.energynet import PaperControl
+from skmohn.energynet import InfiniteRBMOptions
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
@@ -28,8 +28,8 @@ class GrowthDisplay:
     With ``growth="held_out"``, dots on an axis of their own show how much likelier the
     best width makes samples held out than each width that was tried. With
     ``growth="description_length"``, dots show how many units were worth their cost at
-    each decision. With ``growth="paper"``, gamma (new units per step) falls to its
-    threshold on an axis of its own. Layers follow one another, including a last one
+    each decision. With ``growth="infinite_rbm"``, gamma (new units per step) falls to
+    its threshold on an axis of its own. Layers follow one another, including a last one
     that was tried and dropped.
 
     Create it with :meth:`from_estimator`. All parameters are stored as attributes.
@@ -51,7 +51,7 @@ class GrowthDisplay:
         The figure of the axes.
     lines_ : list of matplotlib Line2D
         Units of each layer.
-    paying_ : matplotlib Line2D or None
+    worthwhile_ : matplotlib Line2D or None
         Units worth their cost; None without such decisions.
     held_out_ax_ : matplotlib Axes or None
         Axes of the nats that each width lacks, if samples were held out.
@@ -72,7 +72,9 @@ class GrowthDisplay:
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import GrowthDisplay
     >>> X = load_digits(n_class=2).data / 16
-    >>> net = EnergyNetTransformer(max_layers=1, polish=0, random_state=0).fit(X)
+    >>> net = EnergyNetTransformer(max_layers=1, n_final_epochs=0, random_state=0).fit(
+    ...     X
+    ... )
     >>> display = GrowthDisplay.from_estimator(net)
     >>> len(display.lines_)
     1
@@ -81,7 +83,7 @@ class GrowthDisplay:
     ax_: Any
     figure_: Any
     lines_: list
-    paying_: Any
+    worthwhile_: Any
     held_out_ax_: Any
     held_out_lines_: list
     gamma_ax_: Any
@@ -124,8 +126,8 @@ class GrowthDisplay:
                 "nothing grew in the last fit of this estimator: the widths were "
                 "given (growth=None) or kept (warm_start=True)"
             )
-        control = stack.paper_control or PaperControl()
-        threshold = control.threshold if stack.growth == "paper" else None
+        control = stack.infinite_rbm_options or InfiniteRBMOptions()
+        threshold = control.threshold if stack.growth == "infinite_rbm" else None
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
@@ -170,11 +172,11 @@ class GrowthDisplay:
     def _plot_paying(self, ax, layers):
         """Dots at decisions, named by the price of a unit in the first layer."""
         steps, records = _those_with("paying", layers)
-        self.paying_ = None
+        self.worthwhile_ = None
         if records:
             paying = [record["paying"] for record in records]
             label = f"worth their cost ({records[0]['price']:.2g} nats in layer 0)"
-            (self.paying_,) = ax.plot(steps, paying, "o", color=RED, label=label)
+            (self.worthwhile_,) = ax.plot(steps, paying, "o", color=RED, label=label)
 
     def _plot_held_out(self, ax, layers):
         """Dots at the widths tried, of layer after layer: each has its own best."""
@@ -261,7 +263,7 @@ class DescriptionLengthDisplay:
     >>> from skmohn.inspection import DescriptionLengthDisplay
     >>> X = load_digits(n_class=2).data / 16
     >>> net = EnergyNetTransformer(
-    ...     max_layers=1, polish=5, n_temperatures=100, random_state=0
+    ...     max_layers=1, n_final_epochs=5, n_temperatures=100, random_state=0
     ... )
     >>> display = DescriptionLengthDisplay.from_estimator(net.fit(X))
     >>> display.n_layers

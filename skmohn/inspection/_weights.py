@@ -6,7 +6,7 @@ import numpy as np
 
 from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of, weights_of
 from skmohn.inspection._labels import lay_out, shorten
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 
 # More names than this in a row, or weights in a line, cannot be read.
 _MOST_NAMES = 60
@@ -91,7 +91,7 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            Fitted estimator. Of a dense model, the significant weights are drawn.
+            Fitted estimator. Of a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure, as large as the weights need.
         **im_kw : dict
@@ -127,7 +127,7 @@ class WeightsDisplay:
             The display itself.
         """
         terms, weights, names = weights_of(self)
-        components = Linkage.of_terms(terms, len(names)).components
+        components = InteractionGraph.of_terms(terms, len(names)).components
         part = {i: k for k, component in enumerate(components) for i in component}
         self.rows_ = [i for component in components for i in component]
         self.columns_ = sorted(

@@ -22,7 +22,7 @@ def to_dimod(model, vartype="SPIN"):
     Parameters
     ----------
     model : MOHNRegressor
-        Fitted estimator, not a dense one, which has too many weights.
+        Fitted estimator, not a Gaussian process, which has too many weights.
     vartype : {"SPIN", "BINARY"} or dimod.Vartype, default="SPIN"
         Whether the values ``coding_.low`` and ``coding_.high`` of a column become -1
         and +1, as in the model, or 0 and 1, which may take many more terms.

@@ -13,13 +13,13 @@ def to_networkx(model):
     Parameters
     ----------
     model : MOHNRegressor
-        Fitted estimator. Of a dense model, the significant weights are taken.
+        Fitted estimator. Of a Gaussian process, the significant weights are taken.
 
     Returns
     -------
     networkx.Graph
         Variables (``bipartite=0``) are column names, ``"x0"`` and so on without names,
-        or categories as in :meth:`~skmohn.MOHNRegressor.structure_table`; constant
+        or categories as in :meth:`~skmohn.MOHNRegressor.terms_table`; constant
         columns are left out. Weights (``bipartite=1``) are the tuples of their
         variables, with ``weight``, ``order`` and ``standard_error``. The graph has the
         attribute ``intercept``.
@@ -49,7 +49,7 @@ def to_networkx(model):
     networkx = import_optional("networkx", "to_networkx")
     require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
-    vocabulary = model.vocabulary_
+    vocabulary = model.term_names_
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
     graph.add_nodes_from(vocabulary.names, bipartite=0)
     weights = zip(

@@ -12,13 +12,13 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.optimize import BlackBoxOptimizer
-from skmohn.optimize._streams import STREAMS, TOLD
+from skmohn.optimize._portfolio import EXTERNAL, SOURCES
 
 optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
-# Where a trial says which stream of the search has asked for it.
-_STREAM = "mohn:stream"
+# Where a trial says which source of the search has asked for it.
+_SOURCE = "mohn:source"
 # Many trials are told in so many parts: how well earlier parts predict later ones says
 # how good predictions are.
 _PARTS = 4
@@ -168,10 +168,10 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         if not search_space:
             return {}
         with self._lock:
-            params, stream = self._choose(study, trial, search_space)
-        # A trial some of whose parameters are given is of no stream.
+            params, source = self._choose(study, trial, search_space)
+        # A trial some of whose parameters are given is of no source.
         if "fixed_params" not in trial.system_attrs:
-            study._storage.set_trial_system_attr(trial._trial_id, _STREAM, stream)
+            study._storage.set_trial_system_attr(trial._trial_id, _SOURCE, source)
         return params
 
     def _choose(self, study, trial, search_space):
@@ -309,19 +309,19 @@ class _Search:
             self._optimizer.tell(
                 [points[number] for number in found],
                 list(found.values()),
-                [_stream(trial) for trial in part],
+                [_source(trial) for trial in part],
             )
             self._told.update(found)
 
     def next(self, taken):
-        """Parameters of the next trial and their stream; none where all were tried."""
+        """Parameters of the next trial and their source; none where all were tried."""
         # What runs elsewhere is asked for once at most: it is pending from then on.
         for _ in range(len(taken) + 1):
             points = self._optimizer.ask()
             if points and points[0] not in taken:
-                stream = self._optimizer.asked_[-1]["stream"]
-                return self._decode(points[0]), stream
-        return {}, TOLD
+                source = self._optimizer.pending_[-1]["source"]
+                return self._decode(points[0]), source
+        return {}, EXTERNAL
 
     def _decode(self, point):
         """Places as values."""
@@ -375,10 +375,10 @@ def _place(distribution, value):
     return int(place) if place in range(_count(distribution)) else None
 
 
-def _stream(trial):
+def _source(trial):
     """What has asked for a trial; another sampler if that is not known."""
-    stream = trial.system_attrs.get(_STREAM)
-    return stream if isinstance(stream, str) and stream in STREAMS else TOLD
+    source = trial.system_attrs.get(_SOURCE)
+    return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 
 
 def _value(distribution, place):

@@ -10,8 +10,8 @@ import numpy as np
 
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn import Genotypes
+from skmohn.mohn._design.bits import row_bits, words_of
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES
-from skmohn.mohn._walsh.bits import row_bits, words_of
 
 # A file whose variants follow each other, each with all samples.
 _HEAD = bytes([0x6C, 0x1B, 0x01])
@@ -89,7 +89,7 @@ def read_plink(path, *, coding="additive", control_code=1, planes_folder=None):
 
     See Also
     --------
-    skmohn.datasets.make_genome_scan : Simulated genotypes.
+    skmohn.datasets.make_gwas : Simulated genotypes.
 
     References
     ----------

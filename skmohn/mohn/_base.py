@@ -10,10 +10,10 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._control import Nested
 from skmohn._core._html import HTMLRepr
+from skmohn._core._options import Nested
 from skmohn._core._sklearn import raise_for_params
-from skmohn.mohn._table.vocabulary import Vocabulary
+from skmohn.mohn._table.term_names import Vocabulary
 
 
 class BaseMOHN(HTMLRepr, Nested):
@@ -48,7 +48,7 @@ class BaseMOHN(HTMLRepr, Nested):
         return mask
 
     @property
-    def vocabulary_(self):
+    def term_names_(self):
         """Names of columns, categories and levels, and their internal numbers.
 
         Returns

@@ -10,9 +10,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import one_row, read_table
-from skmohn._core._control import control_of
 from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
+from skmohn._core._options import control_of
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -24,21 +24,21 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn.mohn._controls import DenseControl, Wishes
 from skmohn.mohn._effects import OBSERVED, marginals_of, measure, split_pool
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._pool import CLASS_STRATEGIES, asks_for_few, learn_further
-from skmohn.mohn._products import expand
-from skmohn.mohn._samples import Samples, weigh_classes
-from skmohn.mohn._show import add_summary, list_others, tabulate_classes, to_frame
+from skmohn.mohn._models import NoPosteriorError
+from skmohn.mohn._options import GPOptions, Wishes
+from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
+from skmohn.mohn._stacking import CLASS_STRATEGIES, asks_for_few, learn_further
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._term_search import expand
+from skmohn.mohn._training_data import Samples, weigh_classes
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
 
 def _learns_further(estimator):
-    """Whether it is to have dense models, which remember their samples."""
+    """Whether it is to have Gaussian processes, which remember their samples."""
     strategy = estimator.strategy
     if not CLASS_STRATEGIES[strategy].finds_all:
         why = f'strategy="{strategy}" forgets its samples'
@@ -49,7 +49,7 @@ def _learns_further(estimator):
     else:
         return True
     raise AttributeError(
-        f'partial_fit needs all samples, but {why}: use strategy="dense", or fit again '
+        f'partial_fit needs all samples, but {why}: use strategy="gp", or fit again '
         "on all samples"
     )
 
@@ -71,22 +71,21 @@ class MOHNClassifier(
 
     Parameters
     ----------
-    strategy : {"auto", "dense", "logistic", "pursuit", "msda", "full", "given"}, \
-            default="auto"
+    strategy : {"auto", "gp", "logistic", "pursuit", "full", "given"}, default="auto"
         What to learn.
 
-        - ``"auto"``: the pool of "dense", "logistic", ridge logistic regression on the
+        - ``"auto"``: the pool of "gp", "logistic", ridge logistic regression on the
           columns ([5]_) and a spike-and-slab model of pairs with a probit link
           ([6]_), the last two where they take seconds. If you set `max_order`,
-          `max_columns`, `include_inputs` or `terms`, which concern products, it is
+          `max_terms`, `include_inputs` or `terms`, which concern products, it is
           "logistic".
-        - ``"dense"``: all interactions under the product prior of
+        - ``"gp"``: all interactions under the product prior of
           :class:`MOHNRegressor`, in up to four ways that are pooled ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the
           products that best match the residuals of logistic regression ([4]_), until
           the log loss of left-out samples stops falling.
-        - ``"pursuit"``, ``"msda"``: the union of the terms that :class:`MOHNRegressor`
-          finds for the indicator of each class.
+        - ``"pursuit"``: the union of the terms that :class:`MOHNRegressor` finds for
+          the indicator of each class.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
 
@@ -96,13 +95,13 @@ class MOHNClassifier(
         extensions of products found are always searched, higher orders if nothing
         stands out and `work_budget` allows. Nor does a number above that of the
         columns.
-    max_columns : int, default=None
+    max_terms : int, default=None
         Maximum number of products: the first ones found, or the strongest unless the
         strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
         Whether to keep every single column as well, which helps if many matter a
         little. False keeps only what was found, for a short, readable model. "full" and
-        "given" have the columns among their products, or not; "dense" has all.
+        "given" have the columns among their products, or not; "gp" has all.
     terms : sequence of sequences of int, str or (column, category), default=None
         Products, as column indices or names: all of them for "given"; for "auto",
         "logistic" and "pursuit" those that are in the model in any case, such as
@@ -131,7 +130,7 @@ class MOHNClassifier(
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic", "full" and "given" on all folds, the
-        candidates of "pursuit" or the covariances of "dense", which takes inducing rows
+        candidates of "pursuit" or the covariances of "gp", which takes inducing rows
         where there are more (above 5000 rows by default).
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
@@ -139,17 +138,14 @@ class MOHNClassifier(
         one input, coded as -1 and +1; of more, each is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
-    dense_control : DenseControl, default=None
-        Options of "auto" and "dense": ``numeric`` ("auto" pools lines and levels) and
+    gp_options : GPOptions, default=None
+        Options of "auto" and "gp": ``numeric`` ("auto" pools lines and levels) and
         ``one_hot``; None for the defaults.
-    msda_control : MSDAControl, default=None
-        Options of "msda"; None for the defaults.
     random_state : int, RandomState instance or None, default=None
-        Seed for folds, for the rows that hyperparameters are learned from, and for
-        msda.
+        Seed for folds and for the rows that hyperparameters are learned from.
     n_jobs : int, default=None
-        Number of folds to search, and of dense models to learn, in parallel. It does
-        not change the result.
+        Number of folds to search, and of Gaussian processes to learn, in parallel. It
+        does not change the result.
 
     Attributes
     ----------
@@ -160,7 +156,7 @@ class MOHNClassifier(
         slabs, likelier not zero.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products in the log-odds: one row per class or, with two classes,
-        one row for the second class. A dense model has many more.
+        one row for the second class. A Gaussian process has many more.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constants.
     classes_ : ndarray of shape (n_classes,)
@@ -178,10 +174,10 @@ class MOHNClassifier(
     search_coverage_ : list of dict
         For each order, the number of products that are ``possible``, were ``tried``
         (scored) and were ``kept``.
-    equivalents_ : list of list of (tuple, float)
+    collinear_terms_ : list of list of (tuple, float)
         For each of `terms_` of a sparse model, the sets of as many columns that say
         nearly the same, and their correlations with it on the training rows; see
-        :meth:`equivalents_table`. Empty where a dense model is shown.
+        :meth:`collinear_terms_table`. Empty where a Gaussian process is shown.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
         and ``validation_log_loss`` (None without folds); of the pool, ``member`` and
@@ -245,7 +241,7 @@ class MOHNClassifier(
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
-    equivalents_: list[list]
+    collinear_terms_: list[list]
     history_: History
     n_iter_: int
     n_features_in_: int
@@ -256,25 +252,25 @@ class MOHNClassifier(
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "strategy": [StrOptions(set(CLASS_STRATEGIES))],
-        "dense_control": [DenseControl, None],
+        "gp_options": [GPOptions, None],
     }
 
     _used_by = {
         **ProductFinder._used_by,
         **dict.fromkeys(
-            ("max_columns", "include_inputs", "C", "selection"),
-            tuple(name for name in CLASS_STRATEGIES if name != "dense"),
+            ("max_terms", "include_inputs", "C", "selection"),
+            tuple(name for name in CLASS_STRATEGIES if name != "gp"),
         ),
-        "dense_control": ("auto", "dense"),
+        "gp_options": ("auto", "gp"),
     }
 
-    _controls = {"dense_control": DenseControl, **ProductFinder._controls}
+    _controls = {"gp_options": GPOptions}
 
     def __init__(
         self,
         strategy="auto",
         max_order=None,
-        max_columns=None,
+        max_terms=None,
         *,
         include_inputs=True,
         terms=None,
@@ -287,14 +283,13 @@ class MOHNClassifier(
         memory_budget=1e9,
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
-        dense_control=None,
-        msda_control=None,
+        gp_options=None,
         random_state=None,
         n_jobs=None,
     ):
         self.strategy = strategy
         self.max_order = max_order
-        self.max_columns = max_columns
+        self.max_terms = max_terms
         self.include_inputs = include_inputs
         self.terms = terms
         self.C = C
@@ -306,8 +301,7 @@ class MOHNClassifier(
         self.memory_budget = memory_budget
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.dense_control = dense_control
-        self.msda_control = msda_control
+        self.gp_options = gp_options
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -373,7 +367,7 @@ class MOHNClassifier(
         The first call is `fit`. After later calls the pool is that of a fit to all
         samples with the coding, hyperparameters, products and penalty of the first
         call; only what the sparse model says of left-out samples is not learned anew.
-        Batches and their order make no difference. Needs strategy "auto" or "dense".
+        Batches and their order make no difference. Needs strategy "auto" or "gp".
 
         Parameters
         ----------
@@ -486,11 +480,11 @@ class MOHNClassifier(
         """
         check_is_fitted(self)
         marginals = marginals_of(self, OBSERVED)
-        return self.model_.importances(self.vocabulary_, marginals)
+        return self.model_.importances(self.term_names_, marginals)
 
     @property
     def relevance_(self):
-        """Relevance of each column to the dense models, from 0 (none) to 1.
+        """Relevance of each column to the Gaussian processes, from 0 (none) to 1.
 
         Returns
         -------
@@ -500,19 +494,19 @@ class MOHNClassifier(
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto" or "dense" and they have a part in the model.
+            Unless `strategy` was "auto" or "gp" and they have a part in the model.
         """
         check_is_fitted(self)
         found = self.model_.relevance()
         if found is None:
             raise NoPosteriorError(
-                "relevance_ needs dense models, but this is a sparse one: fit with "
-                'strategy="dense"'
+                "relevance_ needs a Gaussian process, but this model is sparse: fit "
+                'with strategy="gp"'
             )
         return self.coding_.by_column(*found)
 
     @property
-    def pool_(self):
+    def ensemble_weights_(self):
         """Share of each model in the probabilities, the largest first.
 
         Returns
@@ -523,7 +517,7 @@ class MOHNClassifier(
         check_is_fitted(self)
         return self.model_.shares_by_name()
 
-    def structure_table(self):
+    def terms_table(self):
         """List the products of `terms_` with their weights, the largest first.
 
         Returns
@@ -539,17 +533,17 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_classes(self), "structure_table")
+        return to_frame(tabulate_classes(self), "terms_table")
 
-    def equivalents_table(self):
+    def collinear_terms_table(self):
         """List sets of columns that say nearly the same as the products.
 
-        See :meth:`MOHNRegressor.equivalents_table`.
+        See :meth:`MOHNRegressor.collinear_terms_table`.
 
         Returns
         -------
         DataFrame
-            ``term`` (as in :meth:`structure_table`), ``equivalent`` and
+            ``term`` (as in :meth:`terms_table`), ``equivalent`` and
             ``correlation``, in the order of `terms_`, for each the closest first.
 
         Raises
@@ -558,7 +552,7 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_equivalents(self), "equivalents_table")
+        return to_frame(tabulate_equivalents(self), "collinear_terms_table")
 
     def explain(self, x, label=None):
         """Split the score of one row for a class into contributions, the largest first.
@@ -576,7 +570,7 @@ class MOHNClassifier(
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log-odds of the
             class against the other one or, of more than two, to its column of
-            `decision_function`. ``"(constant)"`` comes first; a dense model adds
+            `decision_function`. ``"(constant)"`` comes first; a Gaussian process adds
             ``"(other weights of ...)"`` for each column, as in
             :meth:`MOHNRegressor.explain`. A pool adds ``"(other models of ...)"``, what
             its other models change for each column, by their average slopes on the way
@@ -597,7 +591,7 @@ class MOHNClassifier(
         rows = self._to_rows(one_row(x))
         whole = self.model_.log_odds(rows)[0]
         k = int(np.argmax(whole)) if label is None else self._place_of(label)
-        values, own = self.model_.parts(rows, self.vocabulary_)
+        values, own = self.model_.parts(rows, self.term_names_)
         classes = np.eye(len(self.classes_))[k]
         weights, constant = self.weights_[-1], self.intercept_[-1]
         if len(classes) > 2:
@@ -610,12 +604,12 @@ class MOHNClassifier(
         found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
             others = self.model_.share_other_weights(
-                rows, self.vocabulary_, contributions, classes
+                rows, self.term_names_, contributions, classes
             )
             found += list_others(self, others)
         last = []
-        if len(self.pool_) > 1:
-            changes, score = split_pool(self.model_, self.vocabulary_, rows, classes)
+        if len(self.ensemble_weights_) > 1:
+            changes, score = split_pool(self.model_, self.term_names_, rows, classes)
             found += list_others(self, changes, "models")
             last = [("(other models)", score - own @ classes - changes.sum())]
             if any(self.model_.gaps.completions(rows, 1)):
@@ -708,7 +702,7 @@ class MOHNClassifier(
             given,
             self.classes_,
             coding=self.coding_,
-            vocabulary=self.vocabulary_,
+            vocabulary=self.term_names_,
         )
         return samples, observed
 
@@ -729,19 +723,19 @@ class MOHNClassifier(
     def _expose(self, samples, model):
         vars(self).update(self._fitted_attributes(samples, model))
         self._marginals = measure(samples, model, self.terms_)
-        self.equivalents_ = [[] for _ in self._terms]
+        self.collinear_terms_ = [[] for _ in self._terms]
         if model.is_listed:
-            self.equivalents_ = equivalents_of(expand(samples), self._terms)
+            self.collinear_terms_ = equivalents_of(expand(samples), self._terms)
 
     def _coding_options(self):
         if not CLASS_STRATEGIES[self.strategy].finds_all:
             return {}
-        control = control_of(self, "dense_control")
+        control = control_of(self, "gp_options")
         check_parameters(control)
         for name in ("noise", "clip", "target_transform"):
-            if getattr(control, name) != getattr(DenseControl(), name):
+            if getattr(control, name) != getattr(GPOptions(), name):
                 raise ValueError(
-                    f"dense_control has {name}={getattr(control, name)!r}, which "
+                    f"gp_options has {name}={getattr(control, name)!r}, which "
                     "concerns numeric targets: leave it at its default"
                 )
         return {"has_levels": True, "one_hot": control.one_hot}

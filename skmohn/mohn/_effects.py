@@ -12,8 +12,8 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import qmc
 
 from skmohn._core._categories import column_names
-from skmohn._core._control import control_of
-from skmohn.mohn._dense.classes import LINES
+from skmohn._core._options import control_of
+from skmohn.mohn._gp.classification import LINES
 from skmohn.mohn._sparse.sobol import contrast_rows
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT
 from skmohn.mohn._table.rows import Rows
@@ -77,7 +77,7 @@ def split_sobol(estimator, distribution):
     columns : list of tuples of int
     """
     marginals, model = marginals_of(estimator, distribution), estimator.model_
-    variables, columns = estimator.vocabulary_.columns(marginals)
+    variables, columns = estimator.term_names_.columns(marginals)
     if model.is_transformed:
         first, total = _MeanOfTarget(estimator, variables, marginals).indices()
     else:
@@ -133,7 +133,7 @@ def tabulate_effects(estimator):
     """
     table = tabulate_sobol(estimator)
     marginals = marginals_of(estimator, OBSERVED)
-    variables, columns = estimator.vocabulary_.columns(marginals)
+    variables, columns = estimator.term_names_.columns(marginals)
     moves = _list_moves(estimator, variables, columns, marginals)
     means, stds = _effects(
         estimator, variables, marginals, [move[1:4] for move in moves]
@@ -319,7 +319,7 @@ class _MeanOfTarget:
             variables,
             marginals,
         )
-        self.clip = control_of(estimator, "dense_control").clip
+        self.clip = control_of(estimator, "gp_options").clip
         coding = estimator.coding_
         self.shape = len(coding.usable), len(coding.categoricals)
         self.edges = {

@@ -3,13 +3,13 @@
 import numpy as np
 
 from skmohn._core._validation import is_pair_given
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._model import NoPosteriorError
+from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._sparse.equivalents import find_equivalents
 from skmohn.mohn._sparse.rank_scores import rank_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._strategies import STRATEGIES
-from skmohn.mohn._walsh.design import make_design
 
 
 def equivalents_of(samples, terms):
@@ -64,7 +64,7 @@ def findings_of(estimator, samples, solution):
     given = always_of(estimator)
     n_tried, corrected = correct_p_values(*tested, solution.coverage, given)
     return {
-        "equivalents_": equivalents_of(samples, terms),
+        "collinear_terms_": equivalents_of(samples, terms),
         "p_values_": p_values,
         "_n_tried": n_tried,
         "_corrected_p_values": corrected,
@@ -97,7 +97,7 @@ def require_posterior(estimator, what):
             why += "partial_fit of a sparse model"
         raise NoPosteriorError(
             f"{what} needs a posterior, but {why}: fit with "
-            'strategy="dense" or "auto" on columns that vary'
+            'strategy="gp" or "auto" on columns that vary'
         )
     return estimator.model_
 
@@ -105,7 +105,7 @@ def require_posterior(estimator, what):
 def no_findings(terms):
     """The same attributes where nothing is known about some terms."""
     return {
-        "equivalents_": [[] for _ in terms],
+        "collinear_terms_": [[] for _ in terms],
         "p_values_": np.full(len(terms), np.nan),
         "_n_tried": np.ones(len(terms), dtype=int),
         "_corrected_p_values": np.full(len(terms), np.nan),
@@ -124,13 +124,13 @@ def tabulate_equivalents(estimator):
     -------
     table : dict of lists
     """
-    vocabulary = estimator.vocabulary_
+    vocabulary = estimator.term_names_
     names = vocabulary.name_terms(vocabulary.places(estimator.terms_))
-    others = {other for alike in estimator.equivalents_ for other, _ in alike}
+    others = {other for alike in estimator.collinear_terms_ for other, _ in alike}
     called = vocabulary.name_terms(vocabulary.places(others))
     called = dict(zip(others, called, strict=True))
     table = {"term": [], "equivalent": [], "correlation": []}
-    for name, alike in zip(names, estimator.equivalents_, strict=True):
+    for name, alike in zip(names, estimator.collinear_terms_, strict=True):
         for other, correlation in alike:
             table["term"].append(name)
             table["equivalent"].append(called[other])
@@ -153,7 +153,7 @@ def tabulate_significance(estimator, X, y):
     -------
     table : dict of lists
     """
-    vocabulary, terms = estimator.vocabulary_, estimator.terms_
+    vocabulary, terms = estimator.term_names_, estimator.terms_
     if is_pair_given(X, y, ""):
         p_values = _test_again(estimator, X, y)
         n_tried = np.full(len(terms), len(terms))
@@ -176,7 +176,7 @@ def always_of(estimator):
     """The terms that a search did not decide on, as sets of members."""
     if estimator.terms is None or estimator.strategy == "given":
         return []
-    find = estimator.vocabulary_.find
+    find = estimator.term_names_.find
     return [tuple(sorted(find(term, "terms")[1])) for term in estimator.terms]
 
 
@@ -188,5 +188,5 @@ def _test_again(estimator, X, y):
         )
     X, y = read_inputs(estimator, X, y)
     rows = encode(estimator.coding_, X, getattr(estimator, "feature_names_in_", None))
-    places = estimator.vocabulary_.places(estimator.terms_)
+    places = estimator.term_names_.places(estimator.terms_)
     return p_values_of_terms(make_design(rows.inputs), y, places)

@@ -8,11 +8,11 @@ import numpy as np
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._validation import is_whole, read_names, read_vector
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name
-from skmohn.mohn._table.vocabulary import find_sets
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._table.term_names import find_sets
 
 _CONSTRAINTS = {
     "n_features": [Interval(Integral, 1, None, closed="left"), None],
@@ -118,7 +118,7 @@ def read_polynomial(model: Any) -> Hypergraph | None:
     Returns
     -------
     polynomial : Hypergraph or None
-        None where there are more weights than can be listed, as of a dense model.
+        None where there are more weights than can be listed, as of a Gaussian process.
 
     Raises
     ------
@@ -134,6 +134,6 @@ def read_polynomial(model: Any) -> Hypergraph | None:
     if model.model_.is_listed:
         return Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
     if isinstance(model.model_, SpikeSlabModel) and not model.model_.is_transformed:
-        graph, label = model.model_.graph, model.vocabulary_.label
+        graph, label = model.model_.graph, model.term_names_.label
         return Hypergraph(tuple(map(label, graph.terms)), graph.coef, graph.intercept)
     return None

@@ -11,12 +11,12 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
 from skmohn._core._validation import to_numpy
+from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
+from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Variants
-from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
-from skmohn.mohn._walsh.plane_design import Planes
 
 CODINGS = ("additive", "dominance", "both")
 _COLUMNS_AT_ONCE = 1024

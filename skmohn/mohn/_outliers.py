@@ -23,15 +23,15 @@ from scipy.stats import norm
 from skmohn._core._fitting import History
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._dense.scale import choose_scale
-from skmohn.mohn._dense.together import OneOf
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._genotypes import Genotypes, encode
-from skmohn.mohn._model import Model, Solution, count_and_precision
-from skmohn.mohn._samples import Samples, read_samples
+from skmohn.mohn._gp.multitask import OneOf
+from skmohn.mohn._gp.transform_selection import choose_scale
+from skmohn.mohn._models import Model, Solution, count_and_precision
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.tails import cauchy_log_density
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.plane_design import Planes
+from skmohn.mohn._training_data import Samples, read_samples
 
 # Standard deviations from which on a target may be an outlier: 0.06 of 100,000 normal
 # ones are that far. The description decides.
@@ -105,7 +105,7 @@ class Targets:
     Parameters
     ----------
     table, y
-        As of :func:`~skmohn.mohn._samples.read_samples`.
+        As of :func:`~skmohn.mohn._training_data.read_samples`.
 
     sample_weight : array-like of shape (n_rows,) or None
         As users pass it. Rows of weight 0 are not looked at.
@@ -136,7 +136,7 @@ class Targets:
 
     def on_skewed_scales(self, fit: Fit) -> Iterator[Samples]:
         """The samples on the likeliest other scales, if the target is on its own."""
-        samples, control = fit.samples, self._how["wishes"].dense_control
+        samples, control = fit.samples, self._how["wishes"].gp_options
         is_open = self._how["strategy"].finds_all and control.target_transform == "auto"
         if not is_open or fit.model.is_transformed or fit.has_planes:
             return

@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, one_row, read_table
-from skmohn._core._control import control_of
 from skmohn._core._fitting import (
     FitLoop,
     History,
@@ -22,6 +21,7 @@ from skmohn._core._fitting import (
     warn_caller,
 )
 from skmohn._core._html import ComputedProperty
+from skmohn._core._options import control_of
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -34,10 +34,8 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import validate_held_out
 from skmohn._core._validation import read_sets, read_shares
 from skmohn.mohn import _effects as effects
-from skmohn.mohn import _several as several
+from skmohn.mohn import _multioutput as several
 from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
-from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._findings import (
     findings_of,
     no_findings,
@@ -47,10 +45,11 @@ from skmohn.mohn._findings import (
 )
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._linkage import link_columns
+from skmohn.mohn._gp.model import GPModel
+from skmohn.mohn._interaction_graph import link_columns
+from skmohn.mohn._options import DeltaOptions, GPOptions, MSDAOptions, Wishes
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
-from skmohn.mohn._samples import positive_weights, read_groups
-from skmohn.mohn._show import (
+from skmohn.mohn._reports import (
     add_summary,
     tabulate_parts,
     tabulate_terms,
@@ -60,6 +59,7 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
+from skmohn.mohn._training_data import positive_weights, read_groups
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -75,16 +75,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     Parameters
     ----------
-    strategy : {"auto", "pursuit", "dense", "spike_slab", "msda", "full", "given"}, \
+    strategy : {"auto", "pursuit", "gp", "spike_slab", "msda", "full", "given"}, \
             default="auto"
         How to find the terms. See the user guide, "Strategies".
 
         - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"``, ridge
-          regression by its evidence and ``"dense"``; keeps the one with the shortest
+          regression by its evidence and ``"gp"``; keeps the one with the shortest
           description, ridge regression among near ties, or a constant if nothing
           stands out.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
-        - ``"dense"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
+        - ``"gp"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
           which everything matters a little; `terms_` lists the significant ones.
         - ``"spike_slab"``: Bayesian, with the weights of all terms up to order 2 or 3,
           most of which are zero; predicts by their posterior mean. For noise and few
@@ -92,7 +92,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
           differ, such as products with a column of few ones, one of them is believed
           in: predictions agree with exact sampling within some per cent, but standard
           errors may be from a third to one and a half of the right ones.
-        - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAControl`.
+        - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAOptions`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
     learning_rule : {"auto", "ols", "lasso", "delta"}, default="auto"
@@ -102,7 +102,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         searches by the rule and solves least squares at the end.
     max_order : int, default=None
         Largest number of columns in a term; None for no limit, as is a number above
-        that of the columns. ``"dense"`` uses every order and lists terms up to
+        that of the columns. ``"gp"`` uses every order and lists terms up to
         `max_order`, by default 3 or fewer in wide tables; ``"spike_slab"`` tries orders
         up to 3, or fewer where sets are many.
     terms : sequence of sequences of int or str, default=None
@@ -112,7 +112,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         strategies take none.
     alpha : float or "auto", default="auto"
         Penalty of the lasso. "auto" is the scaled lasso, the noise level times
-        ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
+        ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAOptions.penalty_factor`.
         Other learning rules have none.
     max_iter : int, default=200
         Maximum number of search rounds, delta rule epochs or evidence steps.
@@ -128,7 +128,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     early_stopping : bool, default=False
         Whether to hold out samples that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
-        same; "dense" and "spike_slab" need neither and learn from all samples. "full"
+        same; "gp" and "spike_slab" need neither and learn from all samples. "full"
         and "given" stop nothing but the delta rule.
     validation_fraction : float, default=0.1
         Fraction of the samples held out by `early_stopping`.
@@ -147,15 +147,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
-        and categorical dtypes. Two categories become -1 and +1; only "dense" handles
+        and categorical dtypes. Two categories become -1 and +1; only "gp" handles
         more, and "auto" then uses it.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
-    dense_control : DenseControl, default=None
-        Options of "dense". None for the defaults, as for the other two controls.
-    delta_control : DeltaControl, default=None
+    gp_options : GPOptions, default=None
+        Options of "gp". None for the defaults, as for the other two controls.
+    delta_options : DeltaOptions, default=None
         Options of the delta rule, in `fit` and `partial_fit`.
-    msda_control : MSDAControl, default=None
+    msda_options : MSDAOptions, default=None
         Options of "msda".
     warm_start : bool, default=False
         Whether `fit` starts from the terms or hyperparameters of the previous fit.
@@ -177,14 +177,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     standard_errors_ : ndarray of shape (n_terms,)
         Standard error of each weight: 0 for an exact model, NaN for lasso weights or
         without degrees of freedom. Posterior standard deviations for "auto",
-        "dense" and "spike_slab".
+        "gp" and "spike_slab".
     p_values_ : ndarray of shape (n_terms,)
         Two-sided p-value of each weight of a sparse model, before any correction for
-        the search; see :meth:`significance_table`. NaN for a dense model and after
+        the search; see :meth:`significance_table`. NaN for a Gaussian process and after
         `partial_fit`.
-    noise_ : float
+    noise_std_ : float
         Estimated standard deviation of the noise; 0 for an exact model.
-    model_ : SparseModel, SpikeSlabModel or DenseModel
+    model_ : SparseModel, SpikeSlabModel or GPModel
         The fitted function of coded inputs, which the methods below evaluate.
     stopping_reason_ : str
         Why the search ended, in a sentence.
@@ -197,10 +197,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     search_coverage_ : list of dict
         For each order, the number of terms that are ``possible``, were ``tried``
         (scored) and were ``kept``.
-    equivalents_ : list of list of (tuple, float)
+    collinear_terms_ : list of list of (tuple, float)
         For each of `terms_` of a sparse model, the sets of as many columns that say
         nearly the same, and their correlations with it on the training rows; see
-        :meth:`equivalents_table`. Empty for a dense model and after `partial_fit`.
+        :meth:`collinear_terms_table`. Empty for a Gaussian process and after
+        `partial_fit`.
     history_ : History
         One dict per round, epoch or evidence step, such as ``training_rmse``,
         ``validation_rmse``, ``n_weights`` and ``seconds``; "auto" adds the description
@@ -214,12 +215,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     estimators_ : list of MOHNRegressor
         Only if y had two dimensions: a fitted model of each target. `terms_` are then
         those of any target, `weights_` and `standard_errors_` have shape (n_targets,
-        n_terms), `intercept_` and `noise_` shape (n_targets,), records have a
+        n_terms), `intercept_` and `noise_std_` shape (n_targets,), records have a
         ``target``, and `model_` is that of each estimator.
     target_names_ : list of str or int
         Names of the columns of such a y, or their numbers.
     shared_targets_ : list of int
-        Targets that were learnt with one set of hyper-parameters; empty if none.
+        Targets that were learned with one set of hyperparameters; empty if none.
 
     See Also
     --------
@@ -229,7 +230,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     Notes
     -----
     Columns with two values become -1 and +1. Others are scaled to [-1, 1] and enter
-    products as they are, so the model is multilinear unless `DenseControl.numeric` adds
+    products as they are, so the model is multilinear unless `GPOptions.numeric` adds
     levels. Dates, times and durations count as seconds. Constant columns are ignored.
     NaN means missing: the prediction is the exact mean over the values it could have.
 
@@ -259,13 +260,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     intercept_: float
     standard_errors_: np.ndarray
     p_values_: np.ndarray
-    noise_: float
-    model_: SparseModel | SpikeSlabModel | DenseModel
+    noise_std_: float
+    model_: SparseModel | SpikeSlabModel | GPModel
     stopping_reason_: str
     coding_: InputCoding
     outliers_: np.ndarray
     search_coverage_: list[dict]
-    equivalents_: list[list]
+    collinear_terms_: list[list]
     history_: History
     n_iter_: int
     n_features_in_: int
@@ -290,9 +291,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "outliers": [StrOptions({"auto", "keep"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
-        "dense_control": [DenseControl, None],
-        "delta_control": [DeltaControl, None],
-        "msda_control": [MSDAControl, None],
+        "gp_options": [GPOptions, None],
+        "delta_options": [DeltaOptions, None],
+        "msda_options": [MSDAOptions, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [*N_JOBS],
@@ -304,13 +305,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "terms": ("auto", "pursuit", "given"),
         "learning_rule": ("auto", "pursuit", "msda", "full", "given"),
         "selection": ("auto", "pursuit"),
-        "msda_control": ("msda",),
+        "msda_options": ("msda",),
     }
 
     _controls = {
-        "dense_control": DenseControl,
-        "delta_control": DeltaControl,
-        "msda_control": MSDAControl,
+        "gp_options": GPOptions,
+        "delta_options": DeltaOptions,
+        "msda_options": MSDAOptions,
     }
 
     def __init__(
@@ -331,9 +332,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         outliers="auto",
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
-        dense_control=None,
-        delta_control=None,
-        msda_control=None,
+        gp_options=None,
+        delta_options=None,
+        msda_options=None,
         warm_start=False,
         random_state=None,
         n_jobs=None,
@@ -353,9 +354,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.outliers = outliers
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.dense_control = dense_control
-        self.delta_control = delta_control
-        self.msda_control = msda_control
+        self.gp_options = gp_options
+        self.delta_options = delta_options
+        self.msda_options = msda_options
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -408,7 +409,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If the search ended early or there are too few samples; the best model so
             far is kept.
         UserWarning
-            If "auto" or "dense" is fitted to a noisy target of two values.
+            If "auto" or "gp" is fitted to a noisy target of two values.
         """
         data = X, y, sample_weight, X_val, y_val, groups
         if several.is_several(y):
@@ -453,8 +454,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """Update the weights with more samples, without a new search.
 
         The first call is `fit`. Later calls make one pass of the delta rule (Swingler
-        2016, Eq 4) in sample order or, for a dense or spike-and-slab model, condition
-        on the samples exactly, so that batches and their order make no difference.
+        2016, Eq 4) in sample order or, for a Gaussian process or spike-and-slab model,
+        condition on the samples exactly, so that batches and their order make no
+        difference.
 
         Parameters
         ----------
@@ -464,8 +466,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Target values, as many as in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the learning rate, at most up to the step that meets a sample's
-            target if the rate is "auto". For a dense model, precisions in the unit of
-            the first call.
+            target if the rate is "auto". For a Gaussian process, precisions in the unit
+            of the first call.
 
         Returns
         -------
@@ -477,7 +479,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if hasattr(self, "estimators_"):
             return several.partial_fit(self, X, y, sample_weight)
         X, y = read_table(self, X, y, weights=[sample_weight])
-        control = control_of(self, "delta_control")
+        control = control_of(self, "delta_options")
         check_parameters(control)
         weights = positive_weights(sample_weight, X, unit=self._weight_unit)
         sample_weight, rows, _ = weights
@@ -486,7 +488,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         graph, self.standard_errors_ = model.listed(self.max_order)
         vars(self).update(self._fitted_attributes(self.coding_, graph, model))
         vars(self).update(no_findings(self.terms_))
-        self.noise_ = model.noise_std()
+        self.noise_std_ = model.noise_std()
         self.n_iter_ += 1
         return self
 
@@ -542,7 +544,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model._weight_unit = 1.0
         model.model_ = SparseModel.certain(graph)
         model.standard_errors_ = np.zeros(len(graph.terms))
-        model.noise_ = 0.0
+        model.noise_std_ = 0.0
         model.stopping_reason_ = "none: made from known terms"
         model.outliers_ = np.zeros(0, dtype=bool)
         model.search_coverage_ = []
@@ -572,7 +574,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
         return_std : bool, default=False
-            Whether to return standard deviations, which "auto", "dense" and
+            Whether to return standard deviations, which "auto", "gp" and
             "spike_slab" have.
 
         Returns
@@ -584,7 +586,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             `return_std`.
         """
         rows = self._to_rows(read_inputs(self, X))
-        mean = self.model_.mean(rows, control_of(self, "dense_control").clip)
+        mean = self.model_.mean(rows, control_of(self, "gp_options").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
     @several.of_several(several.predict_quantiles)
@@ -610,7 +612,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If a quantile is not between 0 and 1.
         AttributeError
-            Unless `strategy` was "auto", "dense" or "spike_slab".
+            Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         model = self._posterior("predict_quantiles")
         shares = read_shares(quantiles, "quantiles")
@@ -635,7 +637,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto", "dense" or "spike_slab".
+            Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         X, y = read_table(self, X, y)
         return self._posterior("log_density").log_density(self._to_rows(X), y)
@@ -661,7 +663,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto", "dense" or "spike_slab".
+            Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         model = self._posterior("sample_y")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -669,11 +671,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         rng = np.random.default_rng(seed)
         return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
 
-    @several.of_several(several.weight)
-    def weight(self, term, target=None):
+    @several.of_several(several.weight_posterior)
+    def weight_posterior(self, term, target=None):
         """Return the posterior of one weight, in `terms_` or not.
 
-        Needs "auto", "dense" or "spike_slab". Weights that a sparse model left out are
+        Needs "auto", "gp" or "spike_slab". Weights that a sparse model left out are
         exactly 0.
 
         Parameters
@@ -698,12 +700,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If `term` names a column that is unknown, repeated, constant or without
             category.
         AttributeError
-            Unless `strategy` was "auto", "dense" or "spike_slab".
+            Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         several.refuse_target(target)
         model = self._posterior("weight")
-        sign, term = self.vocabulary_.find(term)
-        mean, std = model.weight(term)
+        sign, term = self.term_names_.find(term)
+        mean, std = model.weight_posterior(term)
         return sign * mean, std
 
     @property
@@ -715,7 +717,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         Unchanged, Logarithm or YeoJohnson; of several targets, a list of them
             With ``forward(y)`` to the scale and ``inverse(values)`` back. Weights,
-            `noise_` and contributions are in its unit. See `DenseControl`.
+            `noise_std_` and contributions are in its unit. See `GPOptions`.
         """
         check_is_fitted(self)
         return self.model_.transform
@@ -723,7 +725,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @property
     @several.of_several(several.relevance)
     def relevance_(self):
-        """Relevance of each column to a dense model, from 0 (none) to 1.
+        """Relevance of each column to a Gaussian process, from 0 (none) to 1.
 
         Returns
         -------
@@ -738,7 +740,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @property
     @several.of_several(several.log_marginal_likelihood)
     def log_marginal_likelihood_(self):
-        """Log evidence of "auto", "dense" or "spike_slab", in nats.
+        """Log evidence of "auto", "gp" or "spike_slab", in nats.
 
         At the hyperparameters that were learned.
 
@@ -762,8 +764,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         coding = self.coding_
         return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
-    @several.of_several(several.structure_table)
-    def structure_table(self):
+    @several.of_several(several.terms_table)
+    def terms_table(self):
         """List the terms with their weights, the strongest first.
 
         Returns
@@ -779,7 +781,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(tabulate_terms(self), "structure_table")
+        return to_frame(tabulate_terms(self), "terms_table")
 
     @several.of_several(several.significance_table)
     def significance_table(self, X=None, y=None):
@@ -807,14 +809,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Returns
         -------
         DataFrame
-            ``term`` (as in :meth:`structure_table`), ``order``, ``p_value``,
+            ``term`` (as in :meth:`terms_table`), ``order``, ``p_value``,
             ``n_tried``, and ``p_corrected``, at least their product and at most 1. On
             further rows, and where all that was tried is in the model, as with "given",
             ``n_tried`` is the number of terms, and the product is all; beside a search
             it is the number of `terms` for these, which are tested in the model of the
             terms that are significant. NaN for terms that follow from others, after
-            `partial_fit`, and for a dense model. With several targets, ``target`` comes
-            first, and each has corrections of its own.
+            `partial_fit`, and for a Gaussian process. With several targets, ``target``
+            comes first, and each has corrections of its own.
 
         Raises
         ------
@@ -826,11 +828,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         return to_frame(tabulate_significance(self, X, y), "significance_table")
 
-    @several.of_several(several.equivalents_table)
-    def equivalents_table(self):
+    @several.of_several(several.collinear_terms_table)
+    def collinear_terms_table(self):
         """List sets of columns that say nearly the same as the terms found.
 
-        Of columns that are alike, such as neighbours on a chromosome, a search keeps
+        Of columns that are alike, such as neighbors on a chromosome, a search keeps
         the best, which need not be the cause. Here are the others: each member of a
         term is replaced by columns whose correlation with it is at least 0.9, and the
         products whose correlation with the term is at least 0.9, all up to their sign
@@ -839,9 +841,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Returns
         -------
         DataFrame
-            ``term`` (as in :meth:`structure_table`), ``equivalent`` and
+            ``term`` (as in :meth:`terms_table`), ``equivalent`` and
             ``correlation``, in the order of `terms_`, for each term the closest first
-            and at most 50. `equivalents_` holds the same. With several targets,
+            and at most 50. `collinear_terms_` holds the same. With several targets,
             ``target`` comes first.
 
         Raises
@@ -849,7 +851,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(tabulate_equivalents(self), "equivalents_table")
+        return to_frame(tabulate_equivalents(self), "collinear_terms_table")
 
     @several.of_several(several.explain)
     def explain(self, x, target=None):
@@ -868,7 +870,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
             another category), ``weight`` and ``contribution``, their product.
             Contributions add up to the prediction; if the target is transformed, to
-            the transformed median. ``"(constant)"`` comes first. A dense or
+            the transformed median. ``"(constant)"`` comes first. A Gaussian process or
             spike-and-slab model has more weights than are listed: what they add is in
             one line for each column, ``"(other weights of ...)"``, without value and
             weight; a weight of several columns is shared equally by them (Shapley
@@ -883,18 +885,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         several.refuse_target(target)
         rows = self._to_rows(read_table(self, one_row(x)))
-        parts = tabulate_parts(self, rows, control_of(self, "dense_control").clip)
+        parts = tabulate_parts(self, rows, control_of(self, "gp_options").clip)
         return to_frame(parts, "explain")
 
     @property
     @several.of_several(several.linkage)
-    def linkage_(self):
+    def interaction_graph_(self):
         """Which columns interact, and into which separate parts the model falls.
 
         Returns
         -------
-        Linkage
-            Built from the nonzero terms, of any target; for a dense model from the
+        InteractionGraph
+            Built from the nonzero terms, of any target; for a Gaussian process from the
             significant ones. Other columns that explain 1 % of its variance or more, by
             weights too small or too many to be listed, are parts of their own.
         """
@@ -921,9 +923,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         it was distributed in the rows of `fit`; where columns are correlated, those
         rows have other shares, see :func:`~sklearn.inspection.permutation_importance`.
         Sums over terms or pairs of training rows are exact for the model but for the
-        clipping of a dense one. A transformed target has no such sum: its indices are
-        estimated in its own unit, from predictions at quasi-random rows, to a few
-        hundredths.
+        clipping of a Gaussian process. A transformed target has no such sum: its
+        indices are estimated in its own unit, from predictions at quasi-random rows, to
+        a few hundredths.
 
         Parameters
         ----------
@@ -1037,7 +1039,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
         self.standard_errors_ = solution.standard_errors
-        self.noise_ = solution.noise
+        self.noise_std_ = solution.noise
         self.outliers_, n_outliers = outliers, int(outliers.sum())
         self.stopping_reason_ = solution.reason
         if n_outliers:
@@ -1050,7 +1052,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.weight
         self.model_ = self.model_.with_gaps(*known, samples.coding)
-        if control_of(self, "dense_control").noise == "auto":
+        if control_of(self, "gp_options").noise == "auto":
             self.model_ = self.model_.with_tails(*known, n_outliers)
         self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
         if solution.warning:

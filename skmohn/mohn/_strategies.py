@@ -9,12 +9,15 @@ from scipy.stats import sem
 
 from skmohn._core._memory import in_words
 from skmohn._core._units import binary_unit
-from skmohn.mohn._dense.evidence import MAX_ITER
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.solve import solve_dense
-from skmohn.mohn._model import Solution
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.solve import solve_gp
+from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.selection import FEWEST_ROWS
+from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.solve import (
@@ -24,9 +27,6 @@ from skmohn.mohn._spike_slab.solve import (
     solve_spike_slab,
 )
 from skmohn.mohn._table.target import Unchanged, sum_log_slope
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.terms import with_kept
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer. The same folds chose it, which flatters it.
@@ -42,7 +42,13 @@ _STRONG = 3.0
 # tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
 _WEAK = 40.0
 # What models are called in sentences.
-_CALLED = {"spike_slab": "spike-and-slab"}
+_NOUNS = {
+    "sparse": "sparse model",
+    "additive": "additive model",
+    "spike_slab": "spike-and-slab model",
+    "gp": "Gaussian process",
+    "nothing": "mean",
+}
 # Nats by which a sparse model must be shorter than the average over all sets where the
 # two say different things: it is one of those that are averaged. Of 18 noisy functions
 # for which it was shorter by less, it predicted 15 worse; of eight beyond, three.
@@ -53,7 +59,7 @@ _FEWEST_SHARED = 100
 # The same for terms that were chosen by the rows that they are to predict. Of 40
 # additive functions with R2 .2 three gained up to 4 nats and predicted worse, traps 24.
 _BEYOND_CHANCE = 10.0
-# Rows of each fold from which a dense model is learnt, as long as it needs more.
+# Rows of each fold from which a Gaussian process is learned, as long as it needs more.
 _ROWS_OF_FOLDS = 1000, 3000, 10_000
 
 
@@ -87,7 +93,7 @@ class Strategy(NamedTuple):
     leaves_outliers_out: bool = False
 
 
-def _steps_of_dense(wishes):
+def _n_records_of_gp(wishes):
     # Of the evidence and its end.
     return min(wishes.max_iter, MAX_ITER) + 1
 
@@ -103,7 +109,7 @@ def _steps_of_pursuit(wishes):
 
 def _steps_of_auto(wishes):
     # Of pursuit, of all sets of low orders, of all weights, and of the choice.
-    return _steps_of_pursuit(wishes) + HIGHEST_ORDER + _steps_of_dense(wishes) + 1
+    return _steps_of_pursuit(wishes) + HIGHEST_ORDER + _n_records_of_gp(wishes) + 1
 
 
 def _steps_of_spike_slab(wishes):
@@ -144,7 +150,7 @@ def _solve_all(samples, wishes, report):
     """All weights, where any column varies."""
     if not samples.vocabulary.labels:
         return solve_pursuit(samples, wishes, report)
-    dense = solve_dense(samples, wishes, report)
+    dense = solve_gp(samples, wishes, report)
     return _list_nothing(dense, samples)
 
 
@@ -163,7 +169,7 @@ def _list_nothing(dense, samples):
 def solve_auto(samples, wishes, report):
     """Fit the sparse model and, unless it is exact, the others; keep the best or none.
 
-    Best is the shortest description: minus the log evidence over all hyper-parameters,
+    Best is the shortest description: minus the log evidence over all hyperparameters,
     plus the logarithm of the number of ways to choose as many terms of each order. That
     nothing matters, but for the mean, is described as well.
 
@@ -188,8 +194,8 @@ def solve_auto(samples, wishes, report):
                     "and columns with more than two categories need one of all "
                     "weights: leave it at its default"
                 )
-        dense = solve_dense(samples, wishes, report)
-        found = {"dense": dense, "nothing": _find_nothing(samples, dense)}
+        dense = solve_gp(samples, wishes, report)
+        found = {"gp": dense, "nothing": _find_nothing(samples, dense)}
         return _choose(found, samples, wishes, report)
     sparse = solve_pursuit(samples, wishes, report)
     if sparse.is_exact:
@@ -204,7 +210,7 @@ def solve_auto(samples, wishes, report):
         left_out = math.sqrt(sparse.choice.errors.mean()) * binary_unit(samples.y)
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
-    errors = [posterior.weight(term)[1] for term in sparse.graph.terms]
+    errors = [posterior.weight_posterior(term)[1] for term in sparse.graph.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
     sparse = sparse._replace(model=posterior, standard_errors=errors)
     if sparse.is_stopped:
@@ -222,15 +228,15 @@ def solve_auto(samples, wishes, report):
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        dense = solve_dense(samples, wishes, report, min(known))
+        dense = solve_gp(samples, wishes, report, min(known))
     except MemoryError as error:
-        return _stay(sparse, f"the dense one does not fit: {error}")
+        return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if dense is not None:
-        found["dense"] = dense
+        found["gp"] = dense
         if "additive" in found:
             found["additive"] = _on_scale_of(dense.model, found["additive"], samples)
     found["nothing"] = nothing
-    beyond = ["dense"] if dense is None else []
+    beyond = ["gp"] if dense is None else []
     return _choose(found, samples, wishes, report, beyond)
 
 
@@ -310,7 +316,7 @@ def _choose(found, samples, wishes, report, beyond=()):
     least = lengths["nothing"] - _LEAST_GAIN
     shorter = [name for name in lengths if lengths[name] < least]
     chosen = min(shorter, key=lengths.get, default="nothing")
-    how = f"the {_CALLED.get(chosen, chosen)} model has the shortest description"
+    how = f"the {_NOUNS[chosen]} has the shortest description"
     is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
         how = "nothing stands out"
@@ -328,13 +334,13 @@ def _choose(found, samples, wishes, report, beyond=()):
             how = "no description is clearly shorter than that of the additive model"
         if chosen == "sparse" and _is_one_of_many(found, lengths, samples):
             chosen, how = "spike_slab", "the sparse model is not the only one that fits"
-        if chosen == "spike_slab" and _is_as_dense(lengths):
+        if chosen == "spike_slab" and _is_tied_with_gp(lengths):
             chosen, how = (
-                "dense",
-                "no description is clearly shorter than the dense one",
+                "gp",
+                "no description is clearly shorter than the Gaussian process",
             )
         if chosen == "additive" and _has_interaction(found, lengths):
-            chosen, how = "dense", "the additive model lacks a significant product"
+            chosen, how = "gp", "the additive model lacks a significant product"
         sparse, other = found.get("sparse"), found[chosen].model
         if (
             chosen != "sparse"
@@ -345,10 +351,8 @@ def _choose(found, samples, wishes, report, beyond=()):
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     report({**record, "chosen": chosen}, solution.graph, solution.model)
-    said = ", ".join(
-        f"{_CALLED.get(name, name)} {value:.1f}" for name, value in lengths.items()
-    )
-    said += "".join(f", {name} far longer" for name in beyond)
+    said = ", ".join(f"{_NOUNS[name]} {value:.1f}" for name, value in lengths.items())
+    said += "".join(f", {_NOUNS[name]} far longer" for name in beyond)
     return _say(solution, f"{how} (description lengths: {said})")
 
 
@@ -407,23 +411,23 @@ def _is_one_of_many(found, lengths, samples):
     return apart > sparse.noise_std() ** 2 * n_weights / len(samples.y)
 
 
-def _is_as_dense(lengths):
-    """Whether a dense model is about as short as a spike-and-slab one.
+def _is_tied_with_gp(lengths):
+    """Whether a Gaussian process is about as short as a spike-and-slab one.
 
     Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01 and
     0 more R2, and in one 0.01 less.
     """
     most = min(lengths["spike_slab"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
-    return lengths.get("dense", math.inf) < most
+    return lengths.get("gp", math.inf) < most
 
 
 def _has_interaction(found, lengths):
-    """Whether a dense model as good as the additive one has a significant product."""
+    """Whether a Gaussian process as short as the additive model has interactions."""
     most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
     return (
-        "dense" in found
-        and lengths["dense"] < most
-        and any(len(term) > 1 for term in found["dense"].graph.terms)
+        "gp" in found
+        and lengths["gp"] < most
+        and any(len(term) > 1 for term in found["gp"].graph.terms)
     )
 
 
@@ -443,9 +447,9 @@ def _predicts_better(sparse, model, samples, wishes):
     A structure that chance would hardly make, such as that of blocks of inputs, has a
     long description and may yet be the true one. It then explains the data better than
     the other model once its terms are known; where it does not, its smaller squares
-    are those of a few large targets. The other model keeps the hyper-parameters of all
-    rows. Where a dense one predicts as well from some of the rows of each fold, it is
-    not asked what it makes of all.
+    are those of a few large targets. The other model keeps the hyperparameters of all
+    rows. Where a Gaussian process predicts as well from some of the rows of each fold,
+    it is not asked what it makes of all.
     """
     choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
@@ -479,14 +483,14 @@ def _left_out_errors(model, folds, samples):
 
 
 def _fold_errors(model, folds, most_rows, samples, wishes):
-    """Mean squares by which a dense model misses folds, in the sparse model's unit."""
+    """Mean squared errors of a Gaussian process by fold, in the sparse model's unit."""
     rows, errors, unit = samples.rows.as_float(), [], binary_unit(samples.y)
     rng = np.random.default_rng(samples.seed)
     for train, test in folds:
         if len(train) > most_rows:
             train = rng.permutation(train)[:most_rows]
         weights = samples.weight
-        part = fit_dense(
+        part = fit_gp(
             rows.take(train),
             samples.y[train],
             None if weights is None else weights[train],
@@ -519,9 +523,9 @@ STRATEGIES = {
         leaves_outliers_out=True,
     ),
     "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True),
-    "dense": Strategy(
+    "gp": Strategy(
         _solve_all,
-        _steps_of_dense,
+        _n_records_of_gp,
         finds_all=True,
         finds_few=False,
         leaves_outliers_out=True,

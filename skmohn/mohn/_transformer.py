@@ -24,23 +24,27 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import read_targets
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._controls import MSDAControl, Wishes
+from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._products import FINDERS, code_samples, discover, expand, expand_rows
-from skmohn.mohn._samples import read_groups
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.vocabulary import Vocabulary
-from skmohn.mohn._walsh.design import product_columns
+from skmohn.mohn._table.term_names import Vocabulary
+from skmohn.mohn._term_search import (
+    FINDERS,
+    code_samples,
+    discover,
+    expand,
+    expand_rows,
+)
+from skmohn.mohn._training_data import read_groups
 
 
 class ProductFinder(BaseMOHN):
     """What the estimators on found products share."""
 
-    _controls = {"msda_control": MSDAControl}
     # Strategies that read a parameter, of those that not all read.
     _used_by = {
         "terms": ("auto", "logistic", "pursuit", "given"),
-        "msda_control": ("msda",),
     }
     # Those that need no table of numbers.
     _genotype_strategies = ("logistic", "given")
@@ -48,7 +52,7 @@ class ProductFinder(BaseMOHN):
     _parameter_constraints = {
         "strategy": [StrOptions(set(FINDERS))],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
-        "max_columns": [Interval(Integral, 1, None, closed="left"), None],
+        "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "include_inputs": ["boolean"],
         "terms": ["array-like", None],
         "selection": [StrOptions({"auto", "cv", "ebic"})],
@@ -58,7 +62,6 @@ class ProductFinder(BaseMOHN):
         "memory_budget": [Interval(Real, 0, None, closed="left")],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
-        "msda_control": [MSDAControl, None],
         "random_state": ["random_state"],
         "n_jobs": [*N_JOBS],
     }
@@ -147,7 +150,7 @@ class ProductFinder(BaseMOHN):
 
     def _term_names(self, names=None):
         """Names of the products; `names` are those of the columns."""
-        vocabulary = self.vocabulary_
+        vocabulary = self.term_names_
         if names is not None:
             vocabulary = Vocabulary(self.coding_, self._categories, names)
         return vocabulary.name_terms(self._terms)
@@ -183,17 +186,15 @@ class MOHNTransformer(
 
     Parameters
     ----------
-    strategy : {"auto", "logistic", "pursuit", "dense", "msda", "full", "given"}, \
-            default="auto"
+    strategy : {"auto", "logistic", "pursuit", "full", "given"}, default="auto"
         How to find the products.
 
         - ``"auto"``: "logistic" for classes and "pursuit" for numeric targets.
         - ``"logistic"``: forward search for all classes together. Each step adds the
           products that best match the residuals of logistic regression ([2]_), until
           the log loss of left-out samples stops falling.
-        - ``"pursuit"``, ``"dense"``, ``"msda"``: the terms that :class:`MOHNRegressor`
-          finds for the target, or their union for the indicators of all classes.
-          "pursuit" takes what helps to predict, "dense" only what is significant.
+        - ``"pursuit"``: the terms that :class:`MOHNRegressor` finds for the target, or
+          their union for the indicators of all classes.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
     max_order : int, default=None
@@ -201,7 +202,7 @@ class MOHNTransformer(
         extensions of products found are always searched, higher orders if nothing
         stands out and `work_budget` allows. Nor does a number above that of the
         columns.
-    max_columns : int, default=None
+    max_terms : int, default=None
         Maximum number of columns to build: the first ones found, or the strongest
         unless the strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
@@ -230,18 +231,15 @@ class MOHNTransformer(
         nanosecond each. Where it does not pay for all of order 3, sets that hold a
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
-        Bytes for the columns of "logistic" on all folds, the candidates of "pursuit" or
-        the weights of "dense".
+        Bytes for the columns of "logistic" on all folds or the candidates of "pursuit".
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
         one input, coded as -1 and +1; of more, each is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
-    msda_control : MSDAControl, default=None
-        Options of "msda"; None for the defaults.
     random_state : int, RandomState instance or None, default=None
-        Seed for folds and msda.
+        Seed for folds.
     n_jobs : int, default=None
         Number of folds to search in parallel. It does not change the result.
 
@@ -326,7 +324,7 @@ class MOHNTransformer(
         self,
         strategy="auto",
         max_order=None,
-        max_columns=None,
+        max_terms=None,
         *,
         include_inputs=True,
         terms=None,
@@ -338,13 +336,12 @@ class MOHNTransformer(
         memory_budget=1e9,
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
-        msda_control=None,
         random_state=None,
         n_jobs=None,
     ):
         self.strategy = strategy
         self.max_order = max_order
-        self.max_columns = max_columns
+        self.max_terms = max_terms
         self.include_inputs = include_inputs
         self.terms = terms
         self.target_type = target_type
@@ -355,7 +352,6 @@ class MOHNTransformer(
         self.memory_budget = memory_budget
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.msda_control = msda_control
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -2,17 +2,15 @@
 
 from skmohn.optimize._black_box import (
     BlackBoxOptimizer,
-    maximize_black_box,
     minimize_black_box,
 )
 from skmohn.optimize._feature_selector import MOHNFeatureSelector
-from skmohn.optimize._maximize import maximize, minimize
+from skmohn.optimize._model_search import maximize, minimize
 
 __all__ = [
     "BlackBoxOptimizer",
     "MOHNFeatureSelector",
     "maximize",
-    "maximize_black_box",
     "minimize",
     "minimize_black_box",
 ]

@@ -20,11 +20,10 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.optimize._maximize import mirror
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
+from skmohn.optimize._portfolio import EXTERNAL, SOURCES, Portfolio
 from skmohn.optimize._report import as_table, describe, to_html
 from skmohn.optimize._space import Space, keys_of
-from skmohn.optimize._streams import STREAMS, TOLD, Portfolio
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _CONSTRAINTS = {
@@ -47,21 +46,12 @@ _MESSAGES = {
     TIME: "stopped at time_limit",
     CALLBACK: "stopped by the callback",
 }
-_MIRRORED = {
-    "minimize_black_box": "maximize_black_box",
-    "maximize_black_box": "minimize_black_box",
-    "Minimize": "Maximize",
-    "Maximize": "Minimize",
-    "lowest": "highest",
-    "highest": "lowest",
-    "abs(x.sum() - 3) + 2": "-abs(x.sum() - 3) - 2",
-}
 
 
 def _whole(method):
     """Let one thread at a time into a method, which happens as a whole or not at all.
 
-    The streams are copied first. After an error or an interrupt the optimizer has the
+    The sources are copied first. After an error or an interrupt the optimizer has the
     former ones.
     """
 
@@ -122,23 +112,23 @@ class BlackBoxOptimizer:
     ----------
     history_ : History
         A dict for each evaluation: ``"point"``, ``"value"``, ``"best"``, the best value
-        so far, and ``"stream"``, what asked for it: ``"uniform"``, ``"surrogate"``,
-        ``"climb"``, ``"check"`` (the best point of a sparse model), ``"repeat"``, or
-        ``"told"`` where you did.
-    asked_ : list of dict
-        ``"point"`` and ``"stream"`` of what was asked for and not told yet.
+        so far, and ``"source"``, what asked for it: ``"uniform"``, ``"surrogate"``,
+        ``"local_search"``, ``"verification"`` (the best point of a sparse model),
+        ``"replicate"``, or ``"external"`` where you did.
+    pending_ : list of dict
+        ``"point"`` and ``"source"`` of what was asked for and not told yet.
 
     See Also
     --------
-    minimize_black_box, maximize_black_box : The same as one call.
+    minimize_black_box : The same as one call.
     skmohn.optimize.minimize : The best point of a model, which costs nothing to ask.
 
     Notes
     -----
-    Three streams share the evaluations. One samples uniformly and learns a sparse model
+    Three sources share the evaluations. One samples uniformly and learns a sparse model
     by pursuit ([1]_): as soon as it is exact, its optimum is proposed; if the value is
     as foreseen, and enough points were drawn to check the model, the search is over.
-    One asks where the dense product prior expects the largest improvement. One climbs
+    One asks where the product prior expects the largest improvement. One climbs
     to local optima and tries first the neighbors that the prior expects to be good. The
     better the prior foresees uniform samples, the fewer are drawn; the other two earn
     their shares by the improvements they find.
@@ -233,17 +223,17 @@ class BlackBoxOptimizer:
         return self._portfolio.ask(n)
 
     @property
-    def asked_(self):
+    def pending_(self):
         """Points that were asked for and not told yet."""
         pending = self._portfolio.pending
         states = np.array([np.frombuffer(key, dtype=np.int64) for key in pending])
         points = self._space.decode(states.reshape(-1, self._space.n_variables))
         return [
-            {"point": point, "stream": stream}
-            for point, (stream, _) in zip(points, pending.values(), strict=True)
+            {"point": point, "source": source}
+            for point, (source, _) in zip(points, pending.values(), strict=True)
         ]
 
-    def tell(self, X, y, streams=None):
+    def tell(self, X, y, sources=None):
         """Learn the values of points, asked for or not.
 
         Parameters
@@ -253,17 +243,18 @@ class BlackBoxOptimizer:
         y : array-like of shape (n_points,)
             Their values; NaN for points that cannot be evaluated, which are not asked
             for again.
-        streams : sequence of str, default=None
+        sources : sequence of str, default=None
             What asked for the points, as in the `history_` of another optimizer whose
-            search goes on here. Points that this one asked for have their own streams.
-            None for "told": nothing that searched, so that they may be learnt from.
+            search goes on here. Points that this one asked for have their own sources.
+            None for "external": nothing that searched, so that they may be learned
+            from.
 
         Raises
         ------
         ValueError
             For points that are not of the space, and for values that are infinite or
             differ from what was told of the same point with ``noise=0``. Nothing is
-            learnt then.
+            learned then.
         """
         states = self._space.encode(X)
         values = read_vector(y, "y", ensure_all_finite=False)
@@ -274,14 +265,14 @@ class BlackBoxOptimizer:
             )
         for i in np.flatnonzero(np.abs(values) > _LARGEST):
             _refuse_size(values[i], self._space.decode(states[[i]])[0])
-        refuse_set(streams, "streams")
-        streams = [TOLD] * len(states) if streams is None else list(streams)
-        if len(streams) != len(states) or not STREAMS.issuperset(streams):
+        refuse_set(sources, "sources")
+        sources = [EXTERNAL] * len(states) if sources is None else list(sources)
+        if len(sources) != len(states) or not SOURCES.issuperset(sources):
             raise ValueError(
-                f"streams must have one of {sorted(STREAMS)} for each point of X, got "
-                f"{streams!r}"
+                f"sources must have one of {sorted(SOURCES)} for each point of X, got "
+                f"{sources!r}"
             )
-        self._tell(states, values, streams)
+        self._tell(states, values, sources)
 
     @_whole
     def _tell(self, states, values, origins):
@@ -289,20 +280,20 @@ class BlackBoxOptimizer:
         best = self.history_[-1]["best"] if self.history_ else np.nan
         better = np.fmax if self.maximize else np.fmin
         pending = self._portfolio.pending
-        streams = [
+        sources = [
             pending.get(key, (origin, None))[0]
             for key, origin in zip(keys_of(states), origins, strict=True)
         ]
         feasible = self._space.is_feasible(states)
-        self._portfolio.tell(states, self._sign * values, feasible, streams)
+        self._portfolio.tell(states, self._sign * values, feasible, sources)
         points = self._space.decode(states)
-        for point, value, stream, is_feasible in zip(
-            points, values.tolist(), streams, feasible, strict=True
+        for point, value, source, is_feasible in zip(
+            points, values.tolist(), sources, feasible, strict=True
         ):
             if is_feasible:
                 best = float(better(best, value))
             self.history_.append(
-                {"point": point, "value": value, "best": best, "stream": stream}
+                {"point": point, "value": value, "best": best, "source": source}
             )
         # Whose values are known by now need not be evaluated.
         is_left = [key in self._portfolio.pending for key in keys_of(self._running)]
@@ -435,7 +426,7 @@ class BlackBoxOptimizer:
             self._arrived.append(value)
             self._n_run += 1
         states = self._running[: len(self._arrived)]
-        self._tell(states, np.array(self._arrived), [TOLD] * len(states))
+        self._tell(states, np.array(self._arrived), [EXTERNAL] * len(states))
         return len(points)
 
     def _tells_to_stop(self, callback):
@@ -543,7 +534,7 @@ class BlackBoxOptimizer:
         X = as_table(space, portfolio.told.observed)
         y = self._sign * portfolio.told.observations
         # Without noise a sparse model would have been exact: all weights matter.
-        strategy = "auto" if portfolio.deviation() else "dense"
+        strategy = "auto" if portfolio.deviation() else "gp"
         # The best points may be far off the others.
         model = MOHNRegressor(strategy, outliers="keep", random_state=portfolio.seed)
         if portfolio.is_verified:
@@ -587,6 +578,7 @@ def minimize_black_box(
     space,
     n_evaluations,
     *,
+    maximize: bool = False,
     constraints=None,
     fixed=None,
     noise: float | str = "auto",
@@ -609,6 +601,8 @@ def minimize_black_box(
         :class:`BlackBoxOptimizer`.
     n_evaluations : int
         Calls of `f`, at most.
+    maximize : bool, default=False
+        Whether to look for the highest value instead.
     constraints : callable, LinearConstraint or list of these, default=None
         What points must satisfy. See :class:`BlackBoxOptimizer`.
     fixed : dict, default=None
@@ -631,13 +625,12 @@ def minimize_black_box(
     Returns
     -------
     OptimizeResult
-        With the lowest value found, `fun`, and its point, `x`; `nfev`, `success`,
-        `status`, `message`, `optimal`, `model` and `history`. See
+        With the lowest (or highest) value found, `fun`, and its point, `x`; `nfev`,
+        `success`, `status`, `message`, `optimal`, `model` and `history`. See
         :meth:`BlackBoxOptimizer.result`.
 
     See Also
     --------
-    maximize_black_box : The same for the highest value.
     BlackBoxOptimizer : To evaluate points elsewhere, and to go on later.
 
     Examples
@@ -651,6 +644,7 @@ def minimize_black_box(
     """
     optimizer = BlackBoxOptimizer(
         space,
+        maximize=maximize,
         constraints=constraints,
         fixed=fixed,
         noise=noise,
@@ -664,39 +658,3 @@ def minimize_black_box(
         time_limit=time_limit,
         callback=callback,
     )
-
-
-def maximize_black_box(
-    f,
-    space,
-    n_evaluations,
-    *,
-    constraints=None,
-    fixed=None,
-    noise: float | str = "auto",
-    batch_size=1,
-    n_jobs=None,
-    time_limit=None,
-    callback=None,
-    random_state=None,
-):
-    """Maximize an expensive function, as minimize_black_box minimizes one."""
-    optimizer = BlackBoxOptimizer(
-        space,
-        maximize=True,
-        constraints=constraints,
-        fixed=fixed,
-        noise=noise,
-        random_state=random_state,
-    )
-    return optimizer.run(
-        f,
-        n_evaluations,
-        batch_size=batch_size,
-        n_jobs=n_jobs,
-        time_limit=time_limit,
-        callback=callback,
-    )
-
-
-maximize_black_box.__doc__ = mirror(minimize_black_box.__doc__, _MIRRORED)

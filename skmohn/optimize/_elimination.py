@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._walsh.design import flatten_sets
+from skmohn.mohn._design.design import flatten_sets
 from skmohn.optimize import _elimination_kernels as kernels
 
 # Table entries, some nanoseconds each, that are not worth a search for a better order.
@@ -38,31 +38,31 @@ class Plan(NamedTuple):
     cost: int
 
 
-def neighbours_of(graph, n_variables):
+def neighbors_of(graph, n_variables):
     """The variables that each variable shares a term with, as a list of sets."""
-    neighbours = [set() for _ in range(n_variables)]
+    neighbors = [set() for _ in range(n_variables)]
     for term in graph.terms:
         for i in term:
-            neighbours[i].update(term)
-    for i, others in enumerate(neighbours):
+            neighbors[i].update(term)
+    for i, others in enumerate(neighbors):
         others.discard(i)
-    return neighbours
+    return neighbors
 
 
-def is_entangled(neighbours, rng, max_width):
+def is_entangled(neighbors, rng, max_width):
     """Whether no order, however lucky, can be expected to be that narrow."""
-    if len(neighbours) <= max_width + 1:
+    if len(neighbors) <= max_width + 1:
         return False
-    return bool(make_plan(neighbours, rng, max_width=max_width + _LUCK).held)
+    return bool(make_plan(neighbors, rng, max_width=max_width + _LUCK).held)
 
 
-def cheapest_plan(neighbours, rng, *, held=(), n_plans=16, max_width=25):
+def cheapest_plan(neighbors, rng, *, held=(), n_plans=16, max_width=25):
     """Return the cheapest of some orders that eliminate all variables but those held.
 
     Parameters
     ----------
-    neighbours : list of sets of int
-        As from :func:`neighbours_of`.
+    neighbors : list of sets of int
+        As from :func:`neighbors_of`.
 
     rng : Generator
 
@@ -78,26 +78,26 @@ def cheapest_plan(neighbours, rng, *, held=(), n_plans=16, max_width=25):
     -------
     plan : Plan
     """
-    plan = make_plan(neighbours, rng, held=held)
+    plan = make_plan(neighbors, rng, held=held)
     if plan.cost > _CHEAP and plan.width <= max_width + _LUCK:
-        others = (make_plan(neighbours, rng, held=held) for _ in range(n_plans - 1))
+        others = (make_plan(neighbors, rng, held=held) for _ in range(n_plans - 1))
         plan = min(plan, *others, key=lambda plan: plan.cost)
     return plan
 
 
-def make_plan(neighbours, rng, *, max_width=None, held=()):
-    """Eliminate the variable with the fewest neighbours, over and over.
+def make_plan(neighbors, rng, *, max_width=None, held=()):
+    """Eliminate the variable with the fewest neighbors, over and over.
 
     Parameters
     ----------
-    neighbours : list of sets of int
-        As from :func:`neighbours_of`.
+    neighbors : list of sets of int
+        As from :func:`neighbors_of`.
 
     rng : Generator
         Decides between variables that have equally many.
 
     max_width : int, default=None
-        Largest scope. Where every variable left has more neighbours, one with many is
+        Largest scope. Where every variable left has more neighbors, one with many is
         held. None sets no limit.
 
     held : sequence of int, default=()
@@ -107,7 +107,7 @@ def make_plan(neighbours, rng, *, max_width=None, held=()):
     -------
     plan : Plan
     """
-    near = [set(others) for others in neighbours]
+    near = [set(others) for others in neighbors]
     keys = rng.random(len(near)).tolist()
     left = set(range(len(near)))
     queue = [(len(others), keys[i], i) for i, others in enumerate(near)]
@@ -157,14 +157,14 @@ def make_plan(neighbours, rng, *, max_width=None, held=()):
     return Plan(scopes, kept, max(sizes, default=0), cost)
 
 
-def symmetric_variables(graph, neighbours):
+def symmetric_variables(graph, neighbors):
     """Variables that may have any value in an optimum, as a list: one or none.
 
     Where all terms have even orders, flipping all variables changes nothing.
     """
     if np.any(np.diff(graph.indptr) % 2):
         return []
-    return [max(range(len(neighbours)), key=lambda i: len(neighbours[i]))]
+    return [max(range(len(neighbors)), key=lambda i: len(neighbors[i]))]
 
 
 def make_schedule(graph, plan):

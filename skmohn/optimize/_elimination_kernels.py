@@ -1,4 +1,4 @@
-"""Compiled elimination of spins: tables over the neighbours of one variable at a time.
+"""Compiled elimination of spins: tables over the neighbors of one variable at a time.
 
 A table over k variables has 2^k entries; bit b of an entry's index is set where the
 b-th variable is -1. The variable to be eliminated is bit 0.
@@ -137,7 +137,7 @@ def _add_message(s, child, r, m):
 def eliminate(schedule, room):
     """Give the variables of a schedule the values that are best together.
 
-    Nonserial dynamic programming ([1]_): maximise over one variable for every setting
+    Nonserial dynamic programming ([1]_): maximize over one variable for every setting
     of those it meets, go on with the table that this leaves, and read the choices
     backwards. Returns the table entries computed, the sum of ``2^(size of scope + 1)``,
     which is the cost.

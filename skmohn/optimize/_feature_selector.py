@@ -91,7 +91,7 @@ class MOHNFeatureSelector(
     scores_ : History
         A dict for each subset, in the order of scoring: ``"features"``, its columns and
         groups; ``"n_features"``; ``"mean_score"`` and ``"std_score"``, over the folds;
-        ``"best_score"``, the best mean so far; ``"stream"``, which asked for it.
+        ``"best_score"``, the best mean so far; ``"source"``, which asked for it.
         ``scores_.to_frame()`` makes a data frame of them.
     model_ : MOHNRegressor or None
         Fitted to the scores: inputs are columns and groups, 1 if selected and 0 if not.
@@ -334,7 +334,7 @@ class MOHNFeatureSelector(
                 "mean_score": last["value"],
                 "std_score": deviations[-1],
                 "best_score": last["best"],
-                "stream": last["stream"],
+                "source": last["source"],
             }
             if loop.step(record, intermediate_result):
                 raise StopIteration

@@ -2,7 +2,7 @@
 
 Every search keeps, beside the spins, what each flip would gain; a flip then changes the
 gains of the variables that share a term with it and of no others ([S2] 3.2). All
-searches maximise.
+searches maximize.
 
 [S2] Swingler, "Learning and searching pseudo-Boolean surrogate functions from small
 samples", Evolutionary Computation 28 (2020).
@@ -155,7 +155,7 @@ def _flip(p, spins, gains, values, i):
 
 @jit
 def flip_all(polynomial, state, variables):
-    """Flip variables one after the other. O(their neighbours)."""
+    """Flip variables one after the other. O(their neighbors)."""
     p, s = _polynomial_at(polynomial), _state_at(state)
     for i in variables:
         s.totals[0] += _flip(p, s.spins, s.gains, s.values, i)

@@ -11,17 +11,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, to_number
-from skmohn._core._control import control_of
 from skmohn._core._names import find_column
+from skmohn._core._options import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.mohn._from_terms import read_polynomial
-from skmohn.mohn._pool import SparseClasses
 from skmohn.mohn._require import require_regressor
+from skmohn.mohn._stacking import SparseClasses
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.optimize._dense import DenseMean
+from skmohn.optimize._product_sums import GPMean
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7
@@ -167,7 +167,7 @@ class Model:
 
     Attributes
     ----------
-    graph : Hypergraph or DenseMean
+    graph : Hypergraph or GPMean
         A Hypergraph is one of the codes, and knows two states of a variable.
 
     columns : Columns
@@ -190,7 +190,7 @@ class Model:
         Where a state is on the line from -1 to +1: the first of two at -1.
     """
 
-    graph: Hypergraph | DenseMean
+    graph: Hypergraph | GPMean
     columns: Columns
     owner: np.ndarray
     category: np.ndarray
@@ -365,14 +365,14 @@ def read_model(model):
 
 def _read_regressor(model):
     require_regressor(model, "model")
-    coding, categories = model.coding_, model.vocabulary_.categories
+    coding, categories = model.coding_, model.term_names_.categories
     graph = read_polynomial(model)
     if graph is not None:
         return _read_listed(model, graph, categories, "predict")
     dense, bounds = model.model_, (-np.inf, np.inf)
-    if control_of(model, "dense_control").clip:
+    if control_of(model, "gp_options").clip:
         bounds = dense.low, dense.high
-    graph = DenseMean(dense.products(), coding, bounds, dense.transform)
+    graph = GPMean(dense.products(), coding, bounds, dense.transform)
     columns = _columns_of(model, categories)
     return Model.of(graph, columns, *_states_of(coding, categories.kinds))
 
@@ -398,7 +398,7 @@ def _read_classifier(model):
             "categories at 0 by fixed"
         )
     graph = Hypergraph.sort(model.terms_, model.weights_[0], float(model.intercept_[0]))
-    categories = model.vocabulary_.categories
+    categories = model.term_names_.categories
     return _read_listed(model, graph, categories, "decision_function")
 
 

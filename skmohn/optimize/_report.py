@@ -32,8 +32,8 @@ def describe(space, maximize, history, x, fun):
     parts = [f"{space.n_variables:,} variables"]
     parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
     parts += ["constrained"] if space.is_constrained else []
-    counts = Counter(record["stream"] for record in history)
-    asked = ", ".join(f"{count:,} {stream}" for stream, count in counts.items())
+    counts = Counter(record["source"] for record in history)
+    asked = ", ".join(f"{count:,} {source}" for source, count in counts.items())
     facts = [
         ("space", ", ".join(parts)),
         ("goal", "the highest value" if maximize else "the lowest value"),

@@ -287,7 +287,7 @@ class Space:
             )
         return states
 
-    # ------------------------------------------------------------ drawing, neighbours
+    # ------------------------------------------------------------ drawing, neighbors
 
     def draw(self, n, rng, known):
         """Draw feasible points, uniformly but for walks.
@@ -393,7 +393,7 @@ class Space:
             "one that does"
         )
 
-    def neighbours(self, state, rng):
+    def neighbors(self, state, rng):
         """Feasible points near one, which is not among them, in random order.
 
         Those that differ in one variable; where there are constraints, some that differ
@@ -401,7 +401,7 @@ class Space:
 
         Returns
         -------
-        states : ndarray of shape (n_neighbours, n_variables)
+        states : ndarray of shape (n_neighbors, n_variables)
         """
         if self.listed is not None and self.is_constrained:
             order = rng.permutation(len(self.listed))

@@ -4,18 +4,18 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.metrics import r2_score
 
-from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.evidence import join_equal_rows, learn_prior
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import join_equal_rows, learn_prior
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._table.rows import standardize
 from skmohn.optimize._space import keys_of
 
-# The hyper-parameters are learnt anew when the evaluations have grown by this share.
+# The hyperparameters are learned anew when the evaluations have grown by this share.
 _GROWTH = 1.15
 # More evaluations are not compared with each other: the best ones and the latest are
-# kept, half of each. Of fewer still the hyper-parameters are learnt.
+# kept, half of each. Of fewer still the hyperparameters are learned.
 _MOST_ROWS = 800
-_MOST_LEARNT = 300
+_MOST_LEARNED = 300
 _MAX_ITER = 30
 _LEAST_SKILL = 0.1
 # Points whose improvement is computed before the best of them are improved in turn.
@@ -39,7 +39,7 @@ class Surrogate:
     Attributes
     ----------
     posterior : ExactPosterior or None
-        Of the standardised values; None before the first evaluations.
+        Of the standardized values; None before the first evaluations.
 
     skill : float
         How much of the variance each evaluation's others foresee, from 0 to 1.
@@ -49,7 +49,7 @@ class Surrogate:
         self.space = space
         self.posterior = None
         self.skill = 0.0
-        self._n_learnt = self._n_told = 0
+        self._n_learned = self._n_told = 0
         self._known = self._scores = None
         self._worst = np.inf
 
@@ -76,17 +76,17 @@ class Surrogate:
         Returns
         -------
         is_anew : bool
-            Whether the hyper-parameters were learnt anew, which takes longest.
+            Whether the hyperparameters were learned anew, which takes longest.
         """
         n_told = len(values)
         if n_told == self._n_told:
             return False
-        is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learnt
+        is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learned
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
             self._worst = np.quantile(values, _TOLD_APART) if is_tailed else np.inf
             self._learn(states, self.scored(values), seed)
-            self._n_learnt = n_told
+            self._n_learned = n_told
         else:
             self.posterior = self.believing(
                 states[self._n_told :], self.scored(values[self._n_told :])
@@ -99,13 +99,13 @@ class Surrogate:
 
     def _learn(self, states, values, seed):
         kept = _kept(values, _MOST_ROWS)
-        standard, self._centre, self._scale = standardise(values[kept])
+        standard, self._center, self._scale = standardize(values[kept])
         sample = join_equal_rows(self.space.rows(states[kept]), standard)
         part = sample
-        if len(sample) > _MOST_LEARNT:
+        if len(sample) > _MOST_LEARNED:
             drawn = np.random.default_rng(seed).permutation(len(sample))
-            part = sample.take(drawn[:_MOST_LEARNT])
-        # Hyper-parameters that explain nothing are no good place to begin from.
+            part = sample.take(drawn[:_MOST_LEARNED])
+        # Hyperparameters that explain nothing are no good place to begin from.
         start = None
         if self.skill >= _LEAST_SKILL:
             start = self.posterior.covariance.prior
@@ -116,7 +116,7 @@ class Surrogate:
     def believing(self, states, values):
         """The posterior if these had these values, as they are scored."""
         more = join_equal_rows(
-            self.space.rows(states), (values - self._centre) / self._scale
+            self.space.rows(states), (values - self._center) / self._scale
         )
         return self.posterior.update(more)
 
@@ -129,7 +129,7 @@ class Surrogate:
     def mean(self, states):
         """What points are expected to be worth, as values are scored."""
         mean = self.posterior.mean(self.space.rows(states))
-        return self._centre + self._scale * mean
+        return self._center + self._scale * mean
 
     def propose(self, best, lowest, taken, pending, is_noisy, rng):
         """The point from which the largest improvement is expected.
@@ -160,7 +160,7 @@ class Surrogate:
         posterior = self.posterior
         if len(pending):
             posterior = self.believing(pending, self.mean(pending))
-        target = (lowest - self._centre) / self._scale
+        target = (lowest - self._center) / self._scale
         # Without noise, what the weights do not explain is each point's own.
         own = 0.0 if is_noisy else posterior.covariance.prior.noise
 
@@ -182,7 +182,7 @@ class Surrogate:
         for start in np.argsort(-scores, kind="stable")[:_STARTS]:
             state, height = states[start], scores[start]
             for _ in range(min(n_steps, n_free)):
-                near = not_taken(self.space.neighbours(state, rng), taken)
+                near = not_taken(self.space.neighbors(state, rng), taken)
                 if not len(near):
                     break
                 heights = score(near)
@@ -196,7 +196,7 @@ class Surrogate:
     def _candidates(self, best, rng):
         """Points to begin with: near the best, mixtures of two of them, any."""
         space = self.space
-        near = [space.neighbours(state, rng) for state in best[:_NEAR]]
+        near = [space.neighbors(state, rng) for state in best[:_NEAR]]
         if space.listed is not None:
             some = rng.permutation(len(space.listed))[:_MOST_LISTED]
             return np.unique(np.concatenate([space.listed[some], *near]), axis=0)

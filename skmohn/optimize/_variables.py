@@ -24,7 +24,7 @@ class Variable(NamedTuple):
         What it can be, two or more.
 
     is_ordered : bool
-        Whether neighbours in `values` are alike.
+        Whether neighbors in `values` are alike.
     """
 
     name: object

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchControl
+from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchOptions
 from skmohn.blm._training import Plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -164,7 +164,7 @@ def test_numbers_beyond_single_precision():
 RANGES = [
     ("n_bits", 1), ("n_bits", 25), ("n_bits", 8.0), ("w_max", 0), ("w_max", -1.0),
     ("w_max", "big"), ("activation", "sin"), ("loss", "log"), ("search", "random"),
-    ("search_control", "gray"), ("search_control", {"phi": 0.1}), ("alpha", -1),
+    ("search_options", "gray"), ("search_options", {"phi": 0.1}), ("alpha", -1),
     ("standardize", "yes"), ("n_restarts", 0), ("ensemble", 0), ("max_flips", 0),
     ("max_flips", None), ("max_time", 0), ("tol", -1), ("n_iter_no_change", 0),
     ("early_stopping", "yes"), ("validation_fraction", 1.0), ("warm_start", 2),
@@ -188,11 +188,11 @@ SEARCH_RANGES = [
 
 @pytest.mark.parametrize(("parameter", "value"), SEARCH_RANGES)
 def test_parameter_of_the_search_out_of_range(network, parameter, value):
-    control = SearchControl(**{parameter: value})
-    words = f"The '{parameter}' parameter of SearchControl must be"
-    refused(network, X, TARGETS[network], match=words, search_control=control)
+    control = SearchOptions(**{parameter: value})
+    words = f"The '{parameter}' parameter of SearchOptions must be"
+    refused(network, X, TARGETS[network], match=words, search_options=control)
     with pytest.raises(ValueError, match=words):
-        BLMController((), n_inputs=2, n_outputs=1, search_control=control).fit(max)
+        BLMController((), n_inputs=2, n_outputs=1, search_options=control).fit(max)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_parameters_that_contradict_each_other(network):
         X,
         y,
         match='neighborhood="best".*search="gray"',
-        search_control=SearchControl(neighborhood="best"),
+        search_options=SearchOptions(neighborhood="best"),
     )
     refused(network, X, y, match="ensemble=3.*n_restarts=2", ensemble=3, n_restarts=2)
     refused(
@@ -243,11 +243,11 @@ def test_parameters_that_contradict_each_other(network):
         X,
         y,
         match="start_bits=9 is above n_bits=8",
-        search_control=SearchControl(start_bits=9, telescopic="threshold"),
+        search_options=SearchOptions(start_bits=9, telescopic="threshold"),
         n_bits=8,
     )
     # Nobody asks for the bits of a telescope that is not there.
-    network(**QUICK, search_control=SearchControl(start_bits=9), n_bits=8).fit(X, y)
+    network(**QUICK, search_options=SearchOptions(start_bits=9), n_bits=8).fit(X, y)
 
 
 def no_function_of_two(output):
@@ -311,7 +311,7 @@ def test_a_loss_that_is_no_number_somewhere_leads_elsewhere():
     model = BLMRegressor(
         (),
         loss=nan_below_zero,
-        search_control=SearchControl(w_init=0.1),
+        search_options=SearchOptions(w_init=0.1),
         alpha=0,
         random_state=0,
     )
@@ -503,7 +503,7 @@ def test_sparse_table_that_is_too_large_when_dense(network):
 
 # Of the sums that scikit-learn looks for infinite values with, and of its scaler.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_columns_too_large_to_standardise_are_refused():
+def test_columns_too_large_to_standardize_are_refused():
     X = np.column_stack([np.arange(8.0), np.tile([1e308, -1e308], 4)])
     with pytest.raises(ValueError, match=r"X has values too large .* columns \[1\]"):
         BLMRegressor((2,), max_flips=10).fit(X, np.arange(8.0))

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from skmohn import BLMRegressor, SearchControl
+from skmohn import BLMRegressor, SearchOptions
 from skmohn.blm import BLMController, Policy, Stage
 from skmohn.datasets import InvertedPendulum
 
@@ -66,7 +66,7 @@ def assert_same(one, other):
 @pytest.mark.parametrize("telescopic", [None, "threshold", "local_minimum"])
 def test_nearest_weights_of_the_grid_are_found(search, telescopic):
     model = linear(
-        search=search, search_control=SearchControl(telescopic=telescopic)
+        search=search, search_options=SearchOptions(telescopic=telescopic)
     ).fit(distance)
     step = 2.0 / 127
     assert_array_equal(model.codes_, np.rint(WANTED / step))
@@ -104,7 +104,7 @@ def test_giving_up_early_changes_nothing(search, neighborhood):
 
     model = small(
         search=search,
-        search_control=SearchControl(neighborhood=neighborhood),
+        search_options=SearchOptions(neighborhood=neighborhood),
         n_inputs=4,
         n_outputs=1,
     )
@@ -165,11 +165,11 @@ def test_controller_is_the_same_for_every_number_of_jobs(n_jobs, goal):
 
 
 def test_controllers_begin_near_zero_with_few_bits():
-    said = SearchControl(w_init=0.01, telescopic="threshold")
+    said = SearchOptions(w_init=0.01, telescopic="threshold")
     model = small().fit(PENDULUM)
-    assert_same(model, small(search_control=said).fit(PENDULUM))
-    for control in (SearchControl(w_init=1.0), SearchControl(telescopic=None)):
-        other = small(search_control=control).fit(PENDULUM)
+    assert_same(model, small(search_options=said).fit(PENDULUM))
+    for control in (SearchOptions(w_init=1.0), SearchOptions(telescopic=None)):
+        other = small(search_options=control).fit(PENDULUM)
         assert np.any(other.codes_ != model.codes_)
 
 
@@ -180,8 +180,8 @@ def test_weights_of_a_sparse_controller_are_zero_while_others_improve():
         heard.append(policy.weights.copy())
         return -np.abs(policy.weights).sum()
 
-    control = SearchControl(init="uniform", sparsity=0.5, telescopic=None)
-    linear(n_inputs=19, search_control=control, max_evaluations=11).fit(steep)
+    control = SearchOptions(init="uniform", sparsity=0.5, telescopic=None)
+    linear(n_inputs=19, search_options=control, max_evaluations=11).fit(steep)
     kept = heard[0] == 0
     assert kept.sum() == 10
     assert not np.any(np.array(heard)[:, kept])
@@ -194,7 +194,7 @@ def test_weights_of_a_sparse_controller_are_zero_while_others_improve():
 def test_stages_follow_one_another_at_their_goals():
     near = partial(distance, wanted=np.zeros(3))
     stages = [Stage(near, goal=1e-3), Stage(distance, goal=1e-2, max_evaluations=400)]
-    model = linear(search_control=SearchControl(w_init=2.0), validate_every=1).fit(
+    model = linear(search_options=SearchOptions(w_init=2.0), validate_every=1).fit(
         stages
     )
     assert model.succeeded_
@@ -259,7 +259,7 @@ def test_restarts_begin_at_different_points(recurrent):
     linear(
         n_restarts=4,
         max_evaluations=1,
-        search_control=SearchControl(init="uniform"),
+        search_options=SearchOptions(init="uniform"),
         recurrent=recurrent,
     ).fit(watch)
     for one, other in itertools.combinations(heard, 2):
@@ -360,7 +360,7 @@ def test_the_best_of_noisy_moves_is_not_asked_for_ever():
     model = linear(
         noisy=True,
         search="gray",
-        search_control=SearchControl(neighborhood="best"),
+        search_options=SearchOptions(neighborhood="best"),
         max_evaluations=400,
     )
     model.fit(nothing_but_noise)
@@ -482,7 +482,7 @@ def test_another_objective_is_judged_anew(other, perturbation, noisy):
 def test_runs_that_another_objective_finds_are_compared_by_it():
     stages = [Stage(raised, 0.0, 30), distance]
     model = linear(
-        n_restarts=3, search_control=SearchControl(init="uniform"), warm_start=True
+        n_restarts=3, search_options=SearchOptions(init="uniform"), warm_start=True
     ).fit(stages)
     codes = [run.best_codes * 2.0 / 127 for run in model._runs]
     best = min(np.sum((weights + WANTED) ** 2) for weights in codes)
@@ -589,7 +589,7 @@ def test_predictions_are_those_of_acting_step_by_step(recurrent):
 
 def test_recurrent_weights_have_a_range_of_their_own():
     model = small(
-        recurrent=True, search_control=SearchControl(init="uniform"), max_evaluations=1
+        recurrent=True, search_options=SearchOptions(init="uniform"), max_evaluations=1
     )
     for w_max_recurrent, bound in (("auto", 1.0), (0.5, 0.5)):
         model.set_params(w_max_recurrent=w_max_recurrent).fit(PENDULUM)
@@ -606,7 +606,7 @@ def test_nan_is_the_worst_loss():
             return np.nan
         return distance(policy, rng, incumbent)
 
-    model = linear(search_control=SearchControl(init="uniform"), random_state=1).fit(
+    model = linear(search_options=SearchOptions(init="uniform"), random_state=1).fit(
         patchy
     )
     assert model.policy_.weights[0] >= 0
@@ -652,14 +652,14 @@ def test_what_an_objective_raises_comes_through_and_leaves_a_fitted_model():
         ({"validation_goal": 1.0}, distance, ValueError, "validation_goal needs a val"),
         ({"w_max": [1.0, 2.0]}, distance, ValueError, "w_max must be a positive"),
         (
-            {"search_control": SearchControl(start_bits=9)},
+            {"search_options": SearchOptions(start_bits=9)},
             distance,
             ValueError,
             "start_bits=9 is above n_bits=8",
         ),
         ({"hidden_layer_sizes": (0,)}, distance, ValueError, "hidden_layer_sizes must"),
         (
-            {"search_control": SearchControl(neighborhood="best")},
+            {"search_options": SearchOptions(neighborhood="best")},
             distance,
             ValueError,
             'needs search="gray"',
@@ -717,7 +717,7 @@ def test_packed_controller_comes_back(options):
     assert_array_equal(back.predict(rows), model.predict(rows))
     assert_array_equal(back.act(rows[0])[0], model.act(rows[0])[0])
     assert_array_equal(back.policy_.weights, model.policy_.weights)
-    for name in ("codes_", "weight_bits_", "nbytes_", "n_features_in_"):
+    for name in ("codes_", "nbytes_", "n_features_in_"):
         assert_array_equal(getattr(back, name), getattr(model, name))
     assert back.to_packed() == packed
     # It can be trained anew as it was.

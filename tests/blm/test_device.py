@@ -19,23 +19,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._device import c_file, calibrate
+from skmohn.blm._device import calibrate, render
 from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
+from skmohn.blm._device.emulate_float import in_single, run_float
+from skmohn.blm._device.emulate_int import run_whole
 from skmohn.blm._device.export import Answering
-from skmohn.blm._device.floats import in_single, run_float
-from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
-from skmohn.blm._device.network import Network, split_codes
-from skmohn.blm._device.packing import Packing
-from skmohn.blm._device.quantize import quantize
-from skmohn.blm._device.tables import (
+from skmohn.blm._device.fixed_point import (
     POWERS,
     exponential,
     make_rescale,
     make_shift,
     tanh_curve,
 )
-from skmohn.blm._device.wholes import run_whole
+from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
+from skmohn.blm._device.network import Network, split_codes
+from skmohn.blm._device.packing import Packing
+from skmohn.blm._device.quantize import quantize
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
@@ -94,7 +94,7 @@ def run_of(name, network, raw):
 def answers_of_c(folder, cases, **options):
     """Outputs of compiled programs on the rows of each, given by name."""
     headers = {
-        name: c_file.header(name, program, Answering(None))
+        name: render.header(name, program, Answering(None))
         for name, (program, _) in cases.items()
     }
     mains = [
@@ -241,8 +241,8 @@ def test_emulator_equals_c_in_every_bit(tmp_path, seed, n_programs):
             continue
         cases[f"net{len(cases)}"] = program, raw
         if hasattr(program, "layers"):
-            widths.update(layer.sum_bits for layer in program.layers)
-            writer = c_file.writer_of(program)
+            widths.update(layer.accumulator_bits for layer in program.layers)
+            writer = render.writer_of(program)
             loops.add((program.network.n_bits, writer.is_small, writer.at_once))
     assert widths == {16, 32}
     for n_bits in (2, 4, 8):
@@ -483,9 +483,9 @@ def test_assembler_equals_the_emulator(tmp_path, n_bits):
         name = f"net{bits}"
         program = quantize(network, reader, bits, 4.0, np.ones(1))
         raw = rows_for(rng, network, reader)
-        header = c_file.header(name, program, Answering(None))
+        header = render.header(name, program, Answering(None))
         (tmp_path / f"{name}.h").write_text(header, encoding="ascii")
-        tests[name] = c_file.test_file(name, program, raw, emulated(program, raw))
+        tests[name] = render.test_file(name, program, raw, emulated(program, raw))
         plain.add(f"-D{name.upper()}_PLAIN_C")
         assert "__asm__" in header
     for flags in (plain, ()):
@@ -563,7 +563,7 @@ def made(fitted, arithmetic, input_type, **options):
             arithmetic=arithmetic,
             X=rows,
             input_type=input_type,
-            input_unit=1.0 if input_type == "float32" else unit,
+            input_scale=1.0 if input_type == "float32" else unit,
             **options,
         )
     return found
@@ -678,7 +678,7 @@ def build_and_run(folder, name):
 @pytest.mark.parametrize("name", ["many", "recalls"])
 def test_written_test_finds_what_differs(tmp_path, fitted, name, arithmetic):
     model, rows = fitted[name]
-    options = {"input_type": "int16", "input_unit": 1e-2, "arithmetic": arithmetic}
+    options = {"input_type": "int16", "input_scale": 1e-2, "arithmetic": arithmetic}
     device = model.to_c(name, tmp_path, X=rows, **options)
     assert (tmp_path / f"{name}.h").read_text() == device.header
     assert build_and_run(tmp_path, name) == 0
@@ -761,7 +761,7 @@ def test_cortex_equals_the_emulator(tmp_path, fitted, cpu):
             tmp_path,
             X=rows,
             input_type="int16",
-            input_unit=UNIT,
+            input_scale=UNIT,
             arithmetic=arithmetic,
         )
         raw, found = device._reader.read(rows), device.run(rows)
@@ -814,8 +814,8 @@ def test_bits_of_activations(fitted):
     assert model.to_c("x").activation_bits == 10
     assert model.to_c("x", X=rows).activation_bits == 8
     # Integers this coarse lose labels, whatever the activations.
-    coarse = {"input_type": "int16", "input_unit": [3.0, 0.3, 90.0, 9.0]}
-    with pytest.warns(UserWarning, match=r"which is low: input_unit is 3\.\d sta"):
+    coarse = {"input_type": "int16", "input_scale": [3.0, 0.3, 90.0, 9.0]}
+    with pytest.warns(UserWarning, match=r"which is low: input_scale is 3\.\d sta"):
         device = model.to_c("x", X=rows, **coarse)
     assert device.activation_bits == 10
     assert device.agreement < 0.995
@@ -929,14 +929,17 @@ def test_headers_of_this_machine_may_share_the_folder(tmp_path):
         ({"X": np.full((2, 4), np.nan)}, "contains NaN"),
         ({"X": np.full((2, 4), np.inf)}, "contains infinity"),
         ({"X": np.zeros((2, 3))}, "X has 3 features"),
-        ({"input_unit": 0.0}, "input_unit must be a positive number"),
-        ({"input_unit": [1.0, 2.0]}, "one for each of the 4 inputs"),
-        ({"input_unit": [1.0, 2.0, -1.0, 1.0]}, "input_unit must be a positive number"),
-        ({"input_unit": np.nan}, "input_unit contains NaN"),
-        ({"input_unit": 1e-300}, "input_unit must be of the order of the numbers"),
+        ({"input_scale": 0.0}, "input_scale must be a positive number"),
+        ({"input_scale": [1.0, 2.0]}, "one for each of the 4 inputs"),
         (
-            {"input_unit": 1e300, "arithmetic": "float32"},
-            "input_unit must be of the order of the numbers",
+            {"input_scale": [1.0, 2.0, -1.0, 1.0]},
+            "input_scale must be a positive number",
+        ),
+        ({"input_scale": np.nan}, "input_scale contains NaN"),
+        ({"input_scale": 1e-300}, "input_scale must be of the order of the numbers"),
+        (
+            {"input_scale": 1e300, "arithmetic": "float32"},
+            "input_scale must be of the order of the numbers",
         ),
         (
             {"X": X * 1e9},
@@ -973,7 +976,7 @@ def test_ranges_that_nothing_tells(fitted):
     for model in (controller, own):
         with pytest.raises(ValueError, match="range of the inputs is not known"):
             model.to_c("net")
-        device = model.to_c("net", input_type="int16", input_unit=1e-4)
+        device = model.to_c("net", input_type="int16", input_scale=1e-4)
         assert device.predict(CALM[:3]).shape[0] == 3
     model = BLMRegressor((3,), recurrent="steps", activation="relu", **QUICK)
     model.set_params(max_flips=50)

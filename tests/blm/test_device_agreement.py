@@ -48,9 +48,9 @@ def test_agreement_of_labels_is_printed(capsys, y):
     assert device.agreement < 0.99
     assert f"{device.agreement:.2%} of {y.size} labels" in capsys.readouterr().out
     assert len(said) == 1
-    assert "which is low: input_unit is 3." in said[0]
+    assert "which is low: input_scale is 3." in said[0]
     assert said[0].endswith("make it smaller")
-    fine = {"input_type": "uint8", "input_unit": 1 / 255}
+    fine = {"input_type": "uint8", "input_scale": 1 / 255}
     assert messages(lambda: model.to_c("net", X=X, **fine))[1] == []
 
 
@@ -66,11 +66,11 @@ def test_a_rare_class_that_is_lost_is_missed(is_multilabel):
     weight = np.where(rare[:, 1] > 0, 150, 1)
     model = BLMClassifier(**QUICK).fit(rare, y, weight)
     assert np.all(model.predict(rare)[:4].reshape(4, -1)[:, -1])
-    units = {"input_type": "int16", "input_unit": [1e-3, 1.0]}
+    units = {"input_type": "int16", "input_scale": [1e-3, 1.0]}
     device, said = messages(lambda: model.to_c("net", X=rare, **units))
     assert device.agreement > 0.99
-    assert "estimator; classes lost: 1, which is low: input_unit is" in said[0]
-    fine = {**units, "input_unit": 1e-3}
+    assert "estimator; classes lost: 1, which is low: input_scale is" in said[0]
+    fine = {**units, "input_scale": 1e-3}
     assert messages(lambda: model.to_c("net", X=rare, **fine))[1] == []
 
 
@@ -113,7 +113,7 @@ def test_sequences_and_controllers_are_compared_too(capsys):
     # Of a network that does not standardize nobody knows which column is too coarse.
     model = BLMRegressor(**QUICK, standardize=False).fit(X, Y)
     _, said = messages(lambda: model.to_c("net", X=X, input_type="int16"))
-    assert 'use a smaller input_unit, or input_type="float32"' in said[0]
+    assert 'use a smaller input_scale, or input_type="float32"' in said[0]
 
 
 def test_integers_of_a_table_of_many_scales():
@@ -152,9 +152,9 @@ def test_steps_are_coarse_where_they_alone_cost_a_hundredth_of_r2(sign):
     spread = X[:, 0].std()
     model = BLMRegressor(**QUICK).fit(X[:, :1] - X[:, 0].mean(), Y)
     for steps, is_coarse in ((0.34, False), (0.35, True)):
-        units = {"input_type": "int16", "input_unit": steps * spread}
+        units = {"input_type": "int16", "input_scale": steps * spread}
         said = messages(lambda u=units: model.to_c("net", **u))[1]
-        assert ["input_unit is 0.35 standard" in one for one in said] == [
+        assert ["input_scale is 0.35 standard" in one for one in said] == [
             True
         ] * is_coarse
     # Floats from 2^24 to 2^25 are 2 apart, on either side of zero.
@@ -194,9 +194,9 @@ def test_types_that_are_too_coarse_or_too_narrow_without_rows():
     model = BLMClassifier(**QUICK).fit(X * [1.0, 100.0, 1e5], WORDS)
     _, said = messages(lambda: model.to_c("net", input_type="uint8"))
     assert len(said) == 2
-    assert "input_unit is 3.4 standard deviations of column 'x0'" in said[0]
+    assert "input_scale is 3.4 standard deviations of column 'x0'" in said[0]
     assert "cuts numbers of ['x2'], which are within a standard deviation" in said[1]
-    units = {"input_type": "uint8", "input_unit": [1 / 255, 0.4, 400.0]}
+    units = {"input_type": "uint8", "input_scale": [1 / 255, 0.4, 400.0]}
     assert messages(lambda: model.to_c("net", **units))[1] == []
     # Of a network that does not standardize nothing is known.
     model = BLMClassifier(**QUICK, standardize=False).fit(X, WORDS)
@@ -240,7 +240,7 @@ def test_what_is_not_a_number_is_answered_alike(tmp_path, standardize, activatio
 
 def test_integers_are_always_numbers():
     model = BLMClassifier(**QUICK).fit(X, WORDS)
-    device = model.to_c("net", X=X, input_type="int16", input_unit=1e-3)
+    device = model.to_c("net", X=X, input_type="int16", input_scale=1e-3)
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match=r"contains (NaN|infinity)"):
             device.predict([[value] * 3])

@@ -76,7 +76,7 @@ def devices(fitted):
         unit = 1.0
         if WAYS[way]["input_type"] != "float32":
             unit = UNIT if rows.shape[-1] == 8 and rows is not CALM else 1e-3
-        options = {"X": rows, "one_hot": one_hot, "input_unit": unit, **WAYS[way]}
+        options = {"X": rows, "one_hot": one_hot, "input_scale": unit, **WAYS[way]}
         found[f"{name}_{way}"] = model.to_c(f"{name}_{way}", n_tests=40, **options)
     return found
 

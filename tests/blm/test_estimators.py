@@ -35,14 +35,14 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from skmohn import BLMClassifier, BLMRegressor, SearchControl
+from skmohn import BLMClassifier, BLMRegressor, SearchOptions
 from skmohn.blm import _base as base
-from skmohn.blm import _forms as forms
 from skmohn.blm import _kernels as kernels
+from skmohn.blm import _samples as forms
 from skmohn.blm import _training as training
-from skmohn.blm._codec import gray_bits, grid_step
+from skmohn.blm._codec import grid_step
 from skmohn.blm._labels import Labels
-from skmohn.blm._packed import _sealed as sealed
+from skmohn.blm._serialization import _sealed as sealed
 from skmohn.blm._training import MOVES_PER_EPOCH
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -467,7 +467,7 @@ def test_scale_of_fractional_weights_does_not_matter():
         assert_same_network(clone(model).fit(X, y, scale * weights), expected)
 
 
-def test_boosting_normalises_weights_and_still_learns():
+def test_boosting_normalizes_weights_and_still_learns():
     boosted = AdaBoostClassifier(make("binary")[0], n_estimators=3, random_state=0)
     assert boosted.fit(X, BINARY).score(X, BINARY) > 0.9
 
@@ -844,7 +844,7 @@ def test_perturbed_minima_are_left_for_better_ones(task):
 def test_perturbation_leaves_the_zeros_of_a_sparse_network():
     parameters = {
         "n_bits": 2,
-        "search_control": SearchControl(sparsity=0.8),
+        "search_options": SearchOptions(sparsity=0.8),
         "hidden_layer_sizes": (30,),
     }
     lone = fitted("one", perturbation=0, alpha=100, **parameters)
@@ -894,7 +894,7 @@ def test_history(task):
         assert record["accepted"] <= record["flips"] <= 1500
         assert (record["rmse"] is None) == (task not in ("one", "two"))
     if task in ("one", "two"):
-        # The error alone, without the price of the weights, of standardised targets.
+        # The error alone, without the price of the weights, of standardized targets.
         y = make(task)[1].reshape(len(X), -1)
         gaps = (y - model.predict(X).reshape(y.shape)) / model.target_scaler_.scale_
         rmse = np.sqrt((gaps**2).mean())
@@ -956,7 +956,6 @@ def test_weights_lie_on_the_grid(task, n_bits):
             flat += [intercept[k], *coef[:, k]]
     assert_array_equal(flat, model.codes_ * step)
     assert len(flat) == len(model.codes_)
-    assert_array_equal(model.weight_bits_, gray_bits(model.codes_, n_bits))
     assert model.nbytes_ == -(-len(flat) * n_bits // 8)
 
 
@@ -967,7 +966,7 @@ def test_codes_stay_in_range(search, telescopic, init):
     for seed in range(6):
         model = fitted(
             "labels", n_bits=5, w_max=1.0, search=search, alpha=0, random_state=seed,
-            search_control=SearchControl(init=init, telescopic=telescopic),
+            search_options=SearchOptions(init=init, telescopic=telescopic),
         )  # fmt: skip
         assert model.codes_.min() >= -16
         assert model.codes_.max() <= 15
@@ -976,7 +975,7 @@ def test_codes_stay_in_range(search, telescopic, init):
 def start_of(n_bits=12, w_max="auto", **control):
     """The codes before the first move that could change them."""
     model = BLMRegressor(
-        (40,), n_bits=n_bits, w_max=w_max, search_control=SearchControl(**control),
+        (40,), n_bits=n_bits, w_max=w_max, search_options=SearchOptions(**control),
         max_flips=1, random_state=0, alpha=1e9,
     )  # fmt: skip
     X = np.random.default_rng(2).normal(size=(10, 5))
@@ -987,8 +986,8 @@ def start_of(n_bits=12, w_max="auto", **control):
 
 @pytest.mark.parametrize("task", ["one", "classes"])
 def test_networks_begin_with_all_bits_and_weights_up_to_one(task):
-    said = SearchControl(w_init=1.0, telescopic=None)
-    assert_same_network(fitted(task), fitted(task, search_control=said))
+    said = SearchOptions(w_init=1.0, telescopic=None)
+    assert_same_network(fitted(task), fitted(task, search_options=said))
 
 
 def test_share_of_zeros_at_the_start():
@@ -1035,7 +1034,7 @@ def test_low_bits_at_the_start():
 def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
     model = fitted(
         "one", search=search, n_bits=6, max_flips=20_000, tol=0,
-        search_control=SearchControl(telescopic=telescopic, freeze=freeze),
+        search_options=SearchOptions(telescopic=telescopic, freeze=freeze),
         n_iter_no_change=10**6,
     )  # fmt: skip
     bits = [record["bits"] for record in model.history_]
@@ -1048,7 +1047,7 @@ def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
 def test_more_bits_renew_the_patience():
     model = fitted(
         "one", search="gray", n_bits=16,
-        search_control=SearchControl(telescopic="local_minimum", start_bits=1),
+        search_options=SearchOptions(telescopic="local_minimum", start_bits=1),
         max_flips=10**6, tol=1.0, n_iter_no_change=2, perturbation=0,
     )  # fmt: skip
     # No improvement counts: without more bits it would end after two epochs.
@@ -1056,10 +1055,10 @@ def test_more_bits_renew_the_patience():
 
 
 def test_best_neighborhood_and_sparsity_learn():
-    best = SearchControl(neighborhood="best")
-    assert fitted("one", search="gray", search_control=best).score(X, Y) > 0.3
-    sparse = SearchControl(sparsity=0.5)
-    assert fitted("one", search_control=sparse, max_flips=5000).score(X, Y) > 0.7
+    best = SearchOptions(neighborhood="best")
+    assert fitted("one", search="gray", search_options=best).score(X, Y) > 0.3
+    sparse = SearchOptions(sparsity=0.5)
+    assert fitted("one", search_options=sparse, max_flips=5000).score(X, Y) > 0.7
 
 
 @pytest.mark.parametrize(("task", "last"), [("one", 0.24), ("binary", 0.6)])
@@ -1213,7 +1212,7 @@ def test_packed_network_can_learn_on():
 def test_packed_network_has_what_is_known_of_it(task):
     model = fitted(task)
     back = type(model).from_packed(model.to_packed())
-    assert_array_equal(back.weight_bits_, model.weight_bits_)
+    assert_array_equal(back.codes_, model.codes_)
     for name in ("nbytes_", "n_outputs_", "n_layers_", "n_features_in_"):
         assert getattr(back, name) == getattr(model, name)
     assert_array_equal(back.to_mlp().predict(X), model.to_mlp().predict(X))

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._packed import _number, _sealed
+from skmohn.blm._serialization import _number, _sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

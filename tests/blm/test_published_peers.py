@@ -81,7 +81,7 @@ def test_the_extreme_learning_machine_solves_the_normal_equations(rng):
     assert_allclose(model.predict(X), H @ weights, rtol=1e-6)
 
 
-def test_scales_are_learnt_on_training_rows_alone(rng):
+def test_scales_are_learned_on_training_rows_alone(rng):
     X, y = rng.normal(size=(50, 3)), rng.normal(size=50)
     X_train, X_test, y_train, y_test = split(X, y, seed=3)
     assert (len(X_train), len(X_test)) == (35, 15)

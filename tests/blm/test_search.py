@@ -28,8 +28,8 @@ from skmohn.blm._search import (
 
 # What is for other kernels can not be called from Python.
 @njit
-def neighbour(code, bit, movable, n_bits, binary):
-    return kernels._neighbour(code, bit, movable, n_bits, binary)
+def neighbor(code, bit, movable, n_bits, binary):
+    return kernels._neighbor(code, bit, movable, n_bits, binary)
 
 
 @njit
@@ -41,7 +41,7 @@ N_BITS = 5
 LOW, HIGH = -16, 15
 
 
-# ------------------------------------------------------------------ Gray neighbours
+# ------------------------------------------------------------------ Gray neighbors
 
 
 def gray_flip(code, bit, n_bits):
@@ -56,16 +56,16 @@ def gray_flip(code, bit, n_bits):
     return found - 2**n_bits if found >= 2 ** (n_bits - 1) else found
 
 
-def neighbours(code, n_bits=N_BITS):
+def neighbors(code, n_bits=N_BITS):
     return [gray_flip(code, bit, n_bits) for bit in range(n_bits)]
 
 
 @pytest.mark.parametrize("binary", [False, True])
 @pytest.mark.parametrize("n_bits", range(2, 9))
-def test_neighbours_are_the_flips_of_gray_bits(n_bits, binary):
+def test_neighbors_are_the_flips_of_gray_bits(n_bits, binary):
     for code in range(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1)):
         for bit in range(n_bits):
-            found = neighbour(code, bit, n_bits, n_bits, binary)
+            found = neighbor(code, bit, n_bits, n_bits, binary)
             assert found == gray_flip(code, bit, n_bits)
 
 
@@ -74,7 +74,7 @@ def test_freezing_gray_bits_changes_nothing_but_the_choice(n_bits):
     for code in range(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1)):
         for movable in range(1, n_bits + 1):
             for bit in range(n_bits - movable, n_bits):
-                found = neighbour(code, bit, movable, n_bits, False)
+                found = neighbor(code, bit, movable, n_bits, False)
                 assert found == gray_flip(code, bit, n_bits)
 
 
@@ -84,7 +84,7 @@ def test_freezing_binary_bits_keeps_the_low_ones(n_bits):
         for movable in range(1, n_bits + 1):
             unit = 2 ** (n_bits - movable)
             for bit in range(n_bits - movable, n_bits):
-                found = neighbour(code, bit, movable, n_bits, True)
+                found = neighbor(code, bit, movable, n_bits, True)
                 assert found % unit == code % unit
                 # The high bits do what a code of so few bits does.
                 top = gray_flip(code // unit, bit - n_bits + movable, movable)
@@ -142,10 +142,10 @@ class Landscape:
         return float(1 + (self.scale * gaps**2 + waves).sum()) + 20 * self.ripple
 
     def around(self, codes, which=None):
-        """Losses of all Gray neighbours."""
+        """Losses of all Gray neighbors."""
         found = {}
         for j in range(len(codes)) if which is None else which:
-            for code in neighbours(codes[j]):
+            for code in neighbors(codes[j]):
                 changed = np.array(codes)
                 changed[j] = code
                 found[j, code] = self(changed)
@@ -280,7 +280,7 @@ def test_adaptive_search_finds_the_minimum_of_a_bowl(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_best_neighbour_is_the_steepest(seed):
+def test_best_neighbor_is_the_steepest(seed):
     loss = Landscape(seed, rugged=True)
     search = begin(loss, seed=seed, search="gray", neighborhood="best")
     around, n_asked = loss.around(search.codes), 0
@@ -289,7 +289,7 @@ def test_best_neighbour_is_the_steepest(seed):
         if made:
             assert told == min(around.values())
             assert around[j, code] == told
-            # All neighbours were looked at, and the best once more.
+            # All neighbors were looked at, and the best once more.
             assert n_asked == len(search.codes) * N_BITS + 1
             around, n_asked = loss.around(search.codes), 0
     assert search.state[0].accepted > 0
@@ -297,7 +297,7 @@ def test_best_neighbour_is_the_steepest(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("name", ["gray-first", "gray-best", "sparse-gray"])
-def test_each_neighbour_is_tried_once(name, seed):
+def test_each_neighbor_is_tried_once(name, seed):
     start = [0, 3, 0, -5]
     search = begin(lambda codes: 1.0, start, seed=seed, **SEARCHES[name])
     asked = [(j, code) for j, code, *_ in moves(search, lambda codes: 1.0)]

@@ -39,7 +39,7 @@ def plain_outputs(model, x):
     return np.array(outputs)
 
 
-def test_a_delay_is_learnt_which_no_network_without_memory_can():
+def test_a_delay_is_learned_which_no_network_without_memory_can():
     model = small(recurrent="steps", max_flips=20_000).fit(X, DELAYED)
     found = model.predict(X)
     assert found.shape == DELAYED.shape

@@ -13,42 +13,63 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import skmohn
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
 
 # An estimator that uses the control, a parameter of it, and a value other than its own.
 USED = {
-    "BLMClassifier.search_control": (
-        skmohn.BLMClassifier((2,), max_flips=5), "sparsity", 0.9
+    "BLMClassifier.search_options": (
+        skmohn.BLMClassifier((2,), max_flips=5),
+        "sparsity",
+        0.9,
     ),
-    "BLMController.search_control": (
+    "BLMController.search_options": (
         skmohn.BLMController((), n_inputs=5, n_outputs=1, max_evaluations=50),
-        "sparsity", 0.5,
+        "sparsity",
+        0.5,
     ),
-    "BLMRegressor.search_control": (
-        skmohn.BLMRegressor((2,), max_flips=300), "init", "uniform"
+    "BLMRegressor.search_options": (
+        skmohn.BLMRegressor((2,), max_flips=300),
+        "init",
+        "uniform",
     ),
-    "MOHNRegressor.delta_control": (
-        MOHNRegressor("full", "delta", max_order=1, max_iter=3), "learning_rate", 0.01
+    "MOHNRegressor.delta_options": (
+        MOHNRegressor("full", "delta", max_order=1, max_iter=3),
+        "learning_rate",
+        0.01,
     ),
-    "MOHNRegressor.dense_control": (MOHNRegressor("dense"), "clip", False),
-    "MOHNRegressor.msda_control": (
-        MOHNRegressor("msda", max_order=2, max_iter=3), "batch_size", 1
+    "MOHNRegressor.gp_options": (MOHNRegressor("gp"), "clip", False),
+    "MOHNRegressor.msda_options": (
+        MOHNRegressor("msda", max_order=2, max_iter=3),
+        "batch_size",
+        1,
     ),
-    "MOHNTransformer.msda_control": (
-        skmohn.MOHNTransformer("msda", 2, max_iter=3), "penalty_factor", 0.1
+    "MOHNTransformer.msda_options": (
+        skmohn.MOHNTransformer("msda", 2, max_iter=3),
+        "penalty_factor",
+        0.1,
     ),
-    "MOHNClassifier.dense_control": (
-        skmohn.MOHNClassifier("dense"), "numeric", "thermometer"
+    "MOHNClassifier.gp_options": (
+        skmohn.MOHNClassifier("gp"),
+        "numeric",
+        "thermometer",
     ),
-    "MOHNClassifier.msda_control": (
-        skmohn.MOHNClassifier("msda", 2, max_iter=3), "penalty_factor", 0.1
+    "MOHNClassifier.msda_options": (
+        skmohn.MOHNClassifier("msda", 2, max_iter=3),
+        "penalty_factor",
+        0.1,
     ),
-    "EnergyNetTransformer.paper_control": (
+    "EnergyNetTransformer.infinite_rbm_options": (
         skmohn.EnergyNetTransformer(
-            "paper", max_layers=1, max_units=9, polish=2, n_temperatures=10
-        ), "beta", 1.5
+            "infinite_rbm",
+            max_layers=1,
+            max_units=9,
+            n_final_epochs=2,
+            n_temperatures=10,
+        ),
+        "beta",
+        1.5,
     ),
-}  # fmt: skip
+}
 
 
 def controls():
@@ -167,5 +188,5 @@ def test_grids_search_controls_inside_of_pipelines(where):
 
 
 def test_repr_names_what_is_not_the_default():
-    model = MOHNRegressor(dense_control=DenseControl(clip=False))
-    assert repr(model) == "MOHNRegressor(dense_control=DenseControl(clip=False))"
+    model = MOHNRegressor(gp_options=GPOptions(clip=False))
+    assert repr(model) == "MOHNRegressor(gp_options=GPOptions(clip=False))"

@@ -31,7 +31,7 @@ never_compiled = [name for name, kernel in kernels.items() if not kernel.signatu
 from skmohn._core._numba import can_look_up
 
 # Pairs are compared by tables or by counts of bits, as the machine can.
-walsh = "skmohn.mohn._walsh"
+walsh = "skmohn.mohn._design"
 lookup = [name for name in kernels if name.startswith(f"{walsh}.lookup_kernels.")]
 lookup += [f"{walsh}.product_kernels.packed_scores"]
 lookup += [f"{walsh}.plane_kernels.plane_scores"]

@@ -16,7 +16,7 @@ X = np.random.default_rng(0).choice([-1.0, 1.0], (40, 3))
 MODELS = [
     (MOHNRegressor("pursuit"), "feature_importances_"),
     (MOHNClassifier(max_order=1), "feature_importances_"),
-    (EnergyNetTransformer(None, 2, polish=1), "log_partition_"),
+    (EnergyNetTransformer(None, 2, n_final_epochs=1), "log_partition_"),
 ]
 
 

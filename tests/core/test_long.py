@@ -103,7 +103,9 @@ def test_each_family_knows_what_takes_less(estimator):
 
 
 def test_a_long_imputation_says_so(monkeypatch):
-    layer = EnergyNetTransformer(None, 2, max_layers=1, polish=1, n_temperatures=10)
+    layer = EnergyNetTransformer(
+        None, 2, max_layers=1, n_final_epochs=1, n_temperatures=10
+    )
     X = np.random.default_rng(0).normal(size=(20, 3))
     X[0, 0] = np.nan
     monkeypatch.setattr(_long, "LONG", 30.0)

@@ -24,10 +24,12 @@ from skmohn.energynet import RBM
 from skmohn.optimize import BlackBoxOptimizer
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-STACK = EnergyNetTransformer(None, 2, polish=1, n_temperatures=10, random_state=0)
+STACK = EnergyNetTransformer(
+    None, 2, n_final_epochs=1, n_temperatures=10, random_state=0
+)
 NETWORK = {"hidden_layer_sizes": (2,), "n_bits": 4, "max_flips": 50, "random_state": 0}
 MODELS = [
-    MOHNRegressor("dense", random_state=0),
+    MOHNRegressor("gp", random_state=0),
     MOHNRegressor("pursuit", max_order=1),
     MOHNClassifier("logistic", max_order=1),
     MOHNTransformer("logistic", max_order=1),

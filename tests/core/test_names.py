@@ -6,10 +6,10 @@ import pytest
 from sklearn.base import clone
 
 from skmohn import (
-    DenseControl,
     EnergyNetImputer,
     EnergyNetTransformer,
     Genotypes,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
@@ -43,15 +43,15 @@ def test_a_categorical_column_of_two_names():
 
 def test_a_target_of_two_names():
     X = np.random.default_rng(0).choice([-1.0, 1.0], (40, 3))
-    model = MOHNRegressor("dense").fit(X, pd.DataFrame(X, columns=["a", "b", "c"]))
+    model = MOHNRegressor("gp").fit(X, pd.DataFrame(X, columns=["a", "b", "c"]))
     # As scikit-learn before 1.9 leaves them.
     model.target_names_ = ["a", "b", "a"]
     with pytest.raises(ValueError, match=r"target has 'a'.* columns \[0, 2\]"):
-        model.weight([0], target="a")
-    assert model.weight([1], target="b")[0] == pytest.approx(1.0, abs=0.1)
+        model.weight_posterior([0], target="a")
+    assert model.weight_posterior([1], target="b")[0] == pytest.approx(1.0, abs=0.1)
     for target in ("c", 3, True, None, 0.5):
         with pytest.raises(ValueError, match="none of the 3 targets"):
-            model.weight([0], target=target)
+            model.weight_posterior([0], target=target)
 
 
 # ------------------------------------------------------------------ names that are made
@@ -91,19 +91,19 @@ def test_products_are_not_called_as_columns_are(X, terms, expected, container):
 
 
 def test_a_model_of_all_weights_names_each_once():
-    control = DenseControl(numeric="thermometer")
+    control = GPOptions(numeric="thermometer")
     X = LETTERS.assign(t=1.7e9 + np.arange(80) % 7, **{"g=b": np.arange(80) % 3})
     y = 2.0 * (X.g == "a") - 2.0 * X["g=a"] + X["g=b"] + (X.t > 1.7e9 + 3)
-    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
-    names = model.vocabulary_.names
+    model = MOHNRegressor("gp", gp_options=control).fit(X, y)
+    names = model.term_names_.names
     assert len(set(names)) == len(names)
     assert {"g=a", "g=a (2)", "g=b", "g=b (2)"} <= {*names, "g=b"}
     assert "t < 1700000000.5" in names
-    for table in (model.structure_table(), model.explain(X[:1]), model.sobol_indices()):
+    for table in (model.terms_table(), model.explain(X[:1]), model.sobol_indices()):
         first = table.iloc[:, 0]
         assert len(set(first)) == len(first)
     classifier = MOHNClassifier("logistic", max_order=2).fit(PRODUCTS, PRODUCTS.a)
-    terms = classifier.structure_table()["term"]
+    terms = classifier.terms_table()["term"]
     assert len(set(terms)) == len(terms)
 
 
@@ -120,14 +120,14 @@ def test_variants_of_one_id_are_numbered():
 def test_units_and_indicators_are_not_called_as_columns_are(container):
     X = bits("layer0_unit0", "missingindicator_a", "a").astype(float)
     X["g"], X["g_p"] = LETTERS.h, X.a
-    stack = EnergyNetTransformer(None, [2], n_temperatures=20, append_input=True)
+    stack = EnergyNetTransformer(None, [2], n_temperatures=20, passthrough=True)
     stack.set_output(transform=container).fit(X)
     expected = ["layer0_unit0 (2)", "layer0_unit1", *X.columns[:3]]
     expected += ["g_p (2)", "g_q", "g_p"]
     assert stack.get_feature_names_out().tolist() == expected
     assert stack.transform(X).shape[1] == len(expected)
     # Where columns do not follow, units are called as ever.
-    alone = clone(stack).set_params(append_input=False).fit(X)
+    alone = clone(stack).set_params(passthrough=False).fit(X)
     assert alone.get_feature_names_out().tolist() == ["layer0_unit0", "layer0_unit1"]
     gaps = X.drop(columns=["g", "g_p"])
     gaps.loc[3, "a"] = np.nan

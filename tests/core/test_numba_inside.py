@@ -89,7 +89,7 @@ def fit():
     yield MOHNRegressor("full", max_order=2).fit(X, y).predict(X)
     yield BLMClassifier((2,), max_flips=50, random_state=0).fit(X, y > 0).coefs_[0]
     yield own.fit(X, y).predict(X)
-    few = {"polish": 1, "n_temperatures": 10, "random_state": 0}
+    few = {"n_final_epochs": 1, "n_temperatures": 10, "random_state": 0}
     yield EnergyNetTransformer(None, [3], **few).fit(X).transform(X)
     from skmohn._core._numba import can_look_up
 

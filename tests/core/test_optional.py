@@ -32,8 +32,8 @@ HALF = np.array([0.5, 0.01, 0.2])
 RECORD = {"layer": 0, "units": 3, "steps": 1}
 # Of each, the least that it can draw.
 DISPLAYS = {
-    "BestPointsDisplay": ([{"a": 0}, {"a": 1}], [1.0, 2.0], {"a": [0, 1]}),
-    "BlackBoxDisplay": ([1.0, 2.0], [1.0, 1.0], ["uniform", "uniform"]),
+    "ParallelCoordinatesDisplay": ([{"a": 0}, {"a": 1}], [1.0, 2.0], {"a": [0, 1]}),
+    "OptimizationHistoryDisplay": ([1.0, 2.0], [1.0, 1.0], ["uniform", "uniform"]),
     "DescriptionLengthDisplay": ([2.0, 1.0], [0.0, 1.0], [-2.0, -1.0]),
     "DiscoveryErrorDisplay": ([1, 2], [1.0, 0.5]),
     "DiscoveryOrdersDisplay": ([1, 2], [[1, 0], [1, 1]]),
@@ -183,14 +183,14 @@ TABLES = [
     (model, name)
     for model, names in {
         "regressor": (
-            "structure_table", "significance_table", "equivalents_table", "explain",
+            "terms_table", "significance_table", "collinear_terms_table", "explain",
             "sobol_indices", "effects_table", "selection_stability",
         ),
         "regressor_of_two": (
-            "structure_table", "significance_table", "equivalents_table", "explain",
+            "terms_table", "significance_table", "collinear_terms_table", "explain",
             "sobol_indices", "effects_table",
         ),
-        "classifier": ("structure_table", "equivalents_table", "explain"),
+        "classifier": ("terms_table", "collinear_terms_table", "explain"),
     }.items()
     for name in names
 ]  # fmt: skip
@@ -270,5 +270,5 @@ def test_model_of_a_black_box_has_names_without_pandas(hide):
     hide("pandas")
     model = minimize_black_box(cost, space, 20, noise=0, random_state=0).model
     assert list(model.feature_names_in_) == ["flag", "level", "unit"]
-    assert model.vocabulary_.names == expected.vocabulary_.names
+    assert model.term_names_.names == expected.term_names_.names
     np.testing.assert_array_equal(model.weights_, expected.weights_)

@@ -249,7 +249,9 @@ def test_weights_that_would_be_lost_are_refused(without_weights, solver, weights
 
 def test_an_estimator_refuses_weights_before_it_fits_layers(without_weights):
     X, y = load_iris(return_X_y=True)
-    net = EnergyNetClassifier(EnergyNetTransformer(None, 3, polish=2), random_state=0)
+    net = EnergyNetClassifier(
+        EnergyNetTransformer(None, 3, n_final_epochs=2), random_state=0
+    )
     weights = np.random.default_rng(0).random(len(X))
     with pytest.raises(ValueError, match=r"sample_weight needs scikit-learn 1\.7"):
         net.fit(X, y, sample_weight=weights)
@@ -334,7 +336,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 X = np.random.default_rng(0).integers(2, size=(40, 4)).astype(float)
 y = (X[:, 0] != X[:, 1]).astype(float)
-layers = skmohn.EnergyNetTransformer(None, 2, polish=2)
+layers = skmohn.EnergyNetTransformer(None, 2, n_final_epochs=2)
 few = {"solver": "lbfgs", "max_iter": 5}
 for model in (
     skmohn.MOHNRegressor(),
@@ -343,7 +345,7 @@ for model in (
     skmohn.MOHNTransformer("full", 1),
     skmohn.BLMRegressor((2,), max_flips=50),
     skmohn.BLMClassifier((2,), max_flips=50),
-    skmohn.EnergyNetTransformer(None, 2, polish=2),
+    skmohn.EnergyNetTransformer(None, 2, n_final_epochs=2),
     skmohn.EnergyNetClassifier(layers, MLPClassifier(**few)),
     skmohn.EnergyNetRegressor(layers, MLPRegressor(**few)),
     skmohn.MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2),

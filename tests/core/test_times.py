@@ -32,7 +32,7 @@ TABLES = {
 POLARS_HAS_NAMES = hasattr(
     StandardScaler().fit(pl.DataFrame({"a": [1.0, 2.0]})), "feature_names_in_"
 )
-STACK = EnergyNetTransformer(None, 3, polish=1, random_state=0)
+STACK = EnergyNetTransformer(None, 3, n_final_epochs=1, random_state=0)
 MODELS = [
     BLMRegressor((2,), n_bits=4, max_flips=50, random_state=0),
     STACK,
@@ -207,14 +207,14 @@ def test_zones_where_some_times_are_unknown():
 
 def test_categories_beside_times_with_a_zone():
     frame = in_table(BERLIN, "pandas").assign(letter=list("abc") * 10)
-    model = MOHNRegressor("dense").fit(frame, Y)
+    model = MOHNRegressor("gp").fit(frame, Y)
     naive = frame.assign(day=frame["day"].dt.tz_localize(None))
     for method in (model.predict, model.predict_quantiles, model.sample_y):
         with pytest.raises(ValueError, match="column 'day' has times without a zone"):
             method(naive)
     with pytest.raises(ValueError, match="has times without a zone"):
         model.explain(naive[:1])
-    several = MOHNRegressor("dense").fit(frame, np.column_stack([Y, -Y]))
+    several = MOHNRegressor("gp").fit(frame, np.column_stack([Y, -Y]))
     with pytest.raises(ValueError, match="has times without a zone"):
         several.predict(naive)
 

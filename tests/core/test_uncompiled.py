@@ -26,7 +26,9 @@ y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2]
 graded = X * np.linspace(0.5, 1.0, 16)[:, None]
 pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
 few = {"max_flips": 50, "random_state": 0}
-net = EnergyNetTransformer(None, [3], polish=1, n_temperatures=10, random_state=0)
+net = EnergyNetTransformer(
+    None, [3], n_final_epochs=1, n_temperatures=10, random_state=0
+)
 
 
 def loss(target, output):
@@ -35,7 +37,7 @@ def loss(target, output):
 
 fits = {
     "pursuit": lambda: MOHNRegressor("pursuit", random_state=0).fit(X, y).predict(X),
-    "dense": lambda: MOHNRegressor("dense").fit(graded, y).predict(graded),
+    "gp": lambda: MOHNRegressor("gp").fit(graded, y).predict(graded),
     "terms": lambda: MOHNTransformer().fit(X, y).transform(X),
     "logistic": lambda: MOHNClassifier().fit(X, y > 0).predict_proba(X),
     "blm": lambda: BLMClassifier((2,), **few).fit(X, y > 0).predict_proba(X),

@@ -9,10 +9,10 @@ from sklearn.base import clone, is_classifier
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
-    DenseControl,
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
@@ -20,12 +20,14 @@ from skmohn import (
 from skmohn._core._validation import weighted_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-STACK = EnergyNetTransformer(None, 2, polish=1, n_temperatures=10, random_state=0)
+STACK = EnergyNetTransformer(
+    None, 2, n_final_epochs=1, n_temperatures=10, random_state=0
+)
 NETWORK = {"hidden_layer_sizes": (2,), "n_bits": 4, "max_flips": 50, "random_state": 0}
 MODELS = [
-    MOHNRegressor("dense", random_state=0),
+    MOHNRegressor("gp", random_state=0),
     MOHNRegressor("pursuit", max_order=1),
-    MOHNClassifier("dense", random_state=0),
+    MOHNClassifier("gp", random_state=0),
     MOHNTransformer("logistic", max_order=1),
     STACK,
     EnergyNetClassifier(STACK, random_state=0),
@@ -100,14 +102,14 @@ def test_networks_learn_nothing_of_them(model, as_sequences):
 
 
 def test_several_targets_and_further_samples():
-    model, y = MOHNRegressor("dense", random_state=0), np.column_stack([Y, -Y])
+    model, y = MOHNRegressor("gp", random_state=0), np.column_stack([Y, -Y])
     weighted = clone(model).fit(ODD, y, sample_weight=KEPT * 1.0)
     dropped = clone(model).fit(FRAME[KEPT], y[KEPT])
     assert_allclose(weighted.predict(FRAME), dropped.predict(FRAME), rtol=1e-9)
     before = clone(model).fit(FRAME, Y).partial_fit(FRAME[KEPT], Y[KEPT])
     after = clone(model).fit(FRAME, Y).partial_fit(ODD, Y, sample_weight=KEPT * 1.0)
     assert_allclose(after.predict(FRAME), before.predict(FRAME))
-    classifier = MOHNClassifier("dense", random_state=0)
+    classifier = MOHNClassifier("gp", random_state=0)
     labels = targets(classifier)
     after = clone(classifier).fit(FRAME, labels)
     after.partial_fit(ODD, labels, sample_weight=KEPT * 1.0)
@@ -117,9 +119,9 @@ def test_several_targets_and_further_samples():
 
 def test_classes_without_weight():
     labels = np.where(KEPT, targets(MOHNClassifier()), 7)
-    model = MOHNClassifier("dense", class_weight={0: 1, 1: 1, 7: 0}, random_state=0)
+    model = MOHNClassifier("gp", class_weight={0: 1, 1: 1, 7: 0}, random_state=0)
     model.fit(ODD, labels)
-    expected = MOHNClassifier("dense", random_state=0).fit(FRAME[KEPT], labels[KEPT])
+    expected = MOHNClassifier("gp", random_state=0).fit(FRAME[KEPT], labels[KEPT])
     assert_allclose(model.predict_proba(FRAME), expected.predict_proba(FRAME))
     with pytest.raises(ValueError, match="'zzz'"):
         model.predict(ODD)
@@ -131,7 +133,7 @@ def test_groups_of_one_hot_columns_are_those_of_the_others(kind):
     y = X[:, 0] + 0.1 * RNG.normal(size=50)
     y = np.where(y > 0.5, 1, 0) if kind is MOHNClassifier else y
     odd = np.where(KEPT[:, None], X, 1.0)
-    model = kind("dense", dense_control=DenseControl(one_hot="auto"), random_state=0)
+    model = kind("gp", gp_options=GPOptions(one_hot="auto"), random_state=0)
     weighted = clone(model).fit(odd, y, sample_weight=KEPT * 1.0)
     dropped = clone(model).fit(X[KEPT], y[KEPT])
     assert weighted.coding_.kind.tolist() == ["one-hot"] * 3

@@ -11,7 +11,7 @@ from scipy.linalg import hadamard
 
 from skmohn.datasets import (
     make_bmda_quadratic,
-    make_genome_scan,
+    make_gwas,
     make_ising,
     make_mk_trap,
     make_nk,
@@ -31,8 +31,8 @@ SMALL = {
     "quadratic": partial(make_bmda_quadratic, 10),
     "quadratic in order": partial(make_bmda_quadratic, 4, shuffle=False),
     "nk nearest": partial(make_nk, 9, 2),
-    "nk random": partial(make_nk, 8, 3, neighbours="random"),
-    "nk without neighbours": partial(make_nk, 4, 0),
+    "nk random": partial(make_nk, 8, 3, neighbors="random"),
+    "nk without neighbors": partial(make_nk, 4, 0),
     "nk of all": partial(make_nk, 6, 5),
     "sparse": partial(make_sparse_walsh, 9, 25, intercept=1.5),
     "sparse, no heredity": partial(make_sparse_walsh, 8, {3: 5}, heredity=None),
@@ -239,7 +239,7 @@ def test_bad_sampling_is_refused(make, options, message):
         (make_mk_trap, {"m": 0}, "'m' parameter"),
         (make_bmda_quadratic, {"n_features": 7}, "n_features must be even"),
         (make_nk, {"n_features": 3, "k": 3}, "k must be below n_features=3"),
-        (make_nk, {"neighbours": "far"}, "'neighbours' parameter"),
+        (make_nk, {"neighbors": "far"}, "'neighbors' parameter"),
         (make_nk, {"k": 16}, "'k' parameter"),
     ],
 )
@@ -323,10 +323,10 @@ def test_known_optima_are_exact():
     assert quadratic.x_maximum.tolist() == [1.0] * 1000
 
 
-def test_nk_neighbours():
+def test_nk_neighbors():
     ring = make_nk(6, 2, random_state=0).blocks
     assert ring.tolist() == [[i, (i + 1) % 6, (i + 2) % 6] for i in range(6)]
-    drawn = np.array([make_nk(6, 2, neighbours="random").blocks for _ in range(50)])
+    drawn = np.array([make_nk(6, 2, neighbors="random").blocks for _ in range(50)])
     assert (drawn[:, :, 0] == np.arange(6)).all()
     assert all(len(set(block)) == 3 for block in drawn.reshape(-1, 3).tolist())
     # Every feature meets every other one, in the first place and in the second.
@@ -340,7 +340,7 @@ def test_nk_optimum_of_a_long_ring():
     assert plain_nk(data, data.x_maximum) == pytest.approx(data.maximum, abs=1e-12)
     assert plain_nk(data, data.x_minimum) == pytest.approx(data.minimum, abs=1e-12)
     assert data.minimum < data.y.min() < data.y.max() < data.maximum
-    assert make_nk(60, 4, neighbours="random", random_state=0).maximum is None
+    assert make_nk(60, 4, neighbors="random", random_state=0).maximum is None
 
 
 # ---------------------------------------------------------------- what is refused
@@ -352,7 +352,7 @@ SIZES = {
     make_nk: {"n_features": 5, "k": 1},
     make_sparse_walsh: {"n_features": 6, "n_terms": 3},
     make_two_spirals: {},
-    make_genome_scan: {"n_variants": 200},
+    make_gwas: {"n_variants": 200},
 }
 
 
@@ -384,8 +384,8 @@ def test_numbers_of_few_bytes(make):
         for name in ("n_samples", *sizes)
         if name != "shape"
     ]
-    + [(make_sparse_walsh, "max_order"), (make_genome_scan, "block_size")]
-    + [(make_genome_scan, "n_pairs"), (make_genome_scan, "n_singles")],
+    + [(make_sparse_walsh, "max_order"), (make_gwas, "block_size")]
+    + [(make_gwas, "n_pairs"), (make_gwas, "n_main_effects")],
     ids=lambda part: getattr(part, "__name__", part),
 )
 def test_true_is_no_number_of_anything(make, name):
@@ -401,6 +401,6 @@ def test_true_is_no_side_and_no_order():
 
 
 def test_more_effects_than_blocks():
-    for name in ("n_pairs", "n_singles"):
+    for name in ("n_pairs", "n_main_effects"):
         with pytest.raises(ValueError, match="each needs a block of its own"):
-            make_genome_scan(200, **{name: 10**330})
+            make_gwas(200, **{name: 10**330})

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.datasets import make_genome_scan
+from skmohn.datasets import make_gwas
 
 
 def test_frequencies_correlations_and_gaps():
-    scan = make_genome_scan(
+    scan = make_gwas(
         100,
         20_000,
         n_pairs=1,
@@ -31,8 +31,14 @@ def test_frequencies_correlations_and_gaps():
 
 
 def test_shares_of_variance_and_no_single_effects_of_pairs():
-    scan = make_genome_scan(
-        200, 40_000, n_pairs=3, n_singles=2, pair_share=0.1, missing=0.0, random_state=1
+    scan = make_gwas(
+        200,
+        40_000,
+        n_pairs=3,
+        n_main_effects=2,
+        pair_variance=0.1,
+        missing=0.0,
+        random_state=1,
     )
     spread = np.sqrt(2 * scan.frequencies * (1 - scan.frequencies))
     standard = (scan.X.counts() - 2 * scan.frequencies) / spread
@@ -45,13 +51,13 @@ def test_shares_of_variance_and_no_single_effects_of_pairs():
 
 
 def test_pairs_with_single_effects_cases_and_seeds():
-    options = {"n_pairs": 2, "n_singles": 1, "n_pairs_with_singles": 1}
-    scan = make_genome_scan(100, 50, **options, case_control=True, random_state=0)
+    options = {"n_pairs": 2, "n_main_effects": 1, "n_pairs_with_main_effects": 1}
+    scan = make_gwas(100, 50, **options, case_control=True, random_state=0)
     singles, pairs = scan.terms[:3], scan.terms[3:]
     assert len({scan.blocks[i] for pair in pairs for i in pair}) == 4
     assert sum({(i,) for i in pair} <= set(singles) for pair in pairs) == 1
     assert set(scan.y) == {0.0, 1.0}
-    X, y = make_genome_scan(
+    X, y = make_gwas(
         100, 50, **options, case_control=True, random_state=0, return_X_y=True
     )
     assert_array_equal(X.counts(), scan.X.counts())
@@ -61,11 +67,14 @@ def test_pairs_with_single_effects_cases_and_seeds():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pair_share": 0.3}, "must be less than 1"),
-        ({"n_pairs_with_singles": 6, "single_share": 0.01}, "is more than n_pairs=5"),
+        ({"pair_variance": 0.3}, "must be less than 1"),
+        (
+            {"n_pairs_with_main_effects": 6, "main_effect_variance": 0.01},
+            "is more than n_pairs=5",
+        ),
         ({"block_size": 100}, "are 10 blocks, fewer than the 15 variants"),
     ],
 )
 def test_impossible_scans(options, message):
     with pytest.raises(ValueError, match=message):
-        make_genome_scan(**options)
+        make_gwas(**options)

@@ -15,7 +15,7 @@ from skmohn import (
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
-    PaperControl,
+    InfiniteRBMOptions,
 )
 from skmohn.energynet._training import Plan
 
@@ -24,7 +24,7 @@ X = RNG.normal(size=(60, 4))
 BITS = (X > 0).astype(float)
 Y = X[:, 0] + X[:, 1] ** 2
 LABELS = np.where(X[:, 0] > 0, "yes", "no")
-QUICK = {"growth": None, "n_components": 3, "polish": 2, "random_state": 0}
+QUICK = {"growth": None, "n_components": 3, "n_final_epochs": 2, "random_state": 0}
 
 
 def replaced(values, index, value):
@@ -135,11 +135,11 @@ def test_nothing_varies(value, coding):
 # There are units enough.
 @pytest.mark.filterwarnings("ignore:layer 0 was still growing")
 @pytest.mark.parametrize("value", [0.0, 1.0, 7.0])
-@pytest.mark.parametrize("growth", ["description_length", "paper"])
+@pytest.mark.parametrize("growth", ["description_length", "infinite_rbm"])
 def test_columns_that_are_constant(value, growth):
     table = np.column_stack([BITS, np.full((60, 2), value)])
-    net = EnergyNetTransformer(growth, polish=5, max_units=30, append_input=True)
-    net.set_params(paper_control__threshold=0.5, random_state=0).fit(table)
+    net = EnergyNetTransformer(growth, n_final_epochs=5, max_units=30, passthrough=True)
+    net.set_params(infinite_rbm_options__threshold=0.5, random_state=0).fit(table)
     assert np.isfinite(net.transform(table)).all()
     assert np.isfinite(net.score(table))
     back = net.inverse_transform(net.transform(table))
@@ -181,15 +181,36 @@ def test_sparse_table_that_is_too_large_when_dense():
 # ------------------------------------------------------------------- the parameters
 
 RANGES = [
-    ("growth", "fast"), ("n_components", 0), ("n_components", 2.5), ("max_layers", 0),
-    ("kappa", 0), ("kappa", -1.0), ("coding", "one-hot"), ("n_bins", 1),
-    ("layer", "top"), ("layer", 1.0), ("standardize", "yes"), ("append_input", "no"),
-    ("polish", -1), ("polish", 1.5), ("polish", "long"), ("learning_rate", 0),
-    ("learning_rate", "fast"), ("batch_size", 0), ("batch_size", 2.0), ("l2", -1),
-    ("paper_control", 0.5), ("max_units", 0), ("max_steps", 0), ("n_temperatures", 0),
-    ("n_draws", 0), ("monitor", 0), ("monitor", 1.5), ("warm_start", "yes"),
+    ("growth", "fast"),
+    ("n_components", 0),
+    ("n_components", 2.5),
+    ("max_layers", 0),
+    ("unit_cost", 0),
+    ("unit_cost", -1.0),
+    ("coding", "one-hot"),
+    ("n_bins", 1),
+    ("layer", "top"),
+    ("layer", 1.0),
+    ("standardize", "yes"),
+    ("passthrough", "no"),
+    ("n_final_epochs", -1),
+    ("n_final_epochs", 1.5),
+    ("n_final_epochs", "long"),
+    ("learning_rate", 0),
+    ("learning_rate", "fast"),
+    ("batch_size", 0),
+    ("batch_size", 2.0),
+    ("l2", -1),
+    ("infinite_rbm_options", 0.5),
+    ("max_units", 0),
+    ("max_steps", 0),
+    ("n_temperatures", 0),
+    ("n_draws", 0),
+    ("monitor", 0),
+    ("monitor", 1.5),
+    ("warm_start", "yes"),
     ("random_state", "seed"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("parameter", "value"), RANGES)
@@ -206,8 +227,10 @@ def test_parameter_out_of_range(parameter, value):
     ],
 )  # fmt: skip
 def test_parameter_of_the_paper_out_of_range(parameter, value):
-    words = f"The '{parameter}' parameter of PaperControl must be"
-    refused(BITS, match=words, paper_control=PaperControl(**{parameter: value}))
+    words = f"The '{parameter}' parameter of InfiniteRBMOptions must be"
+    refused(
+        BITS, match=words, infinite_rbm_options=InfiniteRBMOptions(**{parameter: value})
+    )
 
 
 @pytest.mark.parametrize("widths", [[], [0], [3, -1], [2.5], ["3"], [[3]], [True]])
@@ -231,11 +254,11 @@ def test_layer_that_is_not_there(layer):
 # ------------------------------------------------------------------ what goes wrong
 
 
-@pytest.mark.parametrize("growth", ["description_length", "paper", None])
+@pytest.mark.parametrize("growth", ["description_length", "infinite_rbm", None])
 def test_divergence_names_the_learning_rate(growth):
     words = r"training diverged after \d+ steps.*lower learning_rate, now 1e\+06"
     refused(
-        BITS, match=words, growth=growth, polish=50,
+        BITS, match=words, growth=growth, n_final_epochs=50,
         learning_rate=1e6, n_components=3 if growth is None else None,
     )  # fmt: skip
 
@@ -251,7 +274,7 @@ def test_divergence_while_going_on():
 
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
 def test_fit_that_is_interrupted(failure, monkeypatch):
-    longer = {**QUICK, "polish": 50}
+    longer = {**QUICK, "n_final_epochs": 50}
     net = EnergyNetTransformer(**longer, warm_start=True).fit(BITS)
     fresh, epochs, advance = EnergyNetTransformer(**longer), [], Plan.advance
 
@@ -356,7 +379,9 @@ def test_impossible_parts(network):
         network, X, y, match="needs an mlp with activation=\"logistic\", got.*'relu'",
         mlp=right(), init="generative",
     )  # fmt: skip
-    diverging = EnergyNetTransformer(**{**QUICK, "polish": 50}, learning_rate=1e6)
+    diverging = EnergyNetTransformer(
+        **{**QUICK, "n_final_epochs": 50}, learning_rate=1e6
+    )
     network_refused(
         network, X, y, match="lower learning_rate",
         transformer=diverging,
@@ -379,9 +404,13 @@ def test_network_before_the_fit(network):
 def test_network_whose_layers_were_still_growing_says_so(network, limit):
     y = LABELS if network is EnergyNetClassifier else Y
     growing = EnergyNetTransformer(
-        "description_length", coding="thermometer", kappa=0.1, polish=2, max_layers=1,
+        "description_length",
+        coding="thermometer",
+        unit_cost=0.1,
+        n_final_epochs=2,
+        max_layers=1,
         n_temperatures=20,
-    )  # fmt: skip
+    )
     growing.set_params(**{limit: {"max_units": 4, "max_steps": 650}[limit]})
     with pytest.warns(ConvergenceWarning, match=f"layer 0 .* {limit}=.*raise {limit}"):
         network(growing, random_state=0).fit(X, y)

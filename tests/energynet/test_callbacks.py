@@ -12,12 +12,12 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
-from skmohn.energynet._building import STOPPED
+from skmohn.energynet._stack_trainer import STOPPED
 
 pytestmark = pytest.mark.needs_sklearn("1.9", "callbacks")
 
 X, Y = load_iris(return_X_y=True)
-STACK = EnergyNetTransformer(None, [4, 3], polish=5)
+STACK = EnergyNetTransformer(None, [4, 3], n_final_epochs=5)
 
 
 def network(solver="lbfgs", kind=EnergyNetClassifier, **parameters):
@@ -203,7 +203,9 @@ def test_how_many_epochs_there_will_be_is_known(warm_start):
         ("EnergyNetTransformer", "iteration")
     )
     assert watcher.expected == len(net.history_) + 1
-    net.set_params(n_components=None, growth="paper", max_units=2, warm_start=False)
+    net.set_params(
+        n_components=None, growth="infinite_rbm", max_units=2, warm_start=False
+    )
     with pytest.warns(ConvergenceWarning, match="max_units"):
         net.fit(X)
     assert watcher.expected is None

@@ -15,7 +15,7 @@ from skmohn import (
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
-    PaperControl,
+    InfiniteRBMOptions,
 )
 from skmohn.energynet import log_partition
 
@@ -42,7 +42,7 @@ KINDS = X[["color", "word", "switch"]]
 
 
 def net(n_components=3, **parameters):
-    options = {"polish": 40, "n_bins": 3, "random_state": 0}
+    options = {"n_final_epochs": 40, "n_bins": 3, "random_state": 0}
     return EnergyNetTransformer(n_components=n_components, **options | parameters)
 
 
@@ -112,7 +112,7 @@ def test_samples_have_the_probabilities_of_the_model():
     assert chisquare(counts, n * p / p.sum()).pvalue > 1e-3
 
 
-def test_dependence_of_categories_is_learnt():
+def test_dependence_of_categories_is_learned():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 4, 800)
     second = np.where(rng.random(800) < 0.9, first, rng.integers(0, 4, 800))
@@ -176,7 +176,7 @@ def test_tables_come_back_as_they_were(fitted):
 
 
 def test_appended_categories_are_indicators():
-    model = net(append_input=True, standardize=False).fit(X)
+    model = net(passthrough=True, standardize=False).fit(X)
     names = model.get_feature_names_out().tolist()
     assert names[3:] == [
         "color_blue", "color_green", "color_red", "size", "word_no", "word_yes",
@@ -229,7 +229,7 @@ def test_unseen_category_is_less_likely_than_all_that_were_seen(parameters):
             "size": rng.normal(size=n),
         }
     )
-    options = {"polish": 60, "handle_unknown": "missing"}
+    options = {"n_final_epochs": 60, "handle_unknown": "missing"}
     model = net(**options | parameters).fit(table)
     row = {"kind": "a", "shape": "flat", "always": "same", "size": 0.0}
 
@@ -263,17 +263,28 @@ def test_unseen_category_is_less_likely_than_all_that_were_seen(parameters):
 def test_unseen_codes_in_arrays_are_unseen():
     rng = np.random.default_rng(0)
     table = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=200)])
-    options = {"categorical_features": [0], "handle_unknown": "missing", "polish": 20}
+    options = {
+        "categorical_features": [0],
+        "handle_unknown": "missing",
+        "n_final_epochs": 20,
+    }
     model = net(**options).fit(table)
     new, gap, known = model.score_samples([[7.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
     assert new < known < gap
 
 
-@pytest.mark.parametrize("parameters", [{"growth": "paper"}, {"coding": "minmax"}, {}])
+@pytest.mark.parametrize(
+    "parameters", [{"growth": "infinite_rbm"}, {"coding": "minmax"}, {}]
+)
 def test_every_growth_takes_categories(parameters):
-    options = {"polish": 20, "n_temperatures": 300, "max_layers": 1, "random_state": 0}
-    if parameters.get("growth") == "paper":
-        options |= {"paper_control": PaperControl(threshold=0.8)}
+    options = {
+        "n_final_epochs": 20,
+        "n_temperatures": 300,
+        "max_layers": 1,
+        "random_state": 0,
+    }
+    if parameters.get("growth") == "infinite_rbm":
+        options |= {"infinite_rbm_options": InfiniteRBMOptions(threshold=0.8)}
     numbers = X.assign(size=(X["size"] > 1).astype(float))
     model = EnergyNetTransformer(**options | parameters).fit(numbers)
     p = np.exp(model.score_samples(with_size(every_kind(), 1.0)))
@@ -288,7 +299,7 @@ def test_partial_fit_and_weights(fitted):
     model = net().partial_fit(X)
     for _ in range(30):
         model.partial_fit(X)
-    start = net(polish=0).fit(X)
+    start = net(n_final_epochs=0).fit(X)
     assert model.score(X) > start.score(X)
     weights = np.random.default_rng(1).integers(0, 3, len(X))
     repeated = X.iloc[np.repeat(np.arange(len(X)), weights)]

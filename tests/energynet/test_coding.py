@@ -18,13 +18,13 @@ def learn(X, coding="auto", n_bins=8, names=None):
     return UnitCoding.learn(np.asarray(X, float), coding, n_bins, names)
 
 
-def grey(shape):
+def gray(shape):
     """Numbers from 0 to 1, most of which are at the ends."""
     return np.clip(0.5 + 1.5 * RNG.normal(size=shape), 0, 1)
 
 
 def test_bits_and_probabilities_stay_as_they_are():
-    likely = grey(50)
+    likely = gray(50)
     X = np.column_stack([RNG.integers(2, size=50), likely, np.zeros(50)])
     for coding in ("auto", "probability"):
         found = learn(X, coding)
@@ -33,7 +33,7 @@ def test_bits_and_probabilities_stay_as_they_are():
 
 
 def test_auto_asks_each_column():
-    likely = grey(50)
+    likely = gray(50)
     X = np.column_stack([likely, RNG.normal(size=50), RNG.integers(3, size=50)])
     found = learn(X)
     assert found.kind.tolist() == ["probability", "thermometer", "thermometer"]
@@ -97,7 +97,7 @@ def test_minmax_is_scikit_learns():
 
 
 def test_values_beyond_those_seen_are_taken_for_the_ends():
-    X = np.column_stack([grey(50), RNG.normal(size=50)])
+    X = np.column_stack([gray(50), RNG.normal(size=50)])
     found = learn(X)
     far = found.encode([[9.0, 9.0], [-9.0, -9.0]] * np.ones((2, 2)))
     assert_array_equal(far, np.repeat([[1.0], [0.0]], 8, axis=1))
@@ -246,7 +246,7 @@ def test_measured_numbers_are_no_bits_even_near_the_ends():
     assert set(learn(np.clip(modes, 0, 1)).kind) == {"thermometer"}
     wine = MinMaxScaler().fit_transform(load_wine().data)
     assert set(learn(wine).kind) == {"thermometer"}
-    assert set(learn(grey((300, 4))).kind) == {"probability"}
+    assert set(learn(gray((300, 4))).kind) == {"probability"}
     bits = RNG.integers(2, size=(300, 2))
     mixed = learn(np.column_stack([uniform, bits]))
     assert mixed.kind.tolist() == ["thermometer"] * 4 + ["probability"] * 2

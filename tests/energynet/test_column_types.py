@@ -56,7 +56,9 @@ def with_gaps(frame):
 
 
 def imputer(**options):
-    layers = EnergyNetTransformer(n_components=3, polish=5, max_layers=1, whiten=True)
+    layers = EnergyNetTransformer(
+        n_components=3, n_final_epochs=5, max_layers=1, whiten=True
+    )
     return EnergyNetImputer(layers, random_state=0, **options)
 
 
@@ -101,7 +103,7 @@ def test_rows_of_other_frames_have_their_own_types():
     """Categories in another order, or fewer of them; one that was not there in fit."""
     gaps = with_gaps(whole()[["grade", "size"]])
     layers = EnergyNetTransformer(
-        n_components=3, polish=5, max_layers=1, handle_unknown="missing"
+        n_components=3, n_final_epochs=5, max_layers=1, handle_unknown="missing"
     )
     model = EnergyNetImputer(layers, random_state=0).set_output(transform="pandas")
     model.fit(gaps)
@@ -159,14 +161,14 @@ def test_bits_that_are_numbers_have_their_probability():
     rng = np.random.default_rng(0)
     bits = np.repeat(rng.integers(0, 2, (100, 1)), 3, axis=1)
     bits[::5, 0] = 1 - bits[::5, 0]
-    layers = EnergyNetTransformer(n_components=3, polish=50, random_state=0)
+    layers = EnergyNetTransformer(n_components=3, n_final_epochs=50, random_state=0)
     (found,) = layers.fit(bits).impute([[np.nan, 1.0, 1.0]])
     assert 0.1 < found[0] < 0.9
 
 
 def test_times_come_back_from_a_model_of_times():
     moments = whole()[["moment", "duration"]]
-    layers = EnergyNetTransformer(n_components=2, polish=5, max_layers=1)
+    layers = EnergyNetTransformer(n_components=2, n_final_epochs=5, max_layers=1)
     layers.fit(moments)
     back = layers.inverse_transform(layers.transform(moments))
     for table in (layers.sample(5, 5, random_state=0), back):

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore:lbfgs failed to converge:sklearn.exceptions.ConvergenceWarning"
 )
 
-STACK = EnergyNetTransformer(None, [6, 4], polish=20)
+STACK = EnergyNetTransformer(None, [6, 4], n_final_epochs=20)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopp
         early_stopping=early_stopping and solver == "adam",
     )  # fmt: skip
     net = EnergyNetClassifier(
-        EnergyNetTransformer(None, 100, polish=30), mlp, init="generative",
+        EnergyNetTransformer(None, 100, n_final_epochs=30), mlp, init="generative",
         random_state=0,
     ).fit(X, y)  # fmt: skip
     assert not np.allclose(net.mlp_.coefs_[0], net.transformer_.weights_[0].T)
@@ -113,7 +113,7 @@ def test_architecture_is_the_one_found(digits, grown):
     given = clone(net).set_params(mlp=MLPClassifier(solver="lbfgs", alpha=1.0))
     assert given.fit(X, y).mlp_.hidden_layer_sizes[0] == found[0]
     assert net.transformer_.width_reasons_ == [PAYING_REASON] * len(found)
-    assert net.transformer_.kappa == 0.3
+    assert net.transformer_.unit_cost == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
     assert_array_equal(again.predict_proba(X), net.predict_proba(X))
 
@@ -124,8 +124,8 @@ def test_layers_get_their_last_training_where_their_weights_are_used(digits, gro
 
     X, y = digits[0][:60], digits[1][:60] % 3
     generative = clone(grown).set_params(init="generative").fit(X, y)
-    assert "polish" not in stages(grown)
-    assert "polish" in stages(generative)
+    assert "final" not in stages(grown)
+    assert "final" in stages(generative)
 
 
 def few_of_each(load, n, seed):
@@ -162,7 +162,7 @@ def test_columns_without_structure_have_as_many_units(init):
     assert net.transformer_.n_components_per_layer_ == [1]
     assert net.mlp_.hidden_layer_sizes == (6,)
     # What is given is taken.
-    one = EnergyNetTransformer(n_components=1, polish=5)
+    one = EnergyNetTransformer(n_components=1, n_final_epochs=5)
     net.set_params(transformer=one).fit(X, y)
     assert net.mlp_.hidden_layer_sizes == (1,)
 
@@ -199,7 +199,7 @@ def test_classes_on_held_out_samples(init, load):
 def test_numbers_of_any_size(diabetes, init):
     X, y = diabetes
     net = EnergyNetRegressor(
-        EnergyNetTransformer(None, 15, polish=20), init=init, random_state=0
+        EnergyNetTransformer(None, 15, n_final_epochs=20), init=init, random_state=0
     )
     third = len(y) // 3
     expected = net.fit(X[:third], y[:third]).predict(X[third:])

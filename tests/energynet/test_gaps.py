@@ -12,13 +12,14 @@ from skmohn import (
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
-    PaperControl,
+    InfiniteRBMOptions,
 )
-from skmohn.energynet import Groups, exact_log_partition
-from skmohn.energynet._gaps import Gaps, drawer, known_free_energies
+from skmohn.energynet import exact_log_partition
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._groups import list_states as list_of
 from skmohn.energynet._growth import unit_values
 from skmohn.energynet._likelihood import known_log_likelihoods
+from skmohn.energynet._missing import Gaps, drawer, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import random_stream
 
@@ -173,19 +174,19 @@ def with_holes(X, share=0.3, seed=1):
 
 
 def net(n_components=6, **parameters):
-    options = {"polish": 60, "random_state": 0, **parameters}
+    options = {"n_final_epochs": 60, "random_state": 0, **parameters}
     return EnergyNetTransformer(n_components=n_components, **options)
 
 
-def test_incomplete_samples_are_learnt_from():
+def test_incomplete_samples_are_learned_from():
     X = pairs()
     gaps = with_holes(X, 0.4)
     complete = gaps[~np.isnan(gaps).any(axis=1)]
     assert len(complete) < 60
     test = pairs(seed=7)
-    found = net(polish=200).fit(gaps).score(test)
-    assert found > net(polish=200).fit(complete).score(test) + 0.3
-    assert found > net(polish=200).fit(X).score(test) - 0.6
+    found = net(n_final_epochs=200).fit(gaps).score(test)
+    assert found > net(n_final_epochs=200).fit(complete).score(test) + 0.3
+    assert found > net(n_final_epochs=200).fit(X).score(test) - 0.6
     # A column that is never known beside another is linked by a third.
     apart = X.copy()
     apart[::2, 0], apart[1::2, 3] = NAN, NAN
@@ -196,17 +197,20 @@ def test_incomplete_samples_are_learnt_from():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"n_components": None, "polish": 120},
+        {"n_components": None, "n_final_epochs": 120},
         {"n_components": [5, 3]},
-        {"n_components": None, "growth": "paper", "max_layers": 1},
+        {"n_components": None, "growth": "infinite_rbm", "max_layers": 1},
         {"n_components": 4, "coding": "thermometer", "n_bins": 3},
     ],
 )
 def test_every_growth_learns_from_gaps(parameters):
     X, test = with_holes(pairs(300)), pairs(seed=7)
-    options = {"n_temperatures": 300, "max_layers": 1, "polish": 250}
+    options = {"n_temperatures": 300, "max_layers": 1, "n_final_epochs": 250}
     if parameters.get("growth"):
-        options |= {"paper_control": PaperControl(threshold=0.9), "polish": 5}
+        options |= {
+            "infinite_rbm_options": InfiniteRBMOptions(threshold=0.9),
+            "n_final_epochs": 5,
+        }
         X = X[:80]
     model = net(**options | parameters).fit(X)
     again = net(**options | parameters).fit(X[::-1])
@@ -244,7 +248,7 @@ def test_monitor_and_warm_start_and_partial_fit():
     model = net().partial_fit(X)
     for _ in range(60):
         model.partial_fit(X)
-    assert model.score(X) > net(polish=1).fit(X).score(X)
+    assert model.score(X) > net(n_final_epochs=1).fit(X).score(X)
     # A batch of which a whole column is unknown.
     batch = X[:30].copy()
     batch[:, 2] = NAN
@@ -268,7 +272,7 @@ def test_samples_of_which_nothing_is_known_say_nothing():
 
 def test_appended_columns_of_a_fit_with_gaps_are_standardized():
     X = with_holes(np.random.default_rng(0).normal(5, 2, (300, 3)), 0.2)
-    features = net(append_input=True).fit_transform(X)
+    features = net(passthrough=True).fit_transform(X)
     assert np.isfinite(features).all()
     assert np.abs(features[:, -3:].mean(axis=0)).max() < 0.1
 

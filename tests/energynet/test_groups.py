@@ -10,16 +10,15 @@ from scipy.stats import chisquare, entropy
 
 from skmohn.energynet import (
     RBM,
-    Groups,
     annealed_importance_sampling,
     exact_log_partition,
-    independent_bits,
     log_partition,
-    parameter_complexity,
 )
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._groups import list_states as list_of
 from skmohn.energynet._growth import unit_values
+from skmohn.energynet._likelihood import independent_bits, parameter_complexity
 from skmohn.energynet._rbm import draw_visible, random_stream
 from skmohn.energynet._training import Plan, new_machine, trained
 

@@ -15,7 +15,6 @@ from skmohn.energynet import (
     exact_log_partition,
     log_partition,
 )
-from skmohn.energynet._building import are_bits
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._growth import (
     GAMMA_REASON,
@@ -30,7 +29,7 @@ from skmohn.energynet._growth import (
     width_by_gamma,
     width_by_nats,
 )
-from skmohn.energynet._irbm import OrderedPlan
+from skmohn.energynet._infinite_rbm import OrderedPlan
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._stack import (
     ALL_LAYERS,
@@ -39,10 +38,11 @@ from skmohn.energynet._stack import (
     _Judge,
     grow_stack,
 )
+from skmohn.energynet._stack_trainer import are_bits
 from skmohn.energynet._training import Plan, new_machine, trained
 
 FAST = Plan(learning_rate=0.2, batch_size=64)
-WIDTH_ONLY = NatsControl(polish=1.0)
+WIDTH_ONLY = NatsControl(final_clock=1.0)
 
 
 def told(grow, *args):
@@ -63,9 +63,9 @@ def width(X, plan=FAST, control=WIDTH_ONLY, seed=0):
 
 def clusters(k, n_samples=1300, n_columns=64, seed=0):
     rng = np.random.default_rng(seed)
-    centres = rng.random((k, n_columns)) < 0.5
+    centers = rng.random((k, n_columns)) < 0.5
     noise = rng.random((n_samples, n_columns)) < 0.05
-    return (centres[rng.integers(k, size=n_samples)] ^ noise).astype(np.float32)
+    return (centers[rng.integers(k, size=n_samples)] ^ noise).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +75,8 @@ def digits():
 
 @pytest.fixture(scope="module")
 def growth(digits):
-    """What a growth reports, and what it returns; the polish comes after its width."""
-    return told(width_by_nats, digits, FAST, replace(WIDTH_ONLY, polish=5.0), 0)
+    """What a growth reports and returns; the final training comes after its width."""
+    return told(width_by_nats, digits, FAST, replace(WIDTH_ONLY, final_clock=5.0), 0)
 
 
 # ------------------------------------------------------------------ worth of a unit
@@ -131,7 +131,7 @@ def test_width_on_digits_depends_little_on_how_one_trains(digits):
 @pytest.mark.slow
 def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
     def described(seed, share):
-        control = replace(WIDTH_ONLY, polish=100.0, paying_share=share)
+        control = replace(WIDTH_ONLY, final_clock=100.0, paying_share=share)
         _, grown = told(width_by_nats, digits, FAST, control, seed)
         rbm = grown.run.rbm
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
@@ -199,7 +199,7 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
 @pytest.mark.parametrize(("n_samples", "between"), [(300, 8), (1797, 25)])
 def test_cheaper_units_make_wider_layers(digits, n_samples, between):
     cheap, dear = (
-        width(digits[:n_samples], control=replace(WIDTH_ONLY, kappa=k))
+        width(digits[:n_samples], control=replace(WIDTH_ONLY, unit_cost=k))
         for k in (0.3, 3)
     )
     assert cheap > between > dear
@@ -218,7 +218,7 @@ def test_growth_by_nats_says_what_it_does(growth):
     assert dropped == sorted(dropped, reverse=True)
     assert dropped[-1] < grown.run.rbm.n_hidden <= decisions[-1]["units"]
     stages = [r["stage"] for r in records]
-    assert stages == sorted(stages, key=["start", "grow", "drop", "polish"].index)
+    assert stages == sorted(stages, key=["start", "grow", "drop", "final"].index)
     steps, clock = ([r[name] for r in records] for name in ("steps", "clock"))
     assert steps == sorted(steps)
     n_start = stages.count("start")
@@ -235,7 +235,7 @@ def test_growth_by_nats_says_what_it_does(growth):
 
 
 def test_growth_by_nats_can_be_repeated(digits):
-    X, dear = digits[:200], replace(WIDTH_ONLY, kappa=3)
+    X, dear = digits[:200], replace(WIDTH_ONLY, unit_cost=3)
     _, grown = told(width_by_nats, X, FAST, dear, 3)
     _, again = told(width_by_nats, X, FAST, dear, 3)
     assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
@@ -274,7 +274,7 @@ def test_growth_by_nats_ends_at_its_limits(options, limit):
     records, grown = told(width_by_nats, clusters(32), FAST, control, 0)
     assert (grown.limit, grown.reason) == (limit, limit)
     assert grown.run.rbm.n_hidden <= 10
-    growing = [r["steps"] for r in records if r["stage"] != "polish"]
+    growing = [r["steps"] for r in records if r["stage"] != "final"]
     assert max(growing) <= options.get("max_steps", np.inf)
 
 
@@ -287,7 +287,7 @@ def test_growth_by_gamma_converts_and_polishes():
     assert raw_records[-1]["gamma"] <= 0.2
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
     assert polished.run.rbm.n_hidden == raw.run.rbm.n_hidden
-    assert sum(r["epochs"] for r in records if r["stage"] == "polish") == 30
+    assert sum(r["epochs"] for r in records if r["stage"] == "final") == 30
     found = [
         -rbm.free_energy(X).mean() - exact_log_partition(rbm).value
         for rbm in (raw.run.rbm, polished.run.rbm)
@@ -316,7 +316,9 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 
 def by_nats(inputs, seed, report, groups=None, gaps=None):
     plan = replace(FAST, resample=not are_bits(inputs))
-    return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed, report)
+    return width_by_nats(
+        inputs, plan, replace(WIDTH_ONLY, final_clock=20.0), seed, report
+    )
 
 
 @pytest.mark.slow
@@ -370,7 +372,7 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
 
 def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     X = clusters(4)[:500]
-    judge = _Judge(X, StackControl(kappa=0.0), 0)
+    judge = _Judge(X, StackControl(unit_cost=0.0), 0)
     lower = new_machine(X, 10, 0)
     best = judge.measure([lower], X)
     # As it leaves the model as it is, it is neither better nor worse.
@@ -379,7 +381,7 @@ def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     assert judge.look(rbms, inputs, best) is None
     found = judge.measure(rbms, inputs).description.total
     assert found == pytest.approx(best.description.total, rel=1e-3)
-    dear = _Judge(X, StackControl(kappa=1.0), 0)
+    dear = _Judge(X, StackControl(unit_cost=1.0), 0)
     assert dear.look(rbms, inputs, dear.measure([lower], X)) is not None
 
 
@@ -403,7 +405,7 @@ def test_layers_see_the_probabilities_of_those_below():
         return given_width(inputs, plan, start, 2, seed, report)
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
-    control = StackControl(max_layers=3, kappa=0.0, n_temperatures=100)
+    control = StackControl(max_layers=3, unit_cost=0.0, n_temperatures=100)
     gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -450,9 +452,9 @@ def test_stack_by_the_rademacher_bound():
 # ------------------------------------------------------- the shortest description
 
 
-def described(rbm, X, kappa=1.0):
+def described(rbm, X, unit_cost=1.0):
     z = log_partition(rbm, X, n_temperatures=1000, random_state=0)
-    return description_length([rbm], X, z, kappa=kappa).total
+    return description_length([rbm], X, z, unit_cost=unit_cost).total
 
 
 @pytest.mark.slow_cases(r"1-16-1\.03")
@@ -565,7 +567,7 @@ def test_steps_are_counted_and_limited_but_for_the_polish():
         run = ladder.train(run, stage, 10.0)
         assert (run.step, ladder.n_steps) == (n_steps, total)
         assert records[-1]["steps"] == total
-    run = ladder.train(run, "polish", 10.0)
+    run = ladder.train(run, "final", 10.0)
     assert run.step == 100
     assert records[-1]["steps"] == 250
 
@@ -717,9 +719,9 @@ class Rungs(_Ladder):
         (0, 99, {}, "drop 1", None),
     ],
 )
-@pytest.mark.parametrize("polish", [0.0, 2.0])
+@pytest.mark.parametrize("final_clock", [0.0, 2.0])
 def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
-    monkeypatch, n_paying, widest, options, widths, limit, polish
+    monkeypatch, n_paying, widest, options, widths, limit, final_clock
 ):
     log = []
     for name, value in (("n_paying", n_paying), ("widest", widest), ("log", log)):
@@ -727,15 +729,13 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
     monkeypatch.setattr("skmohn.energynet._growth._Ladder", Rungs)
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
     plan = Plan(learning_rate=0.2, batch_size=25)
-    control = NatsControl(clock=0.9, polish=polish, **options)
+    control = NatsControl(clock=0.9, final_clock=final_clock, **options)
     records, grown = told(width_by_nats, X, plan, control, 0)
-    found = ", ".join(
-        f"{stage} {width}" for stage, width, _ in log if stage != "polish"
-    )
+    found = ", ".join(f"{stage} {width}" for stage, width, _ in log if stage != "final")
     assert found == widths
-    clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "polish": polish}
+    clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "final": final_clock}
     assert all(clock == clocks[stage] for stage, _, clock in log)
-    assert [stage for stage, *_ in log].count("polish") == bool(polish)
+    assert [stage for stage, *_ in log].count("final") == bool(final_clock)
     assert grown.limit == limit
     assert grown.reason == (limit or PAYING_REASON)
     width = grown.run.rbm.n_hidden

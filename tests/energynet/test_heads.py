@@ -15,9 +15,9 @@ from sklearn.preprocessing import StandardScaler
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet import _heads
 from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._networks import fit_untold, started
+from skmohn.energynet._mlp import fit_untold, started
 
-STACK = EnergyNetTransformer(None, 4, polish=5)
+STACK = EnergyNetTransformer(None, 4, n_final_epochs=5)
 CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
 NUMBERS = MLPRegressor(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
 
@@ -172,7 +172,7 @@ def test_targets_get_the_units_that_they_need():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, size=(400, 4)) + rng.normal(scale=0.1, size=(400, 4))
     y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
-    layers = EnergyNetTransformer(kappa=10.0, polish=0, n_temperatures=100)
+    layers = EnergyNetTransformer(unit_cost=10.0, n_final_epochs=0, n_temperatures=100)
     net = EnergyNetClassifier(layers, random_state=0).fit(X[:200], y[:200])
     assert net.mlp_.hidden_layer_sizes == (100,)
     assert net.score(X[200:], y[200:]) > 0.95

@@ -9,9 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import EnergyNetTransformer
 from skmohn.energynet import exact_log_partition
-from skmohn.energynet._gaps import Gaps
 from skmohn.energynet._growth import NatsControl
-from skmohn.energynet._held_out import (
+from skmohn.energynet._growth_held_out import (
     BELOW_REASON,
     HELD_OUT_REASON,
     SAMPLES_REASON,
@@ -19,9 +18,10 @@ from skmohn.energynet._held_out import (
     _likely_width,
     width_by_held_out,
 )
+from skmohn.energynet._missing import Gaps
 from skmohn.energynet._training import Plan
 
-HELD_OUT = "skmohn.energynet._held_out"
+HELD_OUT = "skmohn.energynet._growth_held_out"
 
 
 def net(**parameters):
@@ -30,7 +30,7 @@ def net(**parameters):
 
 
 def test_width_is_about_the_best_of_those_tried():
-    found = net(polish=10).fit((load_digits().data[:200] >= 8).astype(float))
+    found = net(n_final_epochs=10).fit((load_digits().data[:200] >= 8).astype(float))
     assert found.width_reasons_[0] in (HELD_OUT_REASON, SAMPLES_REASON)
     tried = {
         record["units"]: record["held_out_log_likelihood"]
@@ -76,16 +76,16 @@ def test_width_is_better_for_other_samples_than_the_shortest_description():
 
 def test_layer_is_one_of_the_width_that_was_found():
     X = (load_digits().data[:200] >= 8).astype(float)
-    found = net(polish=15).fit(X)
+    found = net(n_final_epochs=15).fit(X)
     width = found.n_components_per_layer_[0]
-    given = net(growth=None, n_components=width, polish=15).fit(X)
+    given = net(growth=None, n_components=width, n_final_epochs=15).fit(X)
     assert_array_equal(found.weights_[0], given.weights_[0])
-    again = net(polish=15, random_state=1).fit(X)
+    again = net(n_final_epochs=15, random_state=1).fit(X)
     assert 0.6 < again.n_components_per_layer_[0] / width < 1.6
 
 
-@pytest.mark.parametrize("polish", [0.0, 20.0])
-def test_likelihoods_are_exact_for_few_units(polish):
+@pytest.mark.parametrize("final_clock", [0.0, 20.0])
+def test_likelihoods_are_exact_for_few_units(final_clock):
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
     records, machines = [], []
 
@@ -94,7 +94,10 @@ def test_likelihoods_are_exact_for_few_units(polish):
             records.append(record)
             machines.append(make_rbm())
 
-    plan, control = Plan(), NatsControl(clock=20.0, polish=polish, max_units=6)
+    plan, control = (
+        Plan(),
+        NatsControl(clock=20.0, final_clock=final_clock, max_units=6),
+    )
     grown = width_by_held_out(X, plan, control, 0, report)
     parts = Parts.draw(X, plan, 0)
     assert [record["units"] for record in records] == [6, 4, 2]
@@ -102,7 +105,7 @@ def test_likelihoods_are_exact_for_few_units(polish):
         log_z = exact_log_partition(rbm).value
         expected = -rbm.free_energy(parts.data).mean() - log_z
         assert_allclose(record["held_out_log_likelihood"], expected, rtol=1e-5)
-    if polish == 0.0:
+    if final_clock == 0.0:
         assert any(grown.run.rbm is rbm for rbm in machines)
 
 
@@ -110,14 +113,14 @@ def test_without_a_polish_the_machine_of_the_nearest_width_stays(monkeypatch):
     """Of 6, 4 and 2 units, by their ratio to 3."""
     monkeypatch.setattr(f"{HELD_OUT}._likely_width", lambda lengths: 3)
     X = (load_digits().data[:50, 2:22] >= 8).astype(np.float32)
-    control = NatsControl(clock=1.0, polish=0.0, max_units=6)
+    control = NatsControl(clock=1.0, final_clock=0.0, max_units=6)
     grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
     assert grown.run.rbm.n_hidden == 4
 
 
 def test_layer_is_no_wider_than_the_one_below():
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
-    control, tried = NatsControl(polish=10.0), []
+    control, tried = NatsControl(final_clock=10.0), []
 
     def report(record, make_rbm):
         if "held_out_log_likelihood" in record:
@@ -143,7 +146,9 @@ def test_wide_layers_must_gain_with_each_doubling(monkeypatch, gain, widest):
         return True
 
     monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
-    grown = width_by_held_out(X, Plan(), NatsControl(polish=1.0), 0, lambda *_: None)
+    grown = width_by_held_out(
+        X, Plan(), NatsControl(final_clock=1.0), 0, lambda *_: None
+    )
     widths = [width for width in (8, 16, 32, 64, 128, 256, 320) if width <= widest]
     assert tried == [*widths, 4]
     assert grown.reason == (SAMPLES_REASON if widest == 320 else HELD_OUT_REASON)
@@ -162,7 +167,7 @@ def test_narrow_layers_rise_by_standard_errors_and_wide_ones_by_nats(
 
     monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
-    control = NatsControl(polish=1.0, max_units=most)
+    control = NatsControl(final_clock=1.0, max_units=most)
     grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
     assert grown.limit == limit
     assert (grown.reason == HELD_OUT_REASON) == (limit is None)
@@ -181,7 +186,7 @@ def test_one_width_of_bad_luck_does_not_end_growth(monkeypatch):
         return True
 
     monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
-    width_by_held_out(X, Plan(), NatsControl(polish=1.0), 0, lambda *_: None)
+    width_by_held_out(X, Plan(), NatsControl(final_clock=1.0), 0, lambda *_: None)
     # 64 units are no better than 32, but clearly than 8; 256 little than 32.
     assert tried == [8, 16, 32, 64, 128, 256, 4]
 
@@ -234,14 +239,14 @@ def test_the_likelihood_of_a_layer_is_by_a_narrow_machine_too(monkeypatch):
 
     monkeypatch.setattr("skmohn.energynet._stack.settled_log_partition", settled)
     X = (load_digits().data[:100, 2:22] >= 8).astype(float)
-    net(polish=5, max_units=16).fit(X)
+    net(n_final_epochs=5, max_units=16).fit(X)
     # Of independent columns, and of the layer.
     assert given == [None, 8]
 
 
 def test_fewer_units_are_tried_while_they_are_about_as_good():
     X = np.random.default_rng(0).integers(0, 2, (400, 20)).astype(float)
-    found = net(polish=20, max_units=16).fit(X)
+    found = net(n_final_epochs=20, max_units=16).fit(X)
     tried = [r["units"] for r in found.history_ if "held_out_log_likelihood" in r]
     assert tried == [8, 16, 4, 2, 1]
 
@@ -274,7 +279,7 @@ def test_machines_whose_partition_function_is_unknown_are_not_flattered(
             records[record["units"]] = record["held_out_log_likelihood"]
             machines[record["units"]] = make_rbm()
 
-    width_by_held_out(X, Plan(), NatsControl(polish=10.0, max_units=16), 0, report)
+    width_by_held_out(X, Plan(), NatsControl(final_clock=10.0, max_units=16), 0, report)
     log_z = 17.0 + weights[0].var() / 2.0
     if spread < 1.0:
         log_z = logsumexp(weights[0]) - np.log(50)
@@ -287,7 +292,7 @@ def test_machines_whose_partition_function_is_unknown_are_not_flattered(
 def test_so_many_columns_that_no_machine_is_listed(monkeypatch):
     X = (load_digits().data[:100, 2:22] >= 8).astype(np.float32)
     monkeypatch.setattr(f"{HELD_OUT}.is_listed", lambda rbm: False)
-    control = NatsControl(polish=2.0, max_units=16)
+    control = NatsControl(final_clock=2.0, max_units=16)
     grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
     assert grown.narrow.n_hidden == 8
     assert 1 <= grown.run.rbm.n_hidden <= 16
@@ -296,7 +301,7 @@ def test_so_many_columns_that_no_machine_is_listed(monkeypatch):
 def test_limits_of_steps_are_told_of():
     X = (load_digits().data[:200] >= 8).astype(float)
     with pytest.warns(ConvergenceWarning, match=r"max_steps=500: raise max_steps$"):
-        found = net(max_steps=500, polish=40).fit(X)
+        found = net(max_steps=500, n_final_epochs=40).fit(X)
     tried = [r for r in found.history_ if "held_out_log_likelihood" in r]
     assert tried
     assert tried[-1]["steps"] <= 500
@@ -305,14 +310,14 @@ def test_limits_of_steps_are_told_of():
 def test_copies_do_not_ask_for_more_units_than_there_are_samples():
     rng = np.random.default_rng(0)
     X = np.repeat(rng.integers(0, 2, (9, 30)), 20, axis=0).astype(float)
-    found = net(polish=20).fit(X)
+    found = net(n_final_epochs=20).fit(X)
     tried = [r["units"] for r in found.history_ if "held_out_log_likelihood" in r]
     assert max(tried) == 9
     assert found.width_reasons_ == [SAMPLES_REASON]
     assert found.n_components_per_layer_[0] <= 9
 
 
-def test_structure_that_is_not_there_is_not_learnt():
+def test_structure_that_is_not_there_is_not_learned():
     rng = np.random.default_rng(0)
     train, test = rng.integers(0, 2, (2, 500, 8)).astype(float)
     assert net().fit(train).score(test) > -8 * np.log(2) - 0.15
@@ -366,12 +371,14 @@ def test_gaps_and_categories_and_limits():
     common = rng.integers(0, 3, 300)
     X = np.column_stack([common, common, rng.normal(common)]).astype(float)
     X = np.where(rng.random(X.shape) < 0.2, np.nan, X)
-    options = {"categorical_features": [0, 1], "polish": 100}
+    options = {"categorical_features": [0, 1], "n_final_epochs": 100}
     model, again = net(**options).fit(X), net(**options).fit(X[::-1])
     assert_array_equal(model.weights_[0], again.weights_[0])
-    independent = net(categorical_features=[0, 1], n_components=1, polish=0).fit(X)
+    independent = net(
+        categorical_features=[0, 1], n_components=1, n_final_epochs=0
+    ).fit(X)
     assert model.score(X) > independent.score(X) + 0.5
     digits = (load_digits().data[:300] >= 8).astype(float)
     message = r"still growing at max_units=8: raise max_units$"
     with pytest.warns(ConvergenceWarning, match=message):
-        net(max_units=8, polish=5).fit(digits)
+        net(max_units=8, n_final_epochs=5).fit(digits)

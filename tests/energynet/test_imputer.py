@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
-from skmohn.energynet import _missing
+from skmohn.energynet import _conditional
 from skmohn.energynet._coding import UnitCoding
 
 NAN = np.nan
@@ -20,7 +20,7 @@ RNG = np.random.default_rng(0)
 
 
 def net(n_components=6, **parameters):
-    options = {"polish": 60, "random_state": 0, **parameters}
+    options = {"n_final_epochs": 60, "random_state": 0, **parameters}
     return EnergyNetTransformer(n_components=n_components, **options)
 
 
@@ -36,7 +36,7 @@ X = numbers()
 
 @pytest.fixture(scope="module")
 def fitted():
-    return net(polish=200).fit(X)
+    return net(n_final_epochs=200).fit(X)
 
 
 def test_modes_are_the_most_probable_states(fitted):
@@ -59,7 +59,7 @@ def test_modes_are_the_most_probable_states(fitted):
 @pytest.mark.parametrize("most_listed", [12, 1])
 def test_draws_have_the_probabilities_given_what_is_known(most_listed, monkeypatch):
     """Exact ones, and chains."""
-    monkeypatch.setattr(_missing, "MOST_LISTED", most_listed)
+    monkeypatch.setattr(_conditional, "MOST_LISTED", most_listed)
     bits = RNG.integers(0, 2, (300, 3)).astype(float)
     bits = np.column_stack([bits, bits[:, 0], bits[:, 1] != bits[:, 2]])
     model = net(4).fit(bits)
@@ -77,7 +77,7 @@ def test_draws_have_the_probabilities_given_what_is_known(most_listed, monkeypat
 
 
 def test_numbers_are_drawn_from_their_density():
-    model = net(1, polish=40, n_bins=4).fit(X)
+    model = net(1, n_final_epochs=40, n_bins=4).fit(X)
     row = np.array([[NAN, X[0, 1], X[0, 2]]])
     drawn = np.ravel([t[:, 0] for t in model.impute(row, n_draws=4000, random_state=0)])
     grid = np.linspace(-6, 6, 4001)
@@ -102,7 +102,7 @@ def test_draws_are_calibrated(fitted):
     gaps = RNG.random(X.shape) < 0.2
     gaps[:, 2] = False
     holes = np.where(gaps, NAN, X)
-    model = net(polish=200).fit(holes)
+    model = net(n_final_epochs=200).fit(holes)
     drawn = np.array(model.impute(holes, n_draws=60, random_state=0))
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
     inside = ((low <= X) & (high >= X))[gaps]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.energynet._irbm import InfiniteRBM, OrderedPlan
+from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedPlan
 from skmohn.energynet._rbm import random_stream
 
 
@@ -230,10 +230,10 @@ def test_growth_learns_what_independent_bits_do_not(grown):
     V = states(12)
     infinite = run.machine
     log_z = np.logaddexp.reduce(-infinite.free_energy(V))
-    learnt = -infinite.free_energy(X).mean() - log_z
+    learned = -infinite.free_energy(X).mean() - log_z
     empty = InfiniteRBM.empty(X)
     log_z = np.logaddexp.reduce(-empty.free_energy(V))
-    assert learnt > -empty.free_energy(X).mean() - log_z + 1.0
+    assert learned > -empty.free_energy(X).mean() - log_z + 1.0
 
 
 def test_growth_can_be_repeated_and_pickled():

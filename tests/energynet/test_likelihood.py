@@ -9,16 +9,18 @@ from scipy.stats import entropy
 
 from skmohn.energynet import (
     RBM,
-    Groups,
     annealed_importance_sampling,
     dbn_log_likelihood,
     description_length,
     exact_log_partition,
+)
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._likelihood import (
     independent_bits,
     parameter_complexity,
     rademacher_complexity,
+    unit_price,
 )
-from skmohn.energynet._likelihood import unit_price
 
 
 def exact_dbn(layers):
@@ -174,22 +176,22 @@ def test_units_cost_by_the_entropy_of_their_inputs():
     X = np.array([[0, 0, 1], [0, 1, 1], [0, 0, 0], [0, 1, 1]], float)
     n_bits = entropy([0.25, 0.75], base=2) + 1
     price = 0.5 * (n_bits + 1) / 2 * np.log(4) / 4
-    assert unit_price(X, kappa=0.5) == pytest.approx(price)
+    assert unit_price(X, unit_cost=0.5) == pytest.approx(price)
     first = RBM(np.zeros((5, 3)), np.zeros(5), np.zeros(3))
     second = RBM(np.zeros((2, 5)), np.zeros(2), np.zeros(5))
     # All hidden units of the first are 1 half of the time.
     total = 4 * (5 * price + 2 * 0.5 * (5 + 1) / 2 * np.log(4) / 4)
-    cost = parameter_complexity([first, second], X, kappa=0.5)
+    cost = parameter_complexity([first, second], X, unit_cost=0.5)
     assert cost == pytest.approx(total, rel=1e-6)
 
 
 def test_description_length_is_cost_minus_log_likelihood(listed):
     z = exact_log_partition(listed.rbm)
     V, log_likelihood = listed.V, listed.log_likelihood.sum()
-    by_parameters = description_length([listed.rbm], V, z, kappa=2.0)
+    by_parameters = description_length([listed.rbm], V, z, unit_cost=2.0)
     assert by_parameters.log_likelihood == pytest.approx(log_likelihood, rel=1e-5)
     assert by_parameters.complexity == pytest.approx(
-        parameter_complexity([listed.rbm], V, kappa=2.0)
+        parameter_complexity([listed.rbm], V, unit_cost=2.0)
     )
     total = by_parameters.complexity - by_parameters.log_likelihood
     assert by_parameters.total == total
@@ -202,8 +204,8 @@ def test_bad_choices_are_refused(listed):
         ValueError, match="'complexity' parameter of description_length"
     ):
         description_length([listed.rbm], listed.V, 0.0, complexity="bits")
-    with pytest.raises(ValueError, match="'kappa' parameter of description_length"):
-        description_length([listed.rbm], listed.V, 0.0, kappa=())
+    with pytest.raises(ValueError, match="'unit_cost' parameter of description_length"):
+        description_length([listed.rbm], listed.V, 0.0, unit_cost=())
     with pytest.raises(ValueError, match="'log_partition' parameter of description"):
         description_length([listed.rbm], listed.V, "auto")
     with pytest.raises(ValueError, match="'p' parameter of rademacher_complexity"):

@@ -10,15 +10,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skmohn import EnergyNetTransformer
-from skmohn.energynet import RBM, _missing, exact_log_partition
+from skmohn.energynet import RBM, _conditional, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._gaps import Gaps
-from skmohn.energynet._missing import (
+from skmohn.energynet._conditional import (
     MOST_COMPLETIONS,
     completions,
     given_known,
     means_of,
 )
+from skmohn.energynet._missing import Gaps
 
 NAN = np.nan
 RNG = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def states(n):
 
 
 def net_of(X, widths=4, **parameters):
-    parameters = {"polish": 60, "random_state": 0, **parameters}
+    parameters = {"n_final_epochs": 60, "random_state": 0, **parameters}
     return EnergyNetTransformer(None, widths, **parameters).fit(X)
 
 
@@ -146,7 +146,7 @@ def test_many_unknown_bits_against_all_states():
     assert_allclose(net.impute(X), visible, atol=1e-5)
     assert_allclose(net.score_samples(X), log_likelihood, atol=1e-4)
     # Several layers would have to be summed over all of them.
-    deep = net_of(bits, [4, 2], polish=1)
+    deep = net_of(bits, [4, 2], n_final_epochs=1)
     assert np.isfinite(deep.impute(X)).all()
     with pytest.raises(
         ValueError, match=r"8192 ways, .* several layers sums over at most 4096"
@@ -161,30 +161,30 @@ def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
     unknown = np.ones((4, 10), bool)
     unknown[1:, [0, 8]] = False
     units = np.where(unknown, np.float32(0), units)
-    expected = _missing._means_of_gaps(rbm, units, unknown, 0)
+    expected = _conditional._means_of_gaps(rbm, units, unknown, 0)
     for row in range(4):
         machine = given_known(rbm, units[row], unknown[row])
         visible, hidden = means_of(machine)
         assert_allclose(expected[0][row, unknown[row]], visible, atol=1e-5)
         assert_allclose(expected[1][row], hidden, atol=1e-5)
     # By lists of the gaps, then by chains.
-    monkeypatch.setattr(_missing, "MOST_LISTED", 1)
-    listed = _missing._means_of_gaps(rbm, units, unknown, 0)
-    monkeypatch.setattr(_missing, "MOST_COMPLETIONS", 4)
-    monkeypatch.setattr(_missing, "_LOOKS", 100)
-    drawn = _missing._means_of_gaps(rbm, units, unknown, 0)
+    monkeypatch.setattr(_conditional, "MOST_LISTED", 1)
+    listed = _conditional._means_of_gaps(rbm, units, unknown, 0)
+    monkeypatch.setattr(_conditional, "MOST_COMPLETIONS", 4)
+    monkeypatch.setattr(_conditional, "_LOOKS", 100)
+    drawn = _conditional._means_of_gaps(rbm, units, unknown, 0)
     for means, same, exact in zip(drawn, listed, expected, strict=True):
         known = ~unknown if means.shape == unknown.shape else np.zeros_like(means, bool)
         assert np.abs(np.where(known, 0, same - exact)).max() < 1e-5
         off = np.abs(np.where(known, 0, means - exact))
         assert 0.0 < off.max() < 0.06
     # Which do not depend on the samples beside.
-    alone = _missing._means_of_gaps(rbm, units[2:3], unknown[2:3], 0)
+    alone = _conditional._means_of_gaps(rbm, units[2:3], unknown[2:3], 0)
     assert_array_equal(alone[0][0], drawn[0][2])
 
 
 def test_columns_that_are_alike_impute_one_another(bits):
-    net = net_of(bits, 8, polish="auto")
+    net = net_of(bits, 8, n_final_epochs="auto")
     X = bits[:50].copy()
     X[:, [3, 5]] = NAN
     assert_allclose(net.impute(X), bits[:50], atol=0.1)
@@ -249,7 +249,7 @@ def test_layers_above_see_the_means_of_the_first(bits):
 
 
 def test_complete_samples_are_as_without_incomplete_ones(mixed):
-    net = net_of(mixed, append_input=True)
+    net = net_of(mixed, passthrough=True)
     X = np.vstack([mixed[:60], with_holes(mixed[:20])])
     for call in (net.transform, net.impute, net.score_samples):
         found = call(X)
@@ -272,7 +272,7 @@ def test_constant_columns_say_nothing(mixed):
 
 
 def test_appended_columns_are_complete(mixed):
-    net = net_of(mixed, append_input=True, standardize=False)
+    net = net_of(mixed, passthrough=True, standardize=False)
     X = with_holes(mixed[:50])
     assert_array_equal(net.transform(X)[:, -5:], net.impute(X))
 

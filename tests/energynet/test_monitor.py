@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from skmohn import EnergyNetTransformer, PaperControl
+from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import RBM, dbn_log_likelihood, exact_log_partition
 from skmohn.energynet._scoring import Monitor
 
@@ -51,7 +51,7 @@ class Keep:
 def test_likelihoods_against_enumeration(bits):
     X, X_val = patch_of(bits)[:1200], patch_of(bits)[1200:]
     keep = Keep()
-    net = EnergyNetTransformer(None, 5, polish=7, monitor=2, random_state=0)
+    net = EnergyNetTransformer(None, 5, n_final_epochs=7, monitor=2, random_state=0)
     net.set_callbacks(keep).fit(X, X_val=X_val)
     for name, samples in zip(NAMES, (X, X_val), strict=True):
         found = recorded(net, name)
@@ -63,12 +63,17 @@ def test_likelihoods_against_enumeration(bits):
     assert values == sorted(values)
 
 
-@pytest.mark.parametrize("growth", ["description_length", "paper", None])
+@pytest.mark.parametrize("growth", ["description_length", "infinite_rbm", None])
 def test_monitor_changes_nothing_else(bits, growth):
     net = EnergyNetTransformer(
-        growth, None if growth else 4, max_layers=1, polish=3, n_temperatures=20,
-        paper_control=PaperControl(threshold=0.9, beta=1.5), random_state=0,
-    )  # fmt: skip
+        growth,
+        None if growth else 4,
+        max_layers=1,
+        n_final_epochs=3,
+        n_temperatures=20,
+        infinite_rbm_options=InfiniteRBMOptions(threshold=0.9, beta=1.5),
+        random_state=0,
+    )
     X = patch_of(bits)
     plain, watched = clone(net).fit(X), net.set_params(monitor=1).fit(X)
     assert_array_equal(plain.weights_[0], watched.weights_[0])
@@ -86,7 +91,9 @@ def test_monitor_changes_nothing_else(bits, growth):
 
 def test_likelihood_of_a_stack_and_of_probabilities():
     X = load_digits().data[:100, 18:26] / 16
-    net = EnergyNetTransformer(None, [5, 4], polish=2, monitor=2, random_state=0)
+    net = EnergyNetTransformer(
+        None, [5, 4], n_final_epochs=2, monitor=2, random_state=0
+    )
     net.fit(X)
     last = net.history_[-1]
     assert (last["layer"], last["epoch"]) == (1, 4)
@@ -95,7 +102,7 @@ def test_likelihood_of_a_stack_and_of_probabilities():
 
 
 def test_layer_of_many_units_is_estimated(bits):
-    net = EnergyNetTransformer(None, 40, polish=20, monitor=20, random_state=0)
+    net = EnergyNetTransformer(None, 40, n_final_epochs=20, monitor=20, random_state=0)
     net.fit(bits)
     ((_, found),) = recorded(net, NAMES[0])
     assert found == pytest.approx(net.score(bits), abs=0.5)
@@ -113,7 +120,7 @@ def test_at_most_2000_samples_stand_for_all():
 
 def test_training_that_goes_on_is_recorded_too(bits):
     net = EnergyNetTransformer(
-        None, 5, polish=3, monitor=1, warm_start=True, random_state=0
+        None, 5, n_final_epochs=3, monitor=1, warm_start=True, random_state=0
     )
     first = recorded(net.fit(patch_of(bits)), NAMES[0])
     further = recorded(net.fit(patch_of(bits)), NAMES[0])

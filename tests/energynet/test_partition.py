@@ -9,12 +9,12 @@ from scipy.special import logsumexp
 
 from skmohn.energynet import (
     RBM,
-    Groups,
     LogPartition,
     annealed_importance_sampling,
     exact_log_partition,
     log_partition,
 )
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._partition import (
     annealed_weights,
     cautious_value,

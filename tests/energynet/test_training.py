@@ -72,14 +72,14 @@ def score(rbm, samples, share):
     return gradients
 
 
-def test_step_follows_the_centred_gradient():
+def test_step_follows_the_centered_gradient():
     X = bits(0, (60, 9), np.linspace(0.1, 0.9, 9))
     batch = np.arange(10, 50)
     plan = Plan(learning_rate=0.5, n_chains=30, l2=0.01)
     before, after, chains = one_step(plan, X, batch)
     share = np.append(np.full(40, 1 / 40), np.full(30, -1 / 30))
     by_W, by_b, by_c = score(before.rbm, np.vstack([X[batch], chains]), share)
-    # Melchior et al. (2016): the gradient in the coordinates of centred units.
+    # Melchior et al. (2016): the gradient in the coordinates of centered units.
     mu = before.visible_mean.astype(np.float64)
     lam = before.hidden_mean.astype(np.float64)
     # The price of the weights is part of it: where they shrink, biases make up for it.

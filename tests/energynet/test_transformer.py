@@ -19,19 +19,19 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 
-from skmohn import EnergyNetTransformer, PaperControl
+from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import (
     LogPartition,
     annealed_importance_sampling,
     dbn_log_likelihood,
     description_length,
     exact_log_partition,
-    rademacher_complexity,
 )
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._building import GIVEN_DEPTH, STOPPED
 from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._likelihood import rademacher_complexity
 from skmohn.energynet._stack import ALL_LAYERS, DEEP_ENOUGH
+from skmohn.energynet._stack_trainer import GIVEN_DEPTH, STOPPED
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,9 @@ def grown(bits):
 
 @pytest.fixture(scope="module")
 def deep(bits):
-    return EnergyNetTransformer(None, [9, 6, 4], polish=20, random_state=0).fit(bits)
+    return EnergyNetTransformer(None, [9, 6, 4], n_final_epochs=20, random_state=0).fit(
+        bits
+    )
 
 
 def by_price(**parameters):
@@ -59,7 +61,12 @@ def by_price(**parameters):
 
 
 def few(**parameters):
-    parameters = {"n_components": 5, "polish": 10, "random_state": 0, **parameters}
+    parameters = {
+        "n_components": 5,
+        "n_final_epochs": 10,
+        "random_state": 0,
+        **parameters,
+    }
     return EnergyNetTransformer(None, **parameters)
 
 
@@ -101,7 +108,7 @@ def test_width_found_by_price_is_that_of_other_seeds(grown, bits):
 def test_what_is_said_of_a_grown_layer_is_so(bits):
     bits = bits[:400]
     # As many units as can be enumerated.
-    grown = by_price(kappa=3, learning_rate=0.6).fit(bits)
+    grown = by_price(unit_cost=3, learning_rate=0.6).fit(bits)
     (rbm,) = grown.layers_
     (z,) = grown.log_partition_
     assert z.value == pytest.approx(exact_log_partition(rbm).value)
@@ -112,25 +119,29 @@ def test_what_is_said_of_a_grown_layer_is_so(bits):
 
 
 def test_dearer_units_make_narrower_layers(bits):
-    net = by_price(learning_rate=0.6, polish=0, max_layers=1)
-    dear = clone(net).set_params(kappa=5).fit(bits[:300])
-    cheap = clone(net).set_params(kappa=0.5).fit(bits[:300])
+    net = by_price(learning_rate=0.6, n_final_epochs=0, max_layers=1)
+    dear = clone(net).set_params(unit_cost=5).fit(bits[:300])
+    cheap = clone(net).set_params(unit_cost=0.5).fit(bits[:300])
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
 
 
 @pytest.mark.parametrize("n_bins", [2, 8])
 def test_columns_that_are_independent_need_one_unit(n_bins):
     X = np.random.default_rng(0).normal(size=(600, 8))
-    net = by_price(n_bins=n_bins, max_layers=1, polish=0)
+    net = by_price(n_bins=n_bins, max_layers=1, n_final_epochs=0)
     assert net.fit(X).n_components_per_layer_ == [1]
 
 
 def by_the_paper(**parameters):
     net = EnergyNetTransformer(
-        "paper", max_layers=1, learning_rate=0.1, polish=0, n_temperatures=200,
+        "infinite_rbm",
+        max_layers=1,
+        learning_rate=0.1,
+        n_final_epochs=0,
+        n_temperatures=200,
         random_state=0,
-    )  # fmt: skip
-    return net.set_params(paper_control__threshold=0.5).set_params(**parameters)
+    )
+    return net.set_params(infinite_rbm_options__threshold=0.5).set_params(**parameters)
 
 
 @pytest.fixture(scope="module")
@@ -148,9 +159,9 @@ def test_growth_of_the_paper(patch):
     assert grow[-1]["gamma"] <= 0.5
     assert grow[-1]["units"] == net.n_components_per_layer_[0]
     assert all(r["gamma"] > 0.5 for r in grow[:-1])
-    polished = by_the_paper(polish=300).fit(patch)
+    polished = by_the_paper(n_final_epochs=300).fit(patch)
     assert polished.n_components_per_layer_ == net.n_components_per_layer_
-    epochs = [r["epochs"] for r in polished.history_ if r["stage"] == "polish"]
+    epochs = [r["epochs"] for r in polished.history_ if r["stage"] == "final"]
     assert sum(epochs) == 300
     assert polished.score(patch) > net.score(patch)
     assert polished.stopping_reason_ == ALL_LAYERS
@@ -163,15 +174,15 @@ def test_growth_of_the_paper(patch):
 @pytest.fixture(scope="module")
 def plain_paper(patch):
     """Weights as the paper leaves them, and after an epoch of polish."""
-    return [by_the_paper(polish=n).fit(patch).weights_[0] for n in (0, 1)]
+    return [by_the_paper(n_final_epochs=n).fit(patch).weights_[0] for n in (0, 1)]
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"paper_control__beta": 1.5}, {"paper_control__threshold": 0.8},
-     {"paper_control__n_gibbs": 3}, {"paper_control__persistent": True},
+    [{"infinite_rbm_options__beta": 1.5}, {"infinite_rbm_options__threshold": 0.8},
+     {"infinite_rbm_options__n_gibbs": 3}, {"infinite_rbm_options__persistent": True},
      {"learning_rate": 0.2}, {"batch_size": 20},
-     {"polish": 1}, {"polish": 1, "l2": 0.1}],
+     {"n_final_epochs": 1}, {"n_final_epochs": 1, "l2": 0.1}],
 )  # fmt: skip
 def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
     found = plain_paper[int("l2" in parameters)]
@@ -188,13 +199,15 @@ def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
 @pytest.mark.filterwarnings("ignore:layer 0 was still growing")
 def test_price_of_weights_is_that_of_a_prior(parameters, l2):
     X = np.random.default_rng(0).integers(2, size=(50, 5)).repeat(2, axis=1)
-    net = EnergyNetTransformer(max_layers=1, polish=5, random_state=0, **parameters)
+    net = EnergyNetTransformer(
+        max_layers=1, n_final_epochs=5, random_state=0, **parameters
+    )
     given = clone(net).set_params(l2=l2 / 50)
     assert_array_equal(net.fit(X).weights_[0], given.fit(X).weights_[0])
 
 
 def test_norm_of_the_bound_matters(patch):
-    one, two = (by_the_paper(paper_control__p=p).fit(patch) for p in (1.0, 2.0))
+    one, two = (by_the_paper(infinite_rbm_options__p=p).fit(patch) for p in (1.0, 2.0))
     assert_array_equal(one.weights_[0], two.weights_[0])
     assert one.complexity_ != two.complexity_
 
@@ -203,9 +216,12 @@ def test_norm_of_the_bound_matters(patch):
 def test_what_the_likelihood_counts_against_the_bound(patch, likelihood, n_layers):
     # So few units that partition functions are exact.
     net = by_the_paper(
-        batch_size=1, learning_rate=0.3, max_layers=3, paper_control__threshold=0.8,
-        paper_control__likelihood=likelihood,
-    ).fit(patch)  # fmt: skip
+        batch_size=1,
+        learning_rate=0.3,
+        max_layers=3,
+        infinite_rbm_options__threshold=0.8,
+        infinite_rbm_options__likelihood=likelihood,
+    ).fit(patch)
     assert max(net.n_components_per_layer_) <= 20
     weight = {"total": len(patch), "mean": 1}[likelihood]
     for k in range(len(net.layers_)):
@@ -232,8 +248,8 @@ def test_what_the_likelihood_counts_against_the_bound(patch, likelihood, n_layer
 def test_descriptions_of_the_paper_are_in_the_units_of_the_columns(likelihood, weight):
     X = np.random.default_rng(0).normal(scale=1e3, size=(80, 3))
     net = by_the_paper(
-        coding="thermometer", paper_control__likelihood=likelihood,
-        paper_control__threshold=0.9, batch_size=1,
+        coding="thermometer", infinite_rbm_options__likelihood=likelihood,
+        infinite_rbm_options__threshold=0.9, batch_size=1,
     ).fit(X)  # fmt: skip
     (fit,), (length,) = net.log_likelihood_, net.description_length_
     # Densities of numbers in the thousands.
@@ -246,9 +262,9 @@ def test_descriptions_of_the_paper_are_in_the_units_of_the_columns(likelihood, w
 def test_the_second_layer_of_the_paper_is_compared_with_the_first_alone(patch):
     # At the first steps the plain machine describes the data worse than independent
     # columns do, which is no matter to the paper.
-    net = by_the_paper(max_layers=2, batch_size=1, paper_control__threshold=0.9).fit(
-        patch
-    )
+    net = by_the_paper(
+        max_layers=2, batch_size=1, infinite_rbm_options__threshold=0.9
+    ).fit(patch)
     mean = np.clip(patch.mean(axis=0), 0.01, 0.99)
     alone = (patch * np.log(mean) + (1 - patch) * np.log(1 - mean)).sum(axis=1).mean()
     assert net.log_likelihood_[0] < alone
@@ -257,11 +273,14 @@ def test_the_second_layer_of_the_paper_is_compared_with_the_first_alone(patch):
 
 def test_rates_of_the_paper_are_the_default(patch):
     one, two = (
-        by_the_paper(**rates, paper_control__threshold=0.9).fit(patch).weights_[0]
+        by_the_paper(**rates, infinite_rbm_options__threshold=0.9)
+        .fit(patch)
+        .weights_[0]
         for rates in (
-            {"learning_rate": "auto"}, {"learning_rate": 0.01, "batch_size": 10}
+            {"learning_rate": "auto"},
+            {"learning_rate": 0.01, "batch_size": 10},
         )
-    )  # fmt: skip
+    )
     assert_array_equal(one, two)
 
 
@@ -277,7 +296,7 @@ def test_given_widths(deep, bits):
 
 
 def test_layers_are_trained_on_their_inputs(deep, bits):
-    # A machine that learnt nothing says as much of the data as independent bits.
+    # A machine that learned nothing says as much of the data as independent bits.
     inputs = bits
     for rbm in deep.layers_:
         mean = inputs.mean(axis=0)
@@ -287,10 +306,14 @@ def test_layers_are_trained_on_their_inputs(deep, bits):
 
 
 def test_widths_that_are_given_are_not_searched_for(bits):
-    net = EnergyNetTransformer(n_components=[5, 3], polish=2, random_state=0).fit(bits)
+    net = EnergyNetTransformer(
+        n_components=[5, 3], n_final_epochs=2, random_state=0
+    ).fit(bits)
     assert net.n_components_per_layer_ == [5, 3]
-    same = EnergyNetTransformer(None, [5, 3], polish=2, random_state=0).fit(bits)
-    paper = clone(net).set_params(growth="paper").fit(bits)
+    same = EnergyNetTransformer(None, [5, 3], n_final_epochs=2, random_state=0).fit(
+        bits
+    )
+    paper = clone(net).set_params(growth="infinite_rbm").fit(bits)
     for other in (same, paper):
         assert_array_equal(net.weights_[0], other.weights_[0])
     first = clone(net).partial_fit(bits)
@@ -298,23 +321,29 @@ def test_widths_that_are_given_are_not_searched_for(bits):
 
 
 def test_a_layer_that_grows_takes_no_more_steps_than_it_may(bits):
-    net = by_price(max_layers=1, max_steps=100, polish=1)
+    net = by_price(max_layers=1, max_steps=100, n_final_epochs=1)
     with pytest.warns(ConvergenceWarning, match="max_steps=100"):
         net.fit(bits)
     growing = [r["steps"] for r in net.history_ if r["stage"] in ("start", "grow")]
     assert max(growing) == 100
 
 
-@pytest.mark.parametrize("growth", ["description_length", "paper"])
+@pytest.mark.parametrize("growth", ["description_length", "infinite_rbm"])
 @pytest.mark.parametrize("limit", ["max_units", "max_steps"])
 def test_limits_of_growth_are_told_of(bits, growth, limit):
     value = {"max_units": 5, "max_steps": 650}[limit]
-    control = PaperControl(beta=1.5, threshold=0.001)
+    control = InfiniteRBMOptions(beta=1.5, threshold=0.001)
     net = EnergyNetTransformer(
-        growth, max_layers=1, polish=1, paper_control=control, n_temperatures=100,
+        growth,
+        max_layers=1,
+        n_final_epochs=1,
+        infinite_rbm_options=control,
+        n_temperatures=100,
         random_state=0,
-    ).set_params(**{limit: value})  # fmt: skip
-    price = "paper_control__threshold" if growth == "paper" else "kappa"
+    ).set_params(**{limit: value})
+    price = (
+        "infinite_rbm_options__threshold" if growth == "infinite_rbm" else "unit_cost"
+    )
     words = f"{limit}={value}: raise {limit}, or make units cost more by {price}$"
     with pytest.warns(ConvergenceWarning, match=words):
         net.fit(bits)
@@ -351,9 +380,9 @@ def test_features_as_those_of_scikit_learn_with_the_same_weights(bits):
 
 @pytest.mark.slow_cases("False-(-1|0)|True-1")
 @pytest.mark.parametrize("layer", [0, 1, -1, "all"])
-@pytest.mark.parametrize("append_input", [False, True])
-def test_features_are_standardised_and_named(deep, digits, layer, append_input):
-    net = clone(deep).set_params(layer=layer, append_input=append_input)
+@pytest.mark.parametrize("passthrough", [False, True])
+def test_features_are_standardized_and_named(deep, digits, layer, passthrough):
+    net = clone(deep).set_params(layer=layer, passthrough=passthrough)
     features = net.fit(digits).transform(digits)
     names = net.get_feature_names_out()
     assert features.shape == (len(digits), len(names))
@@ -362,18 +391,18 @@ def test_features_are_standardised_and_named(deep, digits, layer, append_input):
     constant = features.std(axis=0) == 0
     assert_allclose(features.std(axis=0)[~constant], 1)
     # Pixels that are always empty.
-    assert constant.sum() == 3 * append_input
+    assert constant.sum() == 3 * passthrough
     k = {0: 0, 1: 1, -1: 2, "all": 0}[layer]
     assert names[0] == f"layer{k}_unit0"
-    assert (names[-1] == "x63") == append_input
-    if append_input:
+    assert (names[-1] == "x63") == passthrough
+    if passthrough:
         net.set_params(standardize=False)
         assert_array_equal(net.transform(digits)[:, -64:], digits)
 
 
 def test_names_and_frames(bits):
     frame = pd.DataFrame(bits[:, 10:14], columns=list("abcd"))
-    net = few(append_input=True).set_output(transform="pandas").fit(frame)
+    net = few(passthrough=True).set_output(transform="pandas").fit(frame)
     found = net.transform(frame)
     assert list(found.columns[-4:]) == list("abcd")
     assert found.columns[0] == "layer0_unit0"
@@ -403,7 +432,7 @@ def wide(digits):
 @pytest.mark.parametrize("standardize", [True, False])
 def test_reconstruction(digits, wide, layer, standardize):
     net = pickle.loads(pickle.dumps(wide))
-    net.set_params(layer=layer, standardize=standardize, append_input=True)
+    net.set_params(layer=layer, standardize=standardize, passthrough=True)
     back = net.inverse_transform(net.transform(digits))
     assert back.shape == digits.shape
     error = np.mean((back - digits) ** 2)
@@ -423,7 +452,7 @@ def test_reconstruction_of_other_columns():
     common = rng.normal(size=(500, 1))
     X = 100 + 10 * (common + 0.1 * rng.normal(size=(500, 4)))
     for coding in ("thermometer", "minmax"):
-        net = few(n_components=20, coding=coding, polish="auto").fit(X)
+        net = few(n_components=20, coding=coding, n_final_epochs="auto").fit(X)
         back = net.inverse_transform(net.transform(X))
         assert np.corrcoef(back[:, 0], X[:, 0])[0, 1] > 0.9
         error = np.sqrt(np.mean((back - X) ** 2, axis=0)) / X.std(axis=0)
@@ -436,7 +465,7 @@ def test_reconstruction_of_other_columns():
 def test_likelihood_against_enumeration():
     X = np.random.default_rng(0).integers(2, size=(300, 6)).astype(float)
     X[:, 3] = X[:, 0]
-    net = few(n_components=[4, 3], polish=30, n_draws=3000).fit(X)
+    net = few(n_components=[4, 3], n_final_epochs=30, n_draws=3000).fit(X)
     lower, upper = net.layers_
     z = exact_log_partition(upper).value
     assert net.log_partition_[1].value == pytest.approx(z)
@@ -483,7 +512,7 @@ def test_scores_of_layers_are_the_same_in_batches_of_any_size(digits, monkeypatc
 
 def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
     X = digits[:300, 18:24]
-    net = few(polish="auto").fit(X)
+    net = few(n_final_epochs="auto").fit(X)
     every = net.score_samples(states(6))
     weight = np.prod(np.where(states(6)[None] == 1, X[:, None], 1 - X[:, None]), axis=2)
     exact = weight @ every
@@ -492,7 +521,7 @@ def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
 
 
 def test_partition_function_is_estimated_when_asked_for(bits):
-    net = few(n_components=30, polish="auto", n_temperatures=1000).fit(bits)
+    net = few(n_components=30, n_final_epochs="auto", n_temperatures=1000).fit(bits)
     (found,) = net.log_partition_
     assert net.log_partition_[0] is found
     # The seed is that of the fit, whenever it is asked for.
@@ -505,7 +534,10 @@ def test_partition_function_is_estimated_when_asked_for(bits):
 
 
 def test_training_raises_the_likelihood(bits):
-    untrained, trained = few(polish=0).fit(bits), few(polish="auto").fit(bits)
+    untrained, trained = (
+        few(n_final_epochs=0).fit(bits),
+        few(n_final_epochs="auto").fit(bits),
+    )
     mean = bits.mean(axis=0).clip(1e-3, 1 - 1e-3)
     independent = (bits @ np.log(mean) + (1 - bits) @ np.log(1 - mean)).mean()
     assert trained.score(bits) > independent + 3
@@ -520,7 +552,7 @@ def test_samples_have_the_distribution_of_the_model(widths):
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(300, 4)).astype(float)
     X[:, 1] = X[:, 0]
-    net = few(n_components=widths, polish=100).fit(X)
+    net = few(n_components=widths, n_final_epochs=100).fit(X)
     *lower, top = net.layers_
     # Exact: the top's own distribution, then down through the layers.
     below = states(top.n_visible)
@@ -539,7 +571,7 @@ def test_samples_have_the_distribution_of_the_model(widths):
 def test_samples_of_thermometers_look_like_the_data():
     rng = np.random.default_rng(0)
     X = rng.normal(50, 5, (400, 1)) + rng.normal(size=(400, 3))
-    net = few(n_components=15, polish="auto").fit(X)
+    net = few(n_components=15, n_final_epochs="auto").fit(X)
     drawn = net.sample(500, random_state=0)
     assert np.corrcoef(drawn.T)[0, 1] > 0.7
     assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=1.5)
@@ -551,7 +583,7 @@ def test_samples_of_thermometers_look_like_the_data():
 
 
 def test_partial_fit_keeps_the_structure_and_learns(bits):
-    net = few(polish=0).fit(bits)
+    net = few(n_final_epochs=0).fit(bits)
     before, records = net.score(bits), list(net.history_)
     features = net.transform(bits)
     for _ in range(20):
@@ -576,7 +608,9 @@ def test_partial_fit_from_nothing(bits):
 
 
 def test_partial_fit_of_what_grows_begins_with_a_fit(bits):
-    net = EnergyNetTransformer(kappa=3, max_layers=1, polish=2, random_state=0)
+    net = EnergyNetTransformer(
+        unit_cost=3, max_layers=1, n_final_epochs=2, random_state=0
+    )
     first = clone(net).partial_fit(bits[:300])
     fitted = clone(net).fit(bits[:300])
     assert_array_equal(first.weights_[0], fitted.weights_[0])
@@ -588,23 +622,25 @@ def test_partial_fit_of_what_grows_begins_with_a_fit(bits):
 
 
 def test_warm_start_goes_on(bits):
-    net = few(warm_start=True, polish=3, n_components=[5, 4], n_draws=20).fit(bits)
+    net = few(warm_start=True, n_final_epochs=3, n_components=[5, 4], n_draws=20).fit(
+        bits
+    )
     first, weights = net.score(bits[:300]), net.weights_
-    net.set_params(polish=30).fit(bits)
+    net.set_params(n_final_epochs=30).fit(bits)
     assert net.score(bits[:300]) > first
     assert [w.shape for w in net.weights_] == [w.shape for w in weights]
-    cold = net.set_params(polish=0).fit(bits)
+    cold = net.set_params(n_final_epochs=0).fit(bits)
     assert_array_equal(cold.weights_[0], net.weights_[0])
     grown = EnergyNetTransformer(
-        kappa=3,
+        unit_cost=3,
         learning_rate=0.6,
         max_layers=1,
-        polish=2,
+        n_final_epochs=2,
         warm_start=True,
         random_state=0,
     )
     widths = grown.fit(bits[:200]).n_components_per_layer_
-    grown.set_params(kappa=0.01).fit(bits[:200])
+    grown.set_params(unit_cost=0.01).fit(bits[:200])
     assert grown.n_components_per_layer_ == widths
     assert not any("price" in record for record in grown.history_)
 
@@ -658,7 +694,7 @@ class StopAfter:
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")
-@pytest.mark.parametrize("growth", ["description_length", "paper", None])
+@pytest.mark.parametrize("growth", ["description_length", "infinite_rbm", None])
 def test_callback_can_stop_a_fit(bits, growth):
     stop = StopAfter(3)
     widths = 5 if growth is None else None
@@ -706,7 +742,12 @@ def test_pace_of_columns_not_of_their_units(n_columns, n_values, n_epochs, rate,
     paced = {"learning_rate": rate, "batch_size": size}
     auto, given = (
         EnergyNetTransformer(
-            None, 3, polish=n_epochs, n_temperatures=1, random_state=0, **options
+            None,
+            3,
+            n_final_epochs=n_epochs,
+            n_temperatures=1,
+            random_state=0,
+            **options,
         )
         .set_callbacks(StopAfter(3))
         .fit(X)
@@ -726,7 +767,7 @@ class KeepWeights(StopAfter):
 
 def grown_until(stop, X):
     net = by_price(
-        kappa=0.2, max_layers=2, max_units=16, learning_rate=1.0, polish=2,
+        unit_cost=0.2, max_layers=2, max_units=16, learning_rate=1.0, n_final_epochs=2,
         n_temperatures=20, n_draws=20,
     )  # fmt: skip
     return net.set_callbacks(stop).fit(X[:100])
@@ -743,7 +784,7 @@ def all_epochs(patch):
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize(
     "when",
-    [(0, "start"), (0, "grow"), (0, "drop"), (0, "polish"), (0, "layer"), (1, "start")],
+    [(0, "start"), (0, "grow"), (0, "drop"), (0, "final"), (0, "layer"), (1, "start")],
 )
 def test_stop_leaves_the_stack_as_it_was_then(patch, all_epochs, when):
     records, weights = all_epochs
@@ -762,7 +803,7 @@ def test_scores_are_monitored(bits):
 
     monitor = ScoringMonitor(scoring={"nats": lambda net, X, y: net.score(X)})
     # scikit-learn scores when there are targets alone.
-    net = few(polish=3).set_callbacks(monitor).fit(bits, np.zeros(len(bits)))
+    net = few(n_final_epochs=3).set_callbacks(monitor).fit(bits, np.zeros(len(bits)))
     log = monitor.get_logs()
     scores = [row["nats"] for row in log.data if row["task_name"] == "iteration"]
     assert len(scores) == len(net.history_) + 1
@@ -788,8 +829,8 @@ def test_features_of_digits_are_better_than_those_before_training(bits):
     y = load_digits().target
     first, second = slice(0, 400), slice(400, 800)
 
-    def score(polish):
-        net = EnergyNetTransformer(None, 20, polish=polish, random_state=0)
+    def score(n_epochs):
+        net = EnergyNetTransformer(None, 20, n_final_epochs=n_epochs, random_state=0)
         features = net.fit(bits[first]).transform(bits[:800])
         model = LogisticRegression(max_iter=500).fit(features[first], y[first])
         return model.score(features[second], y[second])
@@ -820,7 +861,7 @@ def test_digits_with_logistic_regression(digits):
 @pytest.mark.slow
 def test_structures_of_folds_are_alike(bits):
     widths = [
-        by_price(learning_rate=0.6, polish=0, max_layers=1)
+        by_price(learning_rate=0.6, n_final_epochs=0, max_layers=1)
         .fit(part)
         .n_components_per_layer_[0]
         for part in (bits[:1200:2], bits[1:1200:2])
@@ -848,7 +889,7 @@ def test_outliers_are_unlikely(correlated):
 
 
 def test_density_is_one_in_all(correlated):
-    net = EnergyNetTransformer(n_components=4, polish=30, random_state=0)
+    net = EnergyNetTransformer(n_components=4, n_final_epochs=30, random_state=0)
     net.fit(correlated)
     grid = np.linspace(-25, 35, 401)
     rows = np.array(np.meshgrid(grid, grid)).reshape(2, -1).T
@@ -885,7 +926,9 @@ def test_what_a_fit_says_is_what_a_score_says(correlated):
 @pytest.mark.parametrize("widths", [3, [4, 3]])
 def test_samples_are_numbers_within_levels_and_single_values(widths):
     X = np.column_stack([load_wine().data[:, :3], np.arange(178) % 3, np.full(178, 7)])
-    net = EnergyNetTransformer(n_components=widths, polish=20, random_state=0).fit(X)
+    net = EnergyNetTransformer(
+        n_components=widths, n_final_epochs=20, random_state=0
+    ).fit(X)
     drawn = net.sample(200, 20, random_state=0)
     for j in range(3):
         thresholds = net.coding_.thresholds[j]
@@ -902,13 +945,21 @@ def test_samples_are_numbers_within_levels_and_single_values(widths):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"n_components": [3, 2]},
-     {"growth": "paper", "max_layers": 1, "paper_control__threshold": 0.9}],
-)  # fmt: skip
+    [
+        {"n_components": [3, 2]},
+        {
+            "growth": "infinite_rbm",
+            "max_layers": 1,
+            "infinite_rbm_options__threshold": 0.9,
+        },
+    ],
+)
 def test_whole_weights_are_repeated_rows_in_any_order(parameters):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
-    net = EnergyNetTransformer(polish=5, random_state=0).set_params(**parameters)
+    net = EnergyNetTransformer(n_final_epochs=5, random_state=0).set_params(
+        **parameters
+    )
     order = rng.permutation(60)
     repeated = clone(net).fit(X.repeat(weights, axis=0))
     weighted = clone(net).fit(X[order], sample_weight=weights[order])
@@ -929,11 +980,11 @@ def test_whole_weights_are_repeated_rows_in_any_order(parameters):
 def test_other_weights_say_how_often_a_sample_counts():
     X = np.repeat([[0.0, 1.0], [1.0, 0.0]], 50, axis=0)
     weights = np.repeat([0.3, 0.9], 50)
-    net = few(n_components=2, polish=100).fit(X, sample_weight=weights)
+    net = few(n_components=2, n_final_epochs=100).fit(X, sample_weight=weights)
     assert net.n_samples_seen_ == 100
     drawn = net.sample(1000, 100, random_state=0)
     assert drawn[:, 0].mean() == pytest.approx(0.75, abs=0.08)
-    same = few(n_components=2, polish=100).fit(X, sample_weight=weights * 1e-9)
+    same = few(n_components=2, n_final_epochs=100).fit(X, sample_weight=weights * 1e-9)
     assert_array_equal(same.weights_[0], net.weights_[0])
 
 
@@ -969,22 +1020,24 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", estimate)
     monkeypatch.setattr(f"{PARTITION}.log_partition_of", estimate_of)
     monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
-    net = few(n_temperatures=1000, polish=2).fit(states(6))
+    net = few(n_temperatures=1000, n_final_epochs=2).fit(states(6))
     with pytest.warns(UserWarning, match=r"size .* is 6\.0.*raise n_temperatures"):
         net.score(states(6))
     # Few of them first, as no more may be needed.
     assert asked == [16, 63, 250, 1000, 4000]
     asked.clear()
-    net = few(n_temperatures=2000, polish=2).fit(states(6))
+    net = few(n_temperatures=2000, n_final_epochs=2).fit(states(6))
     assert net.log_partition_[0].effective_sample_size == 10.0
-    net = few(n_temperatures=9000, polish=2).fit(states(6))
+    net = few(n_temperatures=9000, n_final_epochs=2).fit(states(6))
     assert net.log_partition_[0].effective_sample_size == 11.0
     assert asked == [32, 125, 500, 2000, 8000, 141, 563, 2250, 9000]
 
 
 def test_memory_is_that_of_the_table_its_units_and_a_batch():
     X = np.random.default_rng(0).normal(size=(30_000, 8))
-    net = EnergyNetTransformer(None, 2, polish=1, n_temperatures=5, random_state=0)
+    net = EnergyNetTransformer(
+        None, 2, n_final_epochs=1, n_temperatures=5, random_state=0
+    )
     net.fit(X[:100]).score(X[:100])
     units = 4 * 7 * X.size
     peaks = []
@@ -1005,7 +1058,7 @@ def test_memory_is_that_of_the_table_its_units_and_a_batch():
 def test_how_a_table_lies_in_memory_does_not_matter(parameters):
     rng = np.random.default_rng(0)
     table = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))
-    options = {"max_layers": 1, "polish": 20, "random_state": 0}
+    options = {"max_layers": 1, "n_final_epochs": 20, "random_state": 0}
     expected = EnergyNetTransformer(**options | parameters).fit(table)
     for other in (
         np.asfortranarray(table),

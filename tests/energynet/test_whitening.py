@@ -20,8 +20,8 @@ from sklearn.preprocessing import PowerTransformer
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn._core._powers import YeoJohnson
-from skmohn.energynet import _missing, _whitening
-from skmohn.energynet._missing import _spread_places
+from skmohn.energynet import _conditional, _whitening
+from skmohn.energynet._conditional import _spread_places
 from skmohn.energynet._whitening import (
     Completions,
     Whitening,
@@ -49,13 +49,18 @@ WHITENING = Whitening.learn(X, np.arange(3), 0)
 
 
 def net(**parameters):
-    options = {"n_components": 4, "polish": 60, "whiten": True, "random_state": 0}
+    options = {
+        "n_components": 4,
+        "n_final_epochs": 60,
+        "whiten": True,
+        "random_state": 0,
+    }
     return EnergyNetTransformer(**(options | parameters))
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return net(polish=200).fit(X)
+    return net(n_final_epochs=200).fit(X)
 
 
 # ---------------------------------------------------------------------- coordinates
@@ -63,12 +68,12 @@ def fitted():
 
 def test_powers_are_those_of_scipy():
     values = np.linspace(-5, 5, 21)
-    centre, scale = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2.0, 0.3])
-    powers = YeoJohnson(np.array([0.0, 0.7, 2.0]), centre, scale)
+    center, scale = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2.0, 0.3])
+    powers = YeoJohnson(np.array([0.0, 0.7, 2.0]), center, scale)
     found = powers.forward(np.tile(values[:, None], 3))
     for j, power in enumerate(powers.power):
-        standard = (values - centre[j]) / scale[j]
-        expected = centre[j] + scale[j] * scipy_yeojohnson(standard, power)
+        standard = (values - center[j]) / scale[j]
+        expected = center[j] + scale[j] * scipy_yeojohnson(standard, power)
         assert_allclose(found[:, j], expected, rtol=1e-12)
     assert_allclose(powers.inverse(found)[:, 1], values, atol=1e-12)
 
@@ -263,7 +268,7 @@ def test_density_is_far_better_where_columns_vary_together():
 
 
 def test_density_of_another_unit(fitted):
-    other = net(polish=200).fit(X * 1024.0)
+    other = net(n_final_epochs=200).fit(X * 1024.0)
     found = other.score_samples(X * 1024.0) + 3 * np.log(1024.0)
     assert_allclose(found, fitted.score_samples(X), atol=1e-4)
 
@@ -336,7 +341,7 @@ def test_intervals_of_draws_hold_what_they_say(unknown):
     train, new = (rng.normal(size=(n, 12)) @ mixing for n in (120, 200))
     train[rng.random(train.shape) < unknown] = NAN
     gaps = rng.random(new.shape) < 0.2
-    model = net(n_components=1, polish=20).fit(train)
+    model = net(n_components=1, n_final_epochs=20).fit(train)
     draws = model.impute(np.where(gaps, NAN, new), n_draws=60, random_state=0)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     held = ((low <= new) & (new <= high))[gaps].mean()
@@ -359,15 +364,15 @@ def test_draws_are_chosen_from_five_times_as_many_and_at_least_a_hundred(
     monkeypatch, n_hidden, n_draws, expected
 ):
     """But of no more than there are draws where each is weighed by annealing."""
-    asked, weighed = [], _missing.weighed_draws
+    asked, weighed = [], _conditional.weighed_draws
 
     def counted(rbm, coding, X, seed, n_completions):
         asked.append(n_completions)
         return weighed(rbm, coding, X, seed, n_completions)
 
-    monkeypatch.setattr(_missing, "weighed_draws", counted)
+    monkeypatch.setattr(_conditional, "weighed_draws", counted)
     table = np.column_stack([X[:100, :2], X[:100, 0] > 0.0])
-    options = {"categorical_features": [2], "polish": 1}
+    options = {"categorical_features": [2], "n_final_epochs": 1}
     model = net(n_components=n_hidden, **options).fit(table)
     model.impute([[NAN, 0.5, NAN]], n_draws=n_draws, random_state=0)
     model.impute([[NAN, 0.5, 1.0]], n_draws=n_draws, random_state=0)
@@ -379,7 +384,7 @@ def test_gaps_of_categories_and_numbers_together():
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 400)
     table = np.column_stack([X[:400, :2] + kind[:, None], kind])
-    model = net(categorical_features=[2], polish=100).fit(table)
+    model = net(categorical_features=[2], n_final_epochs=100).fit(table)
     rows = table[:5].copy()
     rows[:, 0] = NAN
     every = []
@@ -427,7 +432,7 @@ def test_imputer_whitens_by_itself():
 
     ours = error(EnergyNetImputer(random_state=0))
     raw = EnergyNetImputer(
-        EnergyNetTransformer(polish=60, max_layers=1), random_state=0
+        EnergyNetTransformer(n_final_epochs=60, max_layers=1), random_state=0
     )
     assert ours < 0.9 * error(raw)
     assert ours < 0.7 * error(SimpleImputer())
@@ -487,7 +492,10 @@ def test_other_units_move_densities_by_their_logarithms_alone(unknown):
 def test_numbers_of_half_the_digits_say_the_same():
     """Also where gaps are filled at first."""
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, NAN, X)[:100]
-    found = net(polish=5).fit(holes), net(polish=5).fit(holes.astype(np.float32))
+    found = (
+        net(n_final_epochs=5).fit(holes),
+        net(n_final_epochs=5).fit(holes.astype(np.float32)),
+    )
     scores = [model.score_samples(holes) for model in found]
     assert_allclose(scores[1], scores[0], atol=1e-4)
 
@@ -504,7 +512,9 @@ def test_few_rows_and_many_columns():
 def test_rows_with_gaps_of_both_kinds_are_answered_alone():
     """Categories are unknown beside whitened numbers; sums are estimated."""
     table = np.column_stack([X[:, :2], X[:, :2] > 0.0])
-    model = net(n_components=14, polish=20, categorical_features=[2, 3]).fit(table)
+    model = net(n_components=14, n_final_epochs=20, categorical_features=[2, 3]).fit(
+        table
+    )
     rows = table[:6].copy()
     rows[:, [0, 2]] = NAN
     together = model.transform(rows)
@@ -587,7 +597,7 @@ def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
 
 def fill_few(whole, holes, seed=0):
     """By correlations alone, since fewer rows than columns teach no machine more."""
-    layers = EnergyNetTransformer(n_components=1, whiten=True, polish=1)
+    layers = EnergyNetTransformer(n_components=1, whiten=True, n_final_epochs=1)
     return EnergyNetImputer(layers, random_state=seed).fit(whole).transform(holes)
 
 
@@ -740,7 +750,7 @@ def test_imputed_numbers_are_within_the_range_that_was_seen(options, whiten):
     common = rng.normal(size=200)
     table = np.exp(np.column_stack([common, common, common]))
     table *= np.exp(0.1 * rng.normal(size=table.shape))
-    layers = net(polish=20) if whiten else net(polish=20, whiten=False)
+    layers = net(n_final_epochs=20) if whiten else net(n_final_epochs=20, whiten=False)
     imputer = EnergyNetImputer(layers, random_state=0, **options).fit(table)
     rows = np.column_stack([np.full(50, NAN), *2 * [np.linspace(50.0, 1e4, 50)]])
     filled = imputer.transform(rows)

@@ -7,25 +7,30 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
-    DenseControl,
     EnergyNetClassifier,
     EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
-    SearchControl,
+    SearchOptions,
 )
 
 _SMALL_MOHN = {"cv": 2, "max_iter": 20, "work_budget": 1e6, "random_state": 0}
 _SMALL_BLM = {"n_bits": 4, "max_flips": 300, "random_state": 0}
 _SMALL_STACK = EnergyNetTransformer(
-    max_layers=1, max_units=4, max_steps=300, polish=2, n_temperatures=20, n_draws=5,
+    max_layers=1,
+    max_units=4,
+    max_steps=300,
+    n_final_epochs=2,
+    n_temperatures=20,
+    n_draws=5,
     random_state=0,
-)  # fmt: skip
+)
 _GIVEN_STACK = EnergyNetTransformer(
-    None, [3, 2], polish=2, n_temperatures=20, n_draws=5, random_state=0
+    None, [3, 2], n_final_epochs=2, n_temperatures=20, n_draws=5, random_state=0
 )
 
 ESTIMATORS = {
@@ -37,28 +42,28 @@ ESTIMATORS = {
     "full lasso": MOHNRegressor("full", "lasso", max_order=1, **_SMALL_MOHN),
     "full delta": MOHNRegressor("full", "delta", max_order=1, **_SMALL_MOHN),
     "msda": MOHNRegressor("msda", max_order=2, **_SMALL_MOHN),
-    "dense": MOHNRegressor("dense", **_SMALL_MOHN),
+    "gp": MOHNRegressor("gp", **_SMALL_MOHN),
     "dense, constant": MOHNRegressor(
-        "dense",
-        dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),
+        "gp",
+        gp_options=GPOptions(noise="constant", clip=False, one_hot="auto"),
         **_SMALL_MOHN,
     ),
     "dense, thermometer": MOHNRegressor(
-        "dense", dense_control=DenseControl(numeric="thermometer"), **_SMALL_MOHN
+        "gp", gp_options=GPOptions(numeric="thermometer"), **_SMALL_MOHN
     ),
     "held out": MOHNRegressor(early_stopping=True, **_SMALL_MOHN),
     "MOHNClassifier": MOHNClassifier(**_SMALL_MOHN),
     "MOHNClassifier, logistic": MOHNClassifier("logistic", 2, **_SMALL_MOHN),
     "MOHNClassifier, levels": MOHNClassifier(
-        "dense", handle_unknown="missing",
-        dense_control=DenseControl(numeric="thermometer"), **_SMALL_MOHN,
+        "gp", handle_unknown="missing",
+        gp_options=GPOptions(numeric="thermometer"), **_SMALL_MOHN,
     ),
     "MOHNClassifier, C": MOHNClassifier(
         "full", 1, C=1.0, class_weight="balanced", **_SMALL_MOHN
     ),
-    "MOHNTransformer": MOHNTransformer(max_order=2, max_columns=5, **_SMALL_MOHN),
+    "MOHNTransformer": MOHNTransformer(max_order=2, max_terms=5, **_SMALL_MOHN),
     "MOHNTransformer, dense": MOHNTransformer(
-        "dense", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
+        "gp", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
     ),
     "BLMRegressor": BLMRegressor((3,), **_SMALL_BLM),
     "BLMRegressor, huber": BLMRegressor(
@@ -68,22 +73,22 @@ ESTIMATORS = {
     "BLMClassifier": BLMClassifier((3,), **_SMALL_BLM),
     "BLMClassifier, squared": BLMClassifier(
         (3,), loss="squared", class_weight="balanced",
-        search_control=SearchControl(telescopic="threshold"), **_SMALL_BLM,
+        search_options=SearchOptions(telescopic="threshold"), **_SMALL_BLM,
     ),
     "BLMClassifier, held out": BLMClassifier(
         (3,), "step", loss="hinge", early_stopping=True, **_SMALL_BLM
     ),
     "EnergyNetTransformer": _SMALL_STACK,
     "EnergyNetTransformer, held out": EnergyNetTransformer(
-        "held_out", max_layers=1, max_units=4, max_steps=300, polish=2,
+        "held_out", max_layers=1, max_units=4, max_steps=300, n_final_epochs=2,
         handle_unknown="missing", n_temperatures=20, random_state=0,
     ),
     "EnergyNetTransformer, paper": EnergyNetTransformer(
-        "paper", max_layers=1, max_units=3, max_steps=300, polish=2, coding="minmax",
-        random_state=0,
+        "infinite_rbm", max_layers=1, max_units=3, max_steps=300, n_final_epochs=2,
+        coding="minmax", random_state=0,
     ),
     "EnergyNetTransformer, given": EnergyNetTransformer(
-        None, [3, 2], polish=2, layer="all", append_input=True, random_state=0
+        None, [3, 2], n_final_epochs=2, layer="all", passthrough=True, random_state=0
     ),
     "EnergyNetImputer": EnergyNetImputer(_GIVEN_STACK, add_indicator=True),
     "EnergyNetImputer, draws": EnergyNetImputer(

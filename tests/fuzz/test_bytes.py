@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._packed import _sealed
+from skmohn.blm._serialization import _sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SMALL = {"n_bits": 4, "max_flips": 100, "random_state": 0}

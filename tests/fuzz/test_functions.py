@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from matplotlib import pyplot
 from sklearn.base import clone
 
-from skmohn import BLMRegressor, DenseControl, MOHNRegressor, datasets, energynet
+from skmohn import BLMRegressor, GPOptions, MOHNRegressor, datasets, energynet
 from skmohn.blm import BLMController, Stage, make_policy
 from skmohn.inspection import (
-    BlackBoxDisplay,
     DescriptionLengthDisplay,
     DiscoveryErrorDisplay,
     DiscoveryOrdersDisplay,
@@ -27,6 +26,7 @@ from skmohn.inspection import (
     HypergraphDisplay,
     ImportancesDisplay,
     LikelihoodDisplay,
+    OptimizationHistoryDisplay,
     SamplesDisplay,
     WeightsDisplay,
     selection_stability,
@@ -38,11 +38,10 @@ from skmohn.integrations import (
     to_networkx,
     to_onnx,
 )
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 from skmohn.optimize import (
     BlackBoxOptimizer,
     maximize,
-    maximize_black_box,
     minimize,
     minimize_black_box,
 )
@@ -70,7 +69,7 @@ def mohn():
 def dense():
     """A model of all weights."""
     X, y, _ = reference()
-    return clone(ESTIMATORS["dense"]).fit(X, y)
+    return clone(ESTIMATORS["gp"]).fit(X, y)
 
 
 @functools.cache
@@ -80,9 +79,9 @@ def categories():
     days = np.datetime64("2024-01-01T00") + 24 * rng.integers(0, 9, 40)
     columns = rng.choice(list("abc"), 40), days.tolist(), rng.integers(1, 9, 40)
     X = np.array([list(row) for row in zip(*columns, strict=True)], dtype=object)
-    control = DenseControl(numeric="thermometer")
+    control = GPOptions(numeric="thermometer")
     y = (columns[0] == "a") + (columns[2] > 4) * 1.0
-    return MOHNRegressor("dense", dense_control=control).fit(X, y)
+    return MOHNRegressor("gp", gp_options=control).fit(X, y)
 
 
 @functools.cache
@@ -117,9 +116,9 @@ def packed_controller():
     return controller().to_packed()
 
 
-def in_c(name, X, input_type, input_unit, activation_bits, n_tests):
+def in_c(name, X, input_type, input_scale, activation_bits, n_tests):
     """A network in C."""
-    options = {"input_type": input_type, "input_unit": input_unit, "n_tests": n_tests}
+    options = {"input_type": input_type, "input_scale": input_scale, "n_tests": n_tests}
     return network().to_c(name, X=X, activation_bits=activation_bits, **options)
 
 
@@ -209,11 +208,11 @@ CALLS = {
         (datasets.InvertedPendulum, {"n_simulations": 2, "duration": 2.0}),
     ],
     "mohn": [
-        (Linkage.of_terms, {"terms": [(0,), (1, 2)], "n_features": 3}),
+        (InteractionGraph.of_terms, {"terms": [(0,), (1, 2)], "n_features": 3}),
         (MOHNRegressor.from_terms, {"terms": [(0,), (1, 2)], "weights": [1.0, 2.0]}),
         (lambda x: mohn().explain(x), {"x": [1.0, 1.0, 0.0]}),
         (lambda x: dense().explain(x), {"x": [1.0, 1.0, 0.0]}),
-        (lambda term: dense().weight(term), {"term": (0,)}),
+        (lambda term: dense().weight_posterior(term), {"term": (0,)}),
         (
             lambda X, n_samples, random_state: dense().sample_y(
                 X, n_samples, random_state
@@ -265,7 +264,7 @@ CALLS = {
                 "name": "net",
                 "X": rows,
                 "input_type": "int16",
-                "input_unit": 1e-3,
+                "input_scale": 1e-3,
                 "activation_bits": 12,
                 "n_tests": 3,
             },
@@ -309,13 +308,10 @@ CALLS = {
             ),
             {"log_likelihood": -2.0, "complexity": 1.0},
         ),
-        (energynet.independent_bits, {"X": BITS}),
         (
             energynet.log_partition,
             {"rbm": LAYER, "X": BITS, "n_temperatures": 10, "n_chains": 5},
         ),
-        (energynet.parameter_complexity, {"layers": [LAYER], "X": BITS}),
-        (energynet.rademacher_complexity, {"layers": [LAYER], "X": BITS}),
         (LAYER.free_energy, {"V": BITS}),
         (LAYER.log_hidden_marginal, {"H": BITS[:, :1]}),
         (LAYER.hidden_probabilities, {"V": BITS}),
@@ -344,7 +340,7 @@ CALLS = {
     ],
     "black boxes": [
         (minimize_black_box, {"f": np.sum, **BLACK_BOX}),
-        (maximize_black_box, {"f": len, **BLACK_BOX, "space": {"a": [1, 2, 4]}}),
+        (minimize_black_box, {"f": len, **BLACK_BOX, "space": {"a": [1, 2, 4]}}),
         (BlackBoxOptimizer, {"space": {"a": (1, 3), "b": ["x", "y"]}}),
         (
             lambda n: BlackBoxOptimizer(np.eye(3), random_state=0).ask(n),
@@ -402,8 +398,12 @@ CALLS = {
         ),
         (partial(plotted, GrowthDisplay), {"records": records, "threshold": None}),
         (
-            partial(plotted, BlackBoxDisplay),
-            {"value": [2.0, np.nan], "best": [2.0, 2.0], "stream": ["told", "climb"]},
+            partial(plotted, OptimizationHistoryDisplay),
+            {
+                "value": [2.0, np.nan],
+                "best": [2.0, 2.0],
+                "source": ["external", "local_search"],
+            },
         ),
         (
             partial(plotted, ImportancesDisplay),

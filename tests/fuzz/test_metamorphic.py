@@ -24,7 +24,7 @@ SYMMETRIC = {
     "full ols": MOHNRegressor("full", max_order=1),
     "full lasso": MOHNRegressor("full", "lasso", max_order=1, alpha=0.01),
     "pursuit": MOHNRegressor("pursuit", selection="ebic", max_order=2, max_iter=20),
-    "dense": MOHNRegressor("dense"),
+    "gp": MOHNRegressor("gp"),
 }
 
 
@@ -77,7 +77,7 @@ def assert_same_predictions(model, other, X, of_other, scale=1.0, shift=0.0):
     assert_allclose(other.predict(of_other) / size, expected / size, atol=1e-5)
 
 
-def test_relabelled_columns(campaign):
+def test_relabeled_columns(campaign):
     def check(name, table, seed):
         X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
         model = fit(SYMMETRIC[name], X, y)
@@ -171,7 +171,7 @@ def test_batches_of_partial_fit(campaign):
             assert attempt(batches.partial_fit, X[part], other[part]) is batches
         assert_same_predictions(whole, batches, X, X)
 
-    campaign(check, problems(["dense"]))
+    campaign(check, problems(["gp"]))
 
 
 ON_LINE = {

@@ -55,7 +55,9 @@ ATTRIBUTES = st.fixed_dictionaries(
         "constraints": st.sampled_from(
             [[], [1.0], [-1.0, 0.5], [math.inf], [math.nan], [1e300] * 2]
         ),
-        "mohn:stream": st.sampled_from(["climb", "uniform", "other", 3, [1], None]),
+        "mohn:source": st.sampled_from(
+            ["local_search", "uniform", "other", 3, [1], None]
+        ),
     },
 )
 
@@ -150,7 +152,7 @@ ODD_VALUES = st.sampled_from(
 )  # fmt: skip
 
 
-def test_what_is_told_is_learnt_or_refused_as_a_whole(campaign):
+def test_what_is_told_is_learned_or_refused_as_a_whole(campaign):
     def check(space, noise, seed, steps):
         optimizer = BlackBoxOptimizer(SPACES[space], noise=noise, random_state=seed)
         for n, values, odd_points, odd_values in steps:

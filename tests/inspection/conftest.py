@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from skmohn import EnergyNetTransformer, PaperControl
+from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 
 
 @pytest.fixture(autouse=True)
@@ -37,16 +37,23 @@ def grown(bits):
 def by_gamma(bits):
     """Layers that grew by gamma, the last of which did not stay."""
     net = EnergyNetTransformer(
-        "paper", max_layers=2, paper_control=PaperControl(threshold=0.6),
-        learning_rate=0.05, polish=80, n_temperatures=100, random_state=0,
-    )  # fmt: skip
+        "infinite_rbm",
+        max_layers=2,
+        infinite_rbm_options=InfiniteRBMOptions(threshold=0.6),
+        learning_rate=0.05,
+        n_final_epochs=80,
+        n_temperatures=100,
+        random_state=0,
+    )
     return net.fit(bits[:300])
 
 
 @pytest.fixture(scope="session")
 def given(bits):
     """Two layers of given width."""
-    return EnergyNetTransformer(None, [7, 5], polish=5, random_state=0).fit(bits)
+    return EnergyNetTransformer(None, [7, 5], n_final_epochs=5, random_state=0).fit(
+        bits
+    )
 
 
 @pytest.fixture(scope="session")
@@ -62,13 +69,13 @@ def mixed():
             rng.integers(0, 4, 80),
         ]
     )
-    return EnergyNetTransformer(None, 4, polish=5, random_state=0).fit(X)
+    return EnergyNetTransformer(None, 4, n_final_epochs=5, random_state=0).fit(X)
 
 
 @pytest.fixture(scope="session")
 def monitored(bits):
     """Two layers of given width, measured every third epoch."""
     net = EnergyNetTransformer(
-        None, [7, 5], polish=10, monitor=3, n_draws=20, random_state=0
+        None, [7, 5], n_final_epochs=10, monitor=3, n_draws=20, random_state=0
     )
     return net.fit(bits[:1000], X_val=bits[1000:])

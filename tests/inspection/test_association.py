@@ -86,13 +86,13 @@ def test_the_tail_of_many_pairs_is_that_of_all():
     X, y = rng.choice([-1, 1], (100, 200)), rng.standard_normal(100)
     model = MOHNRegressor("given", terms=[(0,)]).fit(X, y)
     display = QQDisplay.from_estimator(model, X, y)
-    centred = y - y.mean()
+    centered = y - y.mean()
     r = []
     for i, j in combinations(range(200), 2):
         product = X[:, i] * X[:, j]
         product = product - product.mean()
-        r.append(centred @ product / np.sqrt(product @ product))
-    best = np.sort(np.abs(r) / np.sqrt(centred @ centred))[::-1][:4096]
+        r.append(centered @ product / np.sqrt(product @ product))
+    best = np.sort(np.abs(r) / np.sqrt(centered @ centered))[::-1][:4096]
     expected = 2 * stats.t.sf(best * np.sqrt(98 / (1 - best**2)), 98)
     assert display.n_tried == 19900
     assert len(display.pair_p_values) == 4096
@@ -111,12 +111,12 @@ def test_orders_axes_and_kinds_of_models(display, scan):
     drawn = display.from_estimator(alone, X, y, ax=ax)
     assert drawn.ax_ is ax
     assert drawn.n_tried == 0
-    dense = MOHNRegressor("dense", max_order=3).fit(values[:80, :6], y[:80])
+    dense = MOHNRegressor("gp", max_order=3).fit(values[:80, :6], y[:80])
     display.from_estimator(dense, values[:80, :6], y[:80])
     # Two categories, a category of three, and one column that is left alone.
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"a": list("xy") * 40, "b": list("uvwu") * 20, "c": y[:80]})
-    mixed = MOHNRegressor("dense").fit(table, y[:80])
+    mixed = MOHNRegressor("gp").fit(table, y[:80])
     drawn = display.from_estimator(mixed, table, y[:80])
     assert np.isfinite(drawn.columns).tolist() == [True, False, True]
 

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn.inspection import BestPointsDisplay, BlackBoxDisplay, ImportancesDisplay
+from skmohn.inspection import (
+    ImportancesDisplay,
+    OptimizationHistoryDisplay,
+    ParallelCoordinatesDisplay,
+)
 from skmohn.optimize import BlackBoxOptimizer, minimize_black_box
 
 SPACE = {"size": (1, 5), "kind": ["a", "b", "c"], "idle": [None, "x"]}
@@ -20,13 +24,13 @@ def result():
 
 
 def test_values_and_shares(result):
-    display = BlackBoxDisplay.from_result(result, lw=3)
+    display = OptimizationHistoryDisplay.from_result(result, lw=3)
     assert_allclose(display.line_.get_ydata(), [r["best"] for r in result.history])
     assert display.line_.get_linewidth() == 3
-    streams = [record["stream"] for record in result.history]
-    assert set(display.dots_) == set(display.bars_) == set(streams)
+    sources = [record["source"] for record in result.history]
+    assert set(display.dots_) == set(display.bars_) == set(sources)
     for name, dots in display.dots_.items():
-        assert len(dots.get_xdata()) == streams.count(name)
+        assert len(dots.get_xdata()) == sources.count(name)
     heights = [[bar.get_height() for bar in bars] for bars in display.bars_.values()]
     assert_allclose(np.sum(heights, axis=0), 1.0)
     assert np.shape(heights)[1] == 5
@@ -37,9 +41,9 @@ def test_optimizers_are_drawn_as_their_results(result):
     optimizer = BlackBoxOptimizer(SPACE, maximize=True, random_state=0)
     X = [record["point"] for record in result.history]
     optimizer.tell(X, [record["value"] for record in result.history])
-    display = BestPointsDisplay.from_result(optimizer, n_points=3)
+    display = ParallelCoordinatesDisplay.from_result(optimizer, n_points=3)
     assert display.value[0] == max(record["value"] for record in result.history)
-    assert list(BlackBoxDisplay.from_result(optimizer).dots_) == ["told"]
+    assert list(OptimizationHistoryDisplay.from_result(optimizer).dots_) == ["external"]
     assert len(ImportancesDisplay.from_result(optimizer).total_bars_) == 3
 
 
@@ -54,7 +58,7 @@ def test_importances_are_sobol_indices(result):
 
 
 def test_lines_of_the_best_points(result):
-    display = BestPointsDisplay.from_result(result, n_points=4, n_variables=2)
+    display = ParallelCoordinatesDisplay.from_result(result, n_points=4, n_variables=2)
     assert list(display.variables) == ["size", "kind"]
     assert display.variables["kind"] == ["a", "b", "c"]
     assert display.value == sorted(display.value)
@@ -69,7 +73,7 @@ def test_lines_of_the_best_points(result):
 def test_lines_are_nearest_to_their_own_values():
     letters = list("ACDEFGHIKLMNPQRSTVWY")
     points = [{"site": letter} for letter in letters]
-    display = BestPointsDisplay(points, range(20), {"site": letters}).plot()
+    display = ParallelCoordinatesDisplay(points, range(20), {"site": letters}).plot()
     heights = [line.get_ydata()[0] for line in display.lines_]
     assert np.round(np.multiply(heights, 19)).tolist() == list(range(20))
     assert len({height - k / 19 for k, height in enumerate(heights)}) == 20
@@ -78,25 +82,26 @@ def test_lines_are_nearest_to_their_own_values():
 def test_points_that_violate_constraints_are_not_the_best():
     optimizer = BlackBoxOptimizer(3, constraints=lambda x: x.any(), random_state=0)
     optimizer.tell([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [0.0, 1.0, 2.0])
-    display = BestPointsDisplay.from_result(optimizer)
+    display = ParallelCoordinatesDisplay.from_result(optimizer)
     assert display.points[0] == {"x0": 1, "x1": 0, "x2": 0}
     assert display.value == [1.0, 2.0]
 
 
 def test_arrays_have_numbered_variables():
     result = minimize_black_box(lambda x: x[1] - x[0], 3, 9, noise=0, random_state=0)
-    display = BestPointsDisplay.from_result(result)
+    display = ParallelCoordinatesDisplay.from_result(result)
     assert sorted(display.variables) == ["x0", "x1", "x2"]
     assert display.points[0]["x0"] == 1
     one = minimize_black_box(lambda p: 1.0, {"a": ["only"]}, 1)
-    assert len(BestPointsDisplay.from_result(one).lines_) == 1
-    BlackBoxDisplay.from_result(one)
+    assert len(ParallelCoordinatesDisplay.from_result(one).lines_) == 1
+    OptimizationHistoryDisplay.from_result(one)
     with pytest.raises(TypeError, match="estimator must be"):
         ImportancesDisplay.from_result(one)
 
 
 @pytest.mark.parametrize(
-    "display", [BlackBoxDisplay, ImportancesDisplay, BestPointsDisplay]
+    "display",
+    [OptimizationHistoryDisplay, ImportancesDisplay, ParallelCoordinatesDisplay],
 )
 @pytest.mark.parametrize("other", [None, 3, {"x": 1}, "result"])
 def test_what_is_no_result(display, other):
@@ -107,10 +112,13 @@ def test_what_is_no_result(display, other):
 @pytest.mark.parametrize(
     ("display", "words"),
     [
-        (BlackBoxDisplay([], [], []), "of one length, at least 1: got 0 values"),
-        (BlackBoxDisplay([1.0], [1.0], []), "got 1 values and 0 streams"),
+        (
+            OptimizationHistoryDisplay([], [], []),
+            "of one length, at least 1: got 0 values",
+        ),
+        (OptimizationHistoryDisplay([1.0], [1.0], []), "got 1 values and 0 sources"),
         (ImportancesDisplay(["a"], [0.1, 0.2], [0.3, 0.4]), "got 1 for 2"),
-        (BestPointsDisplay([], [], {}), "at least one: got 0 for 0 points"),
+        (ParallelCoordinatesDisplay([], [], {}), "at least one: got 0 for 0 points"),
     ],
 )
 def test_lengths_that_differ(display, words):

@@ -65,7 +65,7 @@ def test_estimator_that_is_not_fitted_is_refused(display):
 
 def test_layers_of_a_network_are_its_transformers(bits):
     mlp = MLPClassifier(solver="lbfgs", max_iter=5000)
-    transformer = EnergyNetTransformer(None, 4, polish=5)
+    transformer = EnergyNetTransformer(None, 4, n_final_epochs=5)
     net = EnergyNetClassifier(transformer, mlp, random_state=0)
     net.fit(bits, bits.sum(axis=1) > 30)
     drawn = FiltersDisplay.from_estimator(net)

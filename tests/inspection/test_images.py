@@ -67,7 +67,7 @@ def test_filters_are_of_the_units_asked_for_in_their_order(given):
     assert_array_equal(display.filters.reshape(3, 64), given.weights_[0][[4, 0, -1]])
 
 
-def test_colours_of_filters_are_even_about_zero(given):
+def test_colors_of_filters_are_even_about_zero(given):
     display = FiltersDisplay.from_estimator(given)
     low, high = display.image_.get_clim()
     assert low == -high
@@ -115,7 +115,9 @@ def test_samples_as_probabilities_are_reconstructions(given):
 @pytest.mark.parametrize("kind", ["thermometer", "probability"])
 def test_samples_of_named_columns_come_without_warnings(kind, bits):
     X = pd.DataFrame(bits[:, 20:32]).rename(columns=str)
-    net = EnergyNetTransformer(None, 3, coding=kind, polish=2, random_state=0).fit(X)
+    net = EnergyNetTransformer(
+        None, 3, coding=kind, n_final_epochs=2, random_state=0
+    ).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SamplesDisplay.from_estimator(net, (3, 4), n_samples=4, probabilities=True)

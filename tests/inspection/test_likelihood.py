@@ -35,7 +35,7 @@ def test_records_of_growth_are_drawn_too(bits):
     from skmohn import EnergyNetTransformer
 
     net = EnergyNetTransformer(
-        max_layers=1, polish=0, monitor=20, max_steps=1300, n_temperatures=50,
+        max_layers=1, n_final_epochs=0, monitor=20, max_steps=1300, n_temperatures=50,
         random_state=0,
     )  # fmt: skip
     with pytest.warns(match="still growing"):

@@ -24,7 +24,7 @@ from skmohn.inspection import (
     WeightsDisplay,
 )
 from skmohn.inspection._layout import place_components
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 
 STRUCTURE = [WeightsDisplay, HypergraphDisplay]
 DISCOVERY = [DiscoveryErrorDisplay, DiscoveryOrdersDisplay]
@@ -218,7 +218,7 @@ def test_categories_have_rows_of_their_own():
         {"base": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
     )
     y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
-    display = WeightsDisplay.from_estimator(MOHNRegressor("dense").fit(frame, y))
+    display = WeightsDisplay.from_estimator(MOHNRegressor("gp").fit(frame, y))
     names = {tick.get_text() for tick in display.ax_.get_yticklabels()}
     assert {"base=G", "flag"} <= names <= {"base=A", "base=C", "base=G", "flag"}
 
@@ -241,8 +241,8 @@ def test_network_has_a_mark_for_each_weight():
     assert_array_equal(second, to_rgba("#2e6f95"))
     widths = display.pairs_.get_linewidths()
     assert widths[0] > widths[1]
-    centre = (place[1] + place[2] + place[4]) / 3
-    assert_allclose(display.squares_.get_offsets(), [centre])
+    center = (place[1] + place[2] + place[4]) / 3
+    assert_allclose(display.squares_.get_offsets(), [center])
     white = (display.nodes_.get_facecolors() == 1.0).all(axis=1)
     filled = [i for i, w in zip(display.variables_, white, strict=True) if not w]
     assert filled == [1, 8]
@@ -273,7 +273,7 @@ def test_lines_between_components_hide_no_weight():
 def test_places_are_apart_and_near_their_neighbors():
     glass = make_ising((5, 6), n_samples=10, random_state=0)
     terms = [*glass.terms, (30, 31), (31, 32), (40,)]
-    places = place_components(Linkage.of_terms(terms, 41))
+    places = place_components(InteractionGraph.of_terms(terms, 41))
     points = np.array(list(places.values()))
     gaps = np.linalg.norm(points[:, None] - points, axis=2)
     assert gaps[np.triu_indices(len(points), 1)].min() > 0.2
@@ -292,7 +292,7 @@ def test_places_are_apart_and_near_their_neighbors():
 
 
 def test_places_of_a_clique_are_a_regular_polygon():
-    places = place_components(Linkage.of_terms([(0, 1, 2, 3, 4)], 5))
+    places = place_components(InteractionGraph.of_terms([(0, 1, 2, 3, 4)], 5))
     points = np.array([places[i] for i in range(5)])
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])
@@ -300,7 +300,7 @@ def test_places_of_a_clique_are_a_regular_polygon():
 
 
 def test_large_component_is_a_circle(monkeypatch):
-    chain = Linkage.of_terms([(i, i + 1) for i in range(9)], 10)
+    chain = InteractionGraph.of_terms([(i, i + 1) for i in range(9)], 10)
     monkeypatch.setattr("skmohn.inspection._layout._MOST_NODES", 9)
     points = np.array(list(place_components(chain).values()))
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
@@ -356,7 +356,7 @@ def test_orders_are_those_of_the_history(searched):
 def test_history_without_rounds_is_refused(display):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (40, 4))
-    model = MOHNRegressor("dense").fit(X, X[:, 0] + 0.1 * rng.standard_normal(40))
+    model = MOHNRegressor("gp").fit(X, X[:, 0] + 0.1 * rng.standard_normal(40))
     with pytest.raises(ValueError, match="no rounds of discovery"):
         display.from_estimator(model)
     with pytest.raises(ValueError, match="no rounds of discovery"):
@@ -364,7 +364,7 @@ def test_history_without_rounds_is_refused(display):
 
 
 @pytest.mark.parametrize("display", DISCOVERY)
-def test_dense_model_of_auto_has_no_rounds(display):
+def test_gaussian_process_of_auto_has_no_rounds(display):
     X = pd.DataFrame({"base": list("ACGT") * 10})
     model = MOHNRegressor().fit(X, np.tile([0.0, 1.0, 2.0, 4.0], 10))
     words = 'no rounds of discovery.*"auto" too, unless categories'

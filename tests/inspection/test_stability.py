@@ -106,7 +106,7 @@ def test_categories_have_their_names():
     )
     y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(80)
     table = selection_stability(
-        MOHNRegressor("dense"), frame, y, n_resamples=4, random_state=0
+        MOHNRegressor("gp"), frame, y, n_resamples=4, random_state=0
     ).set_index("term")
     assert table.loc["flag x base=G", "frequency"] == 1.0
     assert table.loc["flag x base=G", "mean"] == pytest.approx(2 / 3, abs=0.1)

@@ -40,12 +40,12 @@ def test_units_are_drawn_by_step_layer_after_layer(fitted, request):
 
 def test_units_worth_their_price_are_drawn_at_decisions(grown):
     display = GrowthDisplay.from_estimator(grown)
-    steps, paying = display.paying_.get_data()
+    steps, paying = display.worthwhile_.get_data()
     decisions = [record for record in grown.history_ if "paying" in record]
     assert_array_equal(paying, [record["paying"] for record in decisions])
     first = [record["steps"] for record in decisions if record["layer"] == 0]
     assert_array_equal(steps[: len(first)], first)
-    assert f"{decisions[0]['price']:.2g} nats" in display.paying_.get_label()
+    assert f"{decisions[0]['price']:.2g} nats" in display.worthwhile_.get_label()
     assert display.gamma_ax_ is None
     assert display.held_out_ax_ is None
     assert display.gamma_lines_ == display.held_out_lines_ == []
@@ -53,8 +53,8 @@ def test_units_worth_their_price_are_drawn_at_decisions(grown):
 
 def test_what_held_out_samples_say_is_drawn_for_each_layer(bits):
     net = EnergyNetTransformer(
-        max_layers=2, polish=4, max_units=8, n_temperatures=50, n_draws=5,
-        kappa=1e-3, random_state=0,
+        max_layers=2, n_final_epochs=4, max_units=8, n_temperatures=50, n_draws=5,
+        unit_cost=1e-3, random_state=0,
     )  # fmt: skip
     net.fit(bits[:300])
     display = GrowthDisplay.from_estimator(net)
@@ -74,21 +74,21 @@ def test_what_held_out_samples_say_is_drawn_for_each_layer(bits):
     legend = display.held_out_ax_.get_legend().get_texts()
     assert [text.get_text() for text in legend] == ["units", "held-out samples"]
     assert display.gamma_ax_ is None
-    assert display.paying_ is None
+    assert display.worthwhile_ is None
 
 
 def test_gamma_is_drawn_with_its_threshold(by_gamma):
     display = GrowthDisplay.from_estimator(by_gamma)
-    assert display.paying_ is None
+    assert display.worthwhile_ is None
     for layer, line in enumerate(display.gamma_lines_):
         assert_array_equal(line.get_ydata(), of_layer(by_gamma, layer, "gamma"))
         growing = display.lines_[layer].get_xdata()[: len(line.get_xdata())]
         assert_array_equal(line.get_xdata(), growing)
     threshold = display.gamma_ax_.get_lines()[-1]
-    assert set(threshold.get_ydata()) == {by_gamma.paper_control.threshold}
+    assert set(threshold.get_ydata()) == {by_gamma.infinite_rbm_options.threshold}
     labels = [text.get_text() for text in display.gamma_ax_.get_legend().get_texts()]
     assert labels == ["units", "gamma", "threshold of gamma"]
-    plain = copy(by_gamma).set_params(paper_control=None)
+    plain = copy(by_gamma).set_params(infinite_rbm_options=None)
     assert GrowthDisplay.from_estimator(plain).threshold == 0.1
 
 
@@ -163,7 +163,7 @@ def test_threshold_is_a_number(grown):
 def test_missing_description_lengths_are_named(given, grown, bits):
     with pytest.raises(ValueError, match=r"no description lengths.*growth=None"):
         DescriptionLengthDisplay.from_estimator(given)
-    further = clone(grown).set_params(max_layers=1, warm_start=True, polish=1)
+    further = clone(grown).set_params(max_layers=1, warm_start=True, n_final_epochs=1)
     further.fit(bits).partial_fit(bits)
     with pytest.raises(ValueError, match=r"no description lengths.*partial_fit"):
         DescriptionLengthDisplay.from_estimator(further)

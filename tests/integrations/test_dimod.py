@@ -15,7 +15,7 @@ from skmohn import MOHNRegressor
 from skmohn.integrations import from_dimod, to_dimod
 
 
-def learnt(names=("a", "b", "c", "d", "e"), low=0.0, high=1.0):
+def learned(names=("a", "b", "c", "d", "e"), low=0.0, high=1.0):
     """A model of columns with two values of their own, and one that is constant."""
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], (100, 4))
@@ -33,7 +33,7 @@ def learnt(names=("a", "b", "c", "d", "e"), low=0.0, high=1.0):
 @pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
 @pytest.mark.parametrize("names", [tuple("abcde"), None])
 def test_energies_equal_predictions_on_every_row(vartype, names):
-    model, X = learnt(names, low=2.0, high=7.0)
+    model, X = learned(names, low=2.0, high=7.0)
     polynomial = to_dimod(model, vartype)
     assert polynomial.vartype.name == vartype
     assert polynomial.variables == set("abcd" if names else range(4))
@@ -53,7 +53,7 @@ def test_spins_have_the_weights_of_the_model():
 
 @pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
 def test_exact_solver_finds_the_smallest_prediction(vartype):
-    model, _ = learnt()
+    model, _ = learned()
     best = dimod.ExactPolySolver().sample_poly(to_dimod(model, vartype)).first
     rows = pd.DataFrame(itertools.product([0, 1], repeat=4), columns=list("abcd"))
     assert best.energy == pytest.approx(model.predict(rows.assign(e=1)).min())
@@ -61,7 +61,7 @@ def test_exact_solver_finds_the_smallest_prediction(vartype):
 
 @pytest.mark.parametrize("vartype", ["SPIN", "BINARY"])
 def test_there_and_back(vartype):
-    model, _ = learnt()
+    model, _ = learned()
     back = from_dimod(to_dimod(model, vartype))
     assert back.feature_names_in_.tolist() == list("abcd")
     assert back.terms_ == model.terms_
@@ -114,7 +114,7 @@ def test_large_numbers_are_names():
 
 
 def test_vartypes_of_dimod_are_known():
-    model, _ = learnt()
+    model, _ = learned()
     for vartype in (dimod.SPIN, dimod.BINARY):
         assert to_dimod(model, vartype) == to_dimod(model, vartype.name)
 
@@ -122,15 +122,15 @@ def test_vartypes_of_dimod_are_known():
 def test_bad_models_are_refused():
     X = np.random.default_rng(0).integers(0, 2, (40, 4))
     noise = np.random.default_rng(1).standard_normal(40)
-    dense = MOHNRegressor("dense").fit(X, X[:, 0] + 0.1 * noise)
+    dense = MOHNRegressor("gp").fit(X, X[:, 0] + 0.1 * noise)
     with pytest.raises(ValueError, match=r'has all weights.*"pursuit"$'):
         to_dimod(dense)
     frame = pd.DataFrame({"base": list("ACGT") * 10})
-    categorical = MOHNRegressor("dense").fit(frame, noise)
+    categorical = MOHNRegressor("gp").fit(frame, noise)
     with pytest.raises(ValueError, match='"pursuit", after OneHotEncoder'):
         to_dimod(categorical)
     with pytest.raises(ValueError, match=r'vartype must be "SPIN" or "BINARY".*0/1'):
-        to_dimod(learnt()[0], "0/1")
+        to_dimod(learned()[0], "0/1")
     with pytest.raises(TypeError, match="model must be a MOHNRegressor, got dict"):
         to_dimod({})
     with pytest.raises(NotFittedError):

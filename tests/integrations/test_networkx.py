@@ -40,7 +40,7 @@ def test_graph_is_the_hypergraph():
         {int(node[1:]) for node in part & variables}
         for part in networkx.connected_components(graph)
     ]
-    linkage = model.linkage_
+    linkage = model.interaction_graph_
     lone = [{i} for i in linkage.unused]
     assert sorted(map(sorted, parts)) == sorted(
         [*map(sorted, linkage.components), *map(sorted, lone)]
@@ -53,7 +53,7 @@ def test_graph_of_categories_and_its_file():
         {"base": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
     )
     y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
-    graph = to_networkx(MOHNRegressor("dense").fit(frame, y))
+    graph = to_networkx(MOHNRegressor("gp").fit(frame, y))
     assert ("flag", "base=G") in graph
     assert {"flag", "base=A", "base=C", "base=G"} <= set(graph)
     networkx.write_graphml(graph, io.BytesIO())

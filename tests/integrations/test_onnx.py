@@ -173,7 +173,7 @@ def test_controllers():
 
 def test_the_digits_are_small():
     X, y = load_digits(return_X_y=True)
-    # What it has learnt does not matter.
+    # What it has learned does not matter.
     model = BLMClassifier((20,), n_bits=4, tol=0.1, n_iter_no_change=1, random_state=0)
     model.fit(X[:200], y[:200])
     small, large = to_onnx(model), to_onnx(model, quantized=False)

@@ -183,8 +183,8 @@ def test_a_new_sampler_for_each_trial_knows_what_is_known():
         if study.best_value <= glass.minimum + 1e-9:
             break
     assert study.best_value == pytest.approx(glass.minimum)
-    streams = {trial.system_attrs.get("mohn:stream") for trial in study.trials}
-    assert streams >= {"uniform", "surrogate", "climb"}
+    sources = {trial.system_attrs.get("mohn:source") for trial in study.trials}
+    assert sources >= {"uniform", "surrogate", "local_search"}
 
 
 def test_pickled_samplers_go_on_the_same():
@@ -337,13 +337,13 @@ def test_constraints_that_are_no_numbers_count_as_violated(constraints):
     study.optimize(mismatch, n_trials=5)
 
 
-def test_streams_that_nobody_knows_count_as_told():
+def test_sources_that_nobody_knows_count_as_told():
     study = make_study()
-    for stream in ("other", 3, [1], None, "climb"):
-        told(study, SOME, score=1.0, attributes={"mohn:stream": stream})
+    for source in ("other", 3, [1], None, "local_search"):
+        told(study, SOME, score=1.0, attributes={"mohn:source": source})
     study.ask(SWITCHES)
-    streams = [r["stream"] for r in study.sampler._search._optimizer.history_]
-    assert streams == [*["told"] * 4, "climb"]
+    sources = [r["source"] for r in study.sampler._search._optimizer.history_]
+    assert sources == [*["external"] * 4, "local_search"]
 
 
 def test_values_that_differ_without_noise_are_warned_of():
@@ -361,7 +361,7 @@ def test_values_that_differ_without_noise_are_warned_of():
     assert len(study.trials) == 11
 
 
-def test_constraints_are_learnt():
+def test_constraints_are_learned():
     study = make_study(
         MOHNSampler(seed=0, constraints_func=lambda trial: [2 - sum(suggest(trial))])
     )
@@ -371,7 +371,7 @@ def test_constraints_are_learnt():
     assert list(constraint) == [2 - sum(study.trials[5].params.values())]
 
 
-def test_pruned_trials_are_learnt():
+def test_pruned_trials_are_learned():
     def objective(trial):
         value = mismatch(trial)
         trial.report(value - 10, step=1)
@@ -395,15 +395,15 @@ def test_enqueued_trials_are_run_and_known():
     assert len(set(points_of(study))) == 64
 
 
-def test_trials_that_are_given_in_part_are_of_no_stream():
+def test_trials_that_are_given_in_part_are_of_no_source():
     study = make_study()
     fill(study, 10)
     study.enqueue_trial({"s0": True})
     study.optimize(mismatch, n_trials=2)
     given, other = study.trials[10:]
     assert given.params["s0"]
-    assert "mohn:stream" not in given.system_attrs
-    assert "mohn:stream" in other.system_attrs
+    assert "mohn:source" not in given.system_attrs
+    assert "mohn:source" in other.system_attrs
 
 
 def test_part_of_the_parameters_is_fixed():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 SETS = [(0,), (3,), (0, 1), (1, 2), (2, 3, 4), (0, 1, 2, 3)]
 
@@ -47,7 +47,7 @@ def assert_is_least_squares(model, inputs, weights, y):
     assert_allclose(model.standard_errors(), np.sqrt(np.diag(covariance)), rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["packed", "dense"])
+@pytest.mark.parametrize("kind", ["packed", "gp"])
 def test_begins_with_the_constant(kind):
     design, inputs, weights, y = problem(kind)
     model = ActiveSet(design, y)
@@ -57,7 +57,7 @@ def test_begins_with_the_constant(kind):
     assert_is_least_squares(model, inputs, weights, y)
 
 
-@pytest.mark.parametrize("kind", ["packed", "dense"])
+@pytest.mark.parametrize("kind", ["packed", "gp"])
 def test_grows_and_shrinks(kind):
     design, inputs, weights, y = problem(kind)
     model = ActiveSet(design, y)
@@ -81,7 +81,7 @@ def test_grows_and_shrinks(kind):
 
 @pytest.mark.parametrize("gone", [[], [1], [6], [2, 5], [1, 2, 3, 4, 5, 6], [5, 6]])
 def test_factor_is_that_of_what_stays(gone):
-    design, _, _, y = problem("dense")
+    design, _, _, y = problem("gp")
     model = ActiveSet(design, y)
     model.add(SETS)
     mask = ~np.isin(np.arange(7), gone)
@@ -97,7 +97,7 @@ def test_mask_is_not_changed():
     assert not mask.any()
 
 
-@pytest.mark.parametrize("kind", ["packed", "dense"])
+@pytest.mark.parametrize("kind", ["packed", "gp"])
 def test_order_of_adding_is_irrelevant(kind):
     design, _, _, y = problem(kind)
     known = ActiveSet.of(design, y, SETS)

@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.linear_model import Ridge
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._strategies import _is_robust as is_robust
 from skmohn.mohn._table.rows import Rows
@@ -118,7 +118,7 @@ def test_weights_whose_sign_is_sure_are_listed(n_columns):
     assert graph.terms == tuple(
         (j,) for j in np.flatnonzero(np.abs(means) > bar * stds)
     )
-    assert_allclose(errors, [model.weight(term)[1] for term in graph.terms])
+    assert_allclose(errors, [model.weight_posterior(term)[1] for term in graph.terms])
     probability, _ = model.relevance()
     assert_allclose(probability, 1.0 - 2.0 * norm.sf(np.abs(means) / stds))
 
@@ -206,28 +206,28 @@ def test_a_skewed_target_is_predicted_on_its_scale(explained):
 @pytest.mark.parametrize(
     ("other", "nothing", "chosen", "expected"),
     [
-        (102.0, 104.0, "dense", True),
+        (102.0, 104.0, "gp", True),
         # Another one is a little shorter, or clearly.
-        (97.5, 104.0, "dense", True),
-        (96.5, 104.0, "dense", False),
+        (97.5, 104.0, "gp", True),
+        (96.5, 104.0, "gp", False),
         # Nothing is.
         (101.0, 97.5, "nothing", True),
         (101.0, 96.5, "nothing", False),
         # Signals are weak, or not.
-        (98.0, 139.0, "dense", True),
-        (98.0, 141.0, "dense", False),
+        (98.0, 139.0, "gp", True),
+        (98.0, 141.0, "gp", False),
     ],
 )
 def test_it_is_chosen_unless_another_is_clearly_shorter(
     other, nothing, chosen, expected
 ):
-    lengths = {"additive": 100.0, "dense": other, "nothing": nothing}
+    lengths = {"additive": 100.0, "gp": other, "nothing": nothing}
     assert is_robust(lengths, chosen, 40) is expected
     assert not is_robust(lengths, chosen, 39)
 
 
 def test_where_it_was_not_fitted_it_is_not_chosen():
-    assert not is_robust({"dense": 10.0, "nothing": 20.0}, "dense", 100)
+    assert not is_robust({"gp": 10.0, "nothing": 20.0}, "gp", 100)
 
 
 @pytest.mark.slow
@@ -250,7 +250,7 @@ def test_weak_signals_of_many_columns_are_predicted_as_ridge_does():
     assert np.corrcoef(model.predict(T), target)[0, 1] > best - 0.02
     mean, std = model.predict(T, return_std=True)
     assert np.mean(np.abs(mean - target) < 3.0 * std) > 0.98
-    assert model.structure_table().shape[0] == len(model.terms_)
+    assert model.terms_table().shape[0] == len(model.terms_)
 
 
 def test_what_does_not_stand_out_lists_nothing():

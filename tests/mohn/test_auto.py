@@ -18,17 +18,17 @@ from sklearn.model_selection import KFold
 from skmohn import MOHNRegressor
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._samples import Samples
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import choice_length
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.terms import choice_length
+from skmohn.mohn._training_data import Samples
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
 
@@ -110,15 +110,15 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     graph = Hypergraph(TERMS, np.ones(len(TERMS)), 0.0)
     found = SparseModel.condition(graph, make_design(inputs, weights), y)
     rows, targets, relative = expand(inputs, y, weights)
-    centre = np.average(y, weights=weights)
-    scale = math.sqrt(np.average((y - centre) ** 2, weights=weights))
+    center = np.average(y, weights=weights)
+    scale = math.sqrt(np.average((y - center) ** 2, weights=weights))
     columns = explicit(rows, TERMS)
 
     def density(logs):
         spread, noise = np.exp(logs)
         own = np.array([1.0] + [spread] * len(TERMS))
         K = scale**2 * ((columns * own) @ columns.T + noise * np.diag(relative))
-        return multivariate_normal(np.full(len(targets), centre), K).logpdf(targets)
+        return multivariate_normal(np.full(len(targets), center), K).logpdf(targets)
 
     best = minimize(lambda logs: -density(logs), [-1.0, -1.0], method="Nelder-Mead")
     assert found.log_evidence() == pytest.approx(-best.fun, abs=1e-4)
@@ -139,8 +139,8 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     assert_allclose(found.std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):
         own = (doubt * covariance[j, j]) ** 0.5
-        assert found.weight(term)[1] == pytest.approx(own, rel=0.02)
-    assert found.weight((5,)) == (0.0, 0.0)
+        assert found.weight_posterior(term)[1] == pytest.approx(own, rel=0.02)
+    assert found.weight_posterior((5,)) == (0.0, 0.0)
     draws = found.draw(new_rows, 20_000, np.random.default_rng(0))
     assert_allclose(draws.std(axis=1), std, rtol=0.05)
     assert_allclose(draws.mean(axis=1), graph.predict(new), atol=0.1)
@@ -182,7 +182,7 @@ def test_weights_vary_as_much_as_the_function_that_they_make(left_out):
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=inputs.shape[1])))
     rows = Rows(cube, np.empty((len(cube), 0), dtype=int))
     std = found.scale * np.sqrt(found.variance(rows))
-    of_weights = [found.weight(term)[1] ** 2 for term in [(), *TERMS]]
+    of_weights = [found.weight_posterior(term)[1] ** 2 for term in [(), *TERMS]]
     assert np.mean(std**2) == pytest.approx(sum(of_weights))
 
 
@@ -199,7 +199,7 @@ def test_true_weights_are_within_their_intervals():
         graph = Hypergraph(TERMS, fitted[1:], fitted[0])
         found = SparseModel.condition(graph, make_design(inputs), y)
         for term, weight in zip(TERMS, true[1:], strict=True):
-            mean, std = found.weight(term)
+            mean, std = found.weight_posterior(term)
             held.append(abs(weight - mean) < 1.645 * std)
     assert 0.85 < np.mean(held) < 0.95
 
@@ -259,7 +259,7 @@ def test_exact_models_are_sparse_and_certain():
     assert_array_equal(mean, pursuit.predict(data.X))
     assert_array_equal(std, 0)
     assert_array_equal(model.sample_y(data.X[:5], 2), np.stack([mean[:5]] * 2, axis=1))
-    assert model.weight(data.terms[0]) == (model.weights_[0], 0.0)
+    assert model.weight_posterior(data.terms[0]) == (model.weights_[0], 0.0)
     assert model.log_marginal_likelihood_ == np.inf
     with pytest.raises(AttributeError, match="the sparse one was chosen"):
         _ = model.relevance_
@@ -276,8 +276,8 @@ def test_sparse_functions_with_noise_lose_nothing(seed):
     assert model.stopping_reason_.startswith("the sparse model")
     last = model.history_[-1]
     assert last["chosen"] == "sparse"
-    assert last["description_length_sparse"] < last["description_length_dense"]
-    for name in ("sparse", "dense", "spike_slab"):
+    assert last["description_length_sparse"] < last["description_length_gp"]
+    for name in ("sparse", "gp", "spike_slab"):
         number = last[f"description_length_{name}"]
         assert f"{name.replace('_', '-and-')} {number:.1f}" in model.stopping_reason_
 
@@ -308,8 +308,8 @@ def test_sparse_models_know_how_sure_they_are(sparse_fit):
     for term, coef, error in zip(
         model.terms_, model.weights_, model.standard_errors_, strict=True
     ):
-        assert model.weight(term) == pytest.approx((coef, error), rel=1e-12)
-    assert model.weight((0, 1, 2, 3)) == (0.0, 0.0)
+        assert model.weight_posterior(term) == pytest.approx((coef, error), rel=1e-12)
+    assert model.weight_posterior((0, 1, 2, 3)) == (0.0, 0.0)
     assert np.isfinite(model.log_marginal_likelihood_)
     draws = model.sample_y(fresh[:3], 4000)
     assert_allclose(draws.std(axis=1), std[:3], rtol=0.1)
@@ -320,10 +320,10 @@ def test_sparse_models_know_how_sure_they_are(sparse_fit):
 @pytest.mark.slow
 def test_dense_functions_are_predicted_as_by_all_weights(dense_fit):
     (X, y), model = make_dense(), dense_fit
-    dense = MOHNRegressor("dense", random_state=0).fit(X, y)
+    dense = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert model.stopping_reason_.startswith("no description is clearly shorter than")
-    assert model.history_[-1]["chosen"] == "dense"
-    assert model.history_[-1]["description_length_dense"] == pytest.approx(
+    assert model.history_[-1]["chosen"] == "gp"
+    assert model.history_[-1]["description_length_gp"] == pytest.approx(
         dense.model_.description_length()
     )
     for one, other in zip(
@@ -344,7 +344,7 @@ def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     data = make_mk_trap(4, 4, n_samples=250, snr=10, random_state=0)
     model = MOHNRegressor(random_state=0).fit(data.X, data.y)
     last = model.history_[-1]
-    assert last["description_length_dense"] < last["description_length_sparse"]
+    assert last["description_length_gp"] < last["description_length_sparse"]
     assert last["chosen"] == "sparse"
     assert "sparse model predicts left-out rows better" in model.stopping_reason_
     pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
@@ -378,13 +378,13 @@ def test_nothing_varies():
         model.predict(np.ones((2, 2)), return_std=True)
 
 
-def test_columns_with_categories_are_for_the_dense_model():
+def test_columns_with_categories_are_for_the_gaussian_process():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 3, 80), rng.integers(0, 2, (80, 3))])
     y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
     model = MOHNRegressor(categorical_features=[0]).fit(X, y)
-    dense = MOHNRegressor("dense", categorical_features=[0]).fit(X, y)
-    assert model.stopping_reason_.startswith("the dense model has the shortest")
+    dense = MOHNRegressor("gp", categorical_features=[0]).fit(X, y)
+    assert model.stopping_reason_.startswith("the Gaussian process has the shortest")
     assert_array_equal(model.predict(X), dense.predict(X))
 
 
@@ -418,7 +418,7 @@ def test_nothing_stands_out_of_noise(kind, n_rows):
     mean, std = model.predict(X, return_std=True)
     assert_allclose(mean, y.mean())
     own = np.std(y, ddof=1)
-    assert model.noise_ == pytest.approx(own, rel=0.1)
+    assert model.noise_std_ == pytest.approx(own, rel=0.1)
     assert_allclose(std, student_t(n_rows - 1).std() * own, rtol=0.15)
     assert {row["kept"] for row in model.search_coverage_} == {0}
 
@@ -442,7 +442,7 @@ def test_of_more_noise_nothing_is_listed_and_little_predicted():
 
 @pytest.mark.parametrize(
     ("seed", "chosen", "low", "high"),
-    [(10, "nothing", 0.0, 1.5), (7, "sparse", 1.5, 3.0), (8, "dense", 1.5, 3.0)],
+    [(10, "nothing", 0.0, 1.5), (7, "sparse", 1.5, 3.0), (8, "gp", 1.5, 3.0)],
 )
 def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
     rng = np.random.default_rng(seed)
@@ -462,28 +462,28 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
 
 @pytest.mark.slow_cases("inf")
 @pytest.mark.parametrize("reach", [None, np.inf])
-def test_a_dense_model_far_out_of_reach_is_given_up(reach, monkeypatch):
+def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, monkeypatch):
     if reach is not None:
-        monkeypatch.setattr("skmohn.mohn._dense.solve._WITHIN_REACH", reach)
+        monkeypatch.setattr("skmohn.mohn._gp.solve._WITHIN_REACH", reach)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (300, 40))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
     y += 0.1 * rng.standard_normal(300)
     model = MOHNRegressor(random_state=0).fit(X, y)
     last = model.history_[-1]
-    is_given_up = "dense far longer" in model.stopping_reason_
-    assert is_given_up == ("description_length_dense" not in last) == (reach is None)
+    is_given_up = "Gaussian process far longer" in model.stopping_reason_
+    assert is_given_up == ("description_length_gp" not in last) == (reach is None)
     assert last["chosen"] == "sparse"
     if reach is not None:
-        lengths = last["description_length_dense"], last["description_length_sparse"]
+        lengths = last["description_length_gp"], last["description_length_sparse"]
         assert lengths[0] - lengths[1] > 0.2 * 300
 
 
-def test_a_dense_model_within_reach_is_learned_from_all_rows():
+def test_a_gaussian_process_within_reach_is_learned_from_all_rows():
     X, y = make_dense(300)
     model = MOHNRegressor(random_state=0).fit(X, y)
-    assert "dense" in model.history_[-1]["chosen"]
-    alone = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert "gp" in model.history_[-1]["chosen"]
+    alone = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert_array_equal(model.predict(X), alone.predict(X))
 
 
@@ -495,11 +495,11 @@ KNOWN_TERMS = SimpleNamespace(length_of_data=lambda: -np.inf)
 def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better):
     X, y = make_dense(60)
     rows = Rows(X, np.empty((60, 0), dtype=int))
-    model = fit_dense(rows, y, strong_terms=False, noise="constant")
+    model = fit_gp(rows, y, strong_terms=False, noise="constant")
     folds = list(KFold(5).split(X))
     left_out = []
     for train, test in folds:
-        part = fit_dense(
+        part = fit_gp(
             rows.take(train),
             y[train],
             covariance=model.covariance,
@@ -522,12 +522,12 @@ def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
     monkeypatch.setattr("skmohn.mohn._strategies._ROWS_OF_FOLDS", (30, 40, 45))
     asked = []
     monkeypatch.setattr(
-        "skmohn.mohn._strategies.fit_dense",
+        "skmohn.mohn._strategies.fit_gp",
         lambda rows, *args, **kwargs: (
             asked.append(len(rows)) or fit(rows, *args, **kwargs)
         ),
     )
-    fit = fit_dense
+    fit = fit_gp
     X, y = make_dense(60)
     rows = Rows(X, np.empty((60, 0), dtype=int))
     model = fit(rows, y, strong_terms=False, noise="constant")
@@ -548,8 +548,8 @@ def test_a_few_large_targets_do_not_make_a_model_better():
     log_y = 2.0 * np.nan_to_num(X[:, 0] - X[:, 1]) + 0.2 * rng.standard_normal(90)
     model = MOHNRegressor(random_state=0).fit(X, np.exp(log_y))
     last = model.history_[-1]
-    assert last["chosen"] in ("additive", "dense")
-    for on_scale in ("additive", "dense"):
+    assert last["chosen"] in ("additive", "gp")
+    for on_scale in ("additive", "gp"):
         length = last[f"description_length_{on_scale}"]
         assert length < last["description_length_sparse"] - 100
     assert np.corrcoef(np.log(model.predict(X)), log_y)[0, 1] > 0.95
@@ -557,18 +557,18 @@ def test_a_few_large_targets_do_not_make_a_model_better():
 
 @pytest.mark.slow
 def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 300)
-    monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 60)
+    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 300)
+    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 60)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (600, 4))
     tables = rng.standard_normal((3, 6, 6))
     y = sum(tables[i][X[:, i], X[:, i + 1]] for i in range(3))
     model = MOHNRegressor(categorical_features=range(4), random_state=0).fit(X, y)
     last = model.history_[-1]
-    assert last["chosen"] == "dense"
+    assert last["chosen"] == "gp"
     # Below the lengths of blocks is that of all rows.
-    model.set_params(strategy="dense")
-    of_blocks = last["description_length_dense"]
+    model.set_params(strategy="gp")
+    of_blocks = last["description_length_gp"]
     monkeypatch.undo()
     of_all = model.fit(X, y).model_.description_length()
     assert of_all < of_blocks < 0.5 * (of_all + last["description_length_nothing"])
@@ -577,7 +577,7 @@ def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
 # -------------------------------------------------------- what else a fit can be asked
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab", "pursuit"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
     assert len(model.history_) == STRATEGIES[model.strategy].most_steps(
@@ -592,7 +592,7 @@ def test_validation_samples_take_the_place_of_folds():
         model.fit(X[:200], y[:200], **how)
         said = [r["validation_rmse"] for r in model.history_ if "validation_rmse" in r]
         assert min(said) > 0
-        assert model.history_[-1]["chosen"] == "dense"
+        assert model.history_[-1]["chosen"] == "gp"
 
 
 def test_warm_start_goes_on_from_either(dense_fit):
@@ -640,7 +640,7 @@ def test_constant_targets_are_certain(value):
 
 
 @pytest.mark.slow_cases("auto")
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "gp"])
 def test_two_noisy_values_are_classes(strategy):
     """A regressor predicts their mean; who wants probabilities is told where."""
     rng = np.random.default_rng(0)
@@ -665,12 +665,12 @@ def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected)
     assert is_trusted(sparse, lengths) is expected
 
 
-def test_a_dense_model_is_kept_where_spikes_and_slabs_say_the_same():
+def test_a_gaussian_process_is_kept_where_spikes_and_slabs_say_the_same():
     X, y = make_dense(1300)
     model = MOHNRegressor(random_state=0).fit(X[:200], y[:200])
     lengths = model.history_[-1]
-    assert lengths["chosen"] == "dense"
-    apart = lengths["description_length_dense"]
+    assert lengths["chosen"] == "gp"
+    apart = lengths["description_length_gp"]
     apart -= lengths["description_length_spike_slab"]
     assert 0.0 < apart < 3.0
     assert model.stopping_reason_.startswith("no description is clearly shorter")

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from skmohn import DeltaControl, DenseControl, MOHNRegressor, MSDAControl
+from skmohn import DeltaOptions, GPOptions, MOHNRegressor, MSDAOptions
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (100, 6))
@@ -175,7 +175,7 @@ def test_iterations_that_run_out():
 
 def test_step_that_is_too_long():
     model = MOHNRegressor(
-        "full", "delta", max_order=2, delta_control=DeltaControl(learning_rate=5.0)
+        "full", "delta", max_order=2, delta_options=DeltaOptions(learning_rate=5.0)
     )
     refused(model, X, Y, match="learning_rate is 5")
 
@@ -228,8 +228,8 @@ def test_terms_above_the_order():
         ("validation_fraction", 1.0),
         ("work_budget", -1),
         ("memory_budget", None),
-        ("delta_control", 0.1),
-        ("msda_control", {"batch_size": 3}),
+        ("delta_options", 0.1),
+        ("msda_options", {"batch_size": 3}),
         ("warm_start", 2),
         ("random_state", "seed"),
         ("n_jobs", 1.5),
@@ -243,20 +243,20 @@ def test_parameter_out_of_range(parameter, value):
 @pytest.mark.parametrize(
     ("control", "parameter", "value"),
     [
-        (DeltaControl, "learning_rate", 0),
-        (DeltaControl, "tol", -1),
-        (DeltaControl, "n_iter_no_change", 0),
-        (DenseControl, "noise", "loud"),
-        (DenseControl, "clip", "yes"),
-        (DenseControl, "numeric", "spline"),
-        (DenseControl, "one_hot", "all"),
-        (MSDAControl, "batch_size", 0),
-        (MSDAControl, "penalty_factor", -1.0),
-        (MSDAControl, "penalty_factor", []),
-        (MSDAControl, "penalty_factor", [1.0, -1.0]),
-        (MSDAControl, "penalty_factor", [[1.0]]),
-        (MSDAControl, "penalty_factor", [1.0, np.inf]),
-        (MSDAControl, "penalty_factor", ["many"]),
+        (DeltaOptions, "learning_rate", 0),
+        (DeltaOptions, "tol", -1),
+        (DeltaOptions, "n_iter_no_change", 0),
+        (GPOptions, "noise", "loud"),
+        (GPOptions, "clip", "yes"),
+        (GPOptions, "numeric", "spline"),
+        (GPOptions, "one_hot", "all"),
+        (MSDAOptions, "batch_size", 0),
+        (MSDAOptions, "penalty_factor", -1.0),
+        (MSDAOptions, "penalty_factor", []),
+        (MSDAOptions, "penalty_factor", [1.0, -1.0]),
+        (MSDAOptions, "penalty_factor", [[1.0]]),
+        (MSDAOptions, "penalty_factor", [1.0, np.inf]),
+        (MSDAOptions, "penalty_factor", ["many"]),
     ],
 )
 def test_parameter_of_a_control_out_of_range(control, parameter, value):
@@ -266,12 +266,12 @@ def test_parameter_of_a_control_out_of_range(control, parameter, value):
     refused(model, X, Y, match=words)
     model = MOHNRegressor().fit(X, Y).set_params(**{f"{name}__{parameter}": value})
     refused(model, X, Y, match=words)
-    if control is DeltaControl:
+    if control is DeltaOptions:
         with pytest.raises(ValueError, match=words):
             model.partial_fit(X, Y)
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp", "spike_slab"])
 def test_unit_of_weights_does_not_matter(strategy):
     weights = np.random.default_rng(0).uniform(0.1, 1.0, len(Y))
     one, other = (
@@ -327,7 +327,7 @@ def test_too_few_samples_to_hold_some_out():
 
 
 def test_prediction_before_the_fit():
-    for use in (lambda m: m.predict(X), lambda m: m.structure_table()):
+    for use in (lambda m: m.predict(X), lambda m: m.terms_table()):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             use(MOHNRegressor())
 
@@ -363,7 +363,7 @@ def test_infinite_input_at_predict():
 
 
 def test_failed_partial_fit_changes_nothing():
-    model = MOHNRegressor(delta_control=DeltaControl(learning_rate=1e3)).fit(X, Y)
+    model = MOHNRegressor(delta_options=DeltaOptions(learning_rate=1e3)).fit(X, Y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="learning_rate"):
         model.partial_fit(np.tile(X, (20, 1)), np.tile(Y + 1, 20))

@@ -15,12 +15,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from skmohn import DenseControl, EnergyNetTransformer, MOHNRegressor
+from skmohn import EnergyNetTransformer, GPOptions, MOHNRegressor
 from skmohn._core._categories import Categories
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.terms import screen
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.term_variances import screen
 from skmohn.mohn._table.rows import Alphabet, Rows
-from skmohn.mohn._table.vocabulary import Vocabulary
+from skmohn.mohn._table.term_names import Vocabulary
 
 SITES = {"base": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
 
@@ -51,9 +51,7 @@ def whole_frame():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
-        *make_frame()
-    )
+    return MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(*make_frame())
 
 
 # ------------------------------------------------------------------- two categories
@@ -79,7 +77,7 @@ def two_categories(n_rows=120):
     scope="module",
     params=[
         MOHNRegressor("pursuit"),
-        MOHNRegressor("dense"),
+        MOHNRegressor("gp"),
         MOHNRegressor("msda", random_state=0, max_iter=30),
         MOHNRegressor("full", max_order=2),
         MOHNRegressor("given", terms=[(0,), (1, 2), (3, 4)]),
@@ -123,12 +121,12 @@ def test_two_categories_are_an_input_of_minus_and_plus_one(on_signs, convert):
 
 def test_table_says_which_category_is_plus_one():
     _, text, y = two_categories()
-    model = MOHNRegressor("dense").fit(text, y)
-    assert {"a=yes", "b=x86 x c", "d=on x e"} <= set(model.structure_table()["term"])
-    mean, std = model.weight(["b", "c"])
+    model = MOHNRegressor("gp").fit(text, y)
+    assert {"a=yes", "b=x86 x c", "d=on x e"} <= set(model.terms_table()["term"])
+    mean, std = model.weight_posterior(["b", "c"])
     assert mean == pytest.approx(-2, abs=0.1)
-    assert model.weight([("b", "x86"), "c"]) == (mean, std)
-    assert model.weight([("b", "arm"), "c"]) == (-mean, std)
+    assert model.weight_posterior([("b", "x86"), "c"]) == (mean, std)
+    assert model.weight_posterior([("b", "arm"), "c"]) == (-mean, std)
 
 
 # ------------------------------------------------------------------------ oracles
@@ -146,9 +144,9 @@ def test_equals_the_core_on_categories_numbered_by_hand():
         return Rows(signs.T.astype(float), categories)
 
     # Choosing a scale would begin the climb elsewhere.
-    control = DenseControl(clip=False, target_transform=None)
-    fitted = MOHNRegressor("dense", dense_control=control).fit(X, y)
-    model = fit_dense(to_rows(X), y, alphabets=(Alphabet(4), Alphabet(3)), seed=0)
+    control = GPOptions(clip=False, target_transform=None)
+    fitted = MOHNRegressor("gp", gp_options=control).fit(X, y)
+    model = fit_gp(to_rows(X), y, alphabets=(Alphabet(4), Alphabet(3)), seed=0)
     assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
 
 
@@ -161,7 +159,7 @@ def test_numbers_named_as_categories_equal_text(fitted):
     expected = fitted.predict(X)
     for wanted in (["base", "size", "sex"], [0, 2, 3], [True, False, True, True]):
         model = MOHNRegressor(
-            "dense", dense_control=DenseControl(clip=False), categorical_features=wanted
+            "gp", gp_options=GPOptions(clip=False), categorical_features=wanted
         )
         assert_allclose(model.fit(coded, y).predict(coded), expected, rtol=1e-12)
         assert_array_equal(model.categories_[0], [5, 15, 25, 35])
@@ -169,9 +167,9 @@ def test_numbers_named_as_categories_equal_text(fitted):
 
 def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical():
     X, y = make_frame()
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(noise="constant", clip=False)
-    ).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant", clip=False)).fit(
+        X, y
+    )
     prior = model.model_.prior
     b = {"base": prior.category_rates[:4], "size": prior.category_rates[4:]}
     assert model.model_.covariance.terms == ((0, 1),)
@@ -188,10 +186,10 @@ def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical(
         for name, categories in SITES.items():
             plain = np.exp(-b[name][:, None] - b[name])
             np.fill_diagonal(plain, 1.0)
-            centre = np.eye(len(categories)) - 1.0 / len(categories)
+            center = np.eye(len(categories)) - 1.0 / len(categories)
             at = [[categories.index(v) for v in side[name]] for side in (left, right)]
             product *= plain[np.ix_(*at)]
-            linear += (centre @ plain @ centre / plain.mean())[np.ix_(*at)]
+            linear += (center @ plain @ center / plain.mean())[np.ix_(*at)]
         return product + prior.linear * linear + 1.0 + strong * parity
 
     T, _ = make_frame(seed=1)
@@ -205,7 +203,7 @@ def test_weights_are_the_parts_of_the_function(fitted):
     frame = whole_frame()
     values = fitted.predict(frame)
     mean = values.mean()
-    assert fitted.weight(())[0] == pytest.approx(mean, rel=1e-9)
+    assert fitted.weight_posterior(())[0] == pytest.approx(mean, rel=1e-9)
     assert fitted.intercept_ == pytest.approx(mean, rel=1e-9)
 
     def average(**categories):
@@ -213,13 +211,15 @@ def test_weights_are_the_parts_of_the_function(fitted):
         return values[keep].mean()
 
     g, big = average(base="G") - mean, average(size="big") - mean
-    assert fitted.weight([("base", "G")])[0] == pytest.approx(g, rel=1e-8)
+    assert fitted.weight_posterior([("base", "G")])[0] == pytest.approx(g, rel=1e-8)
     both = average(base="G", size="big") - mean - g - big
     pair = [("size", "big"), ("base", "G")]
-    assert fitted.weight(pair)[0] == pytest.approx(both, rel=1e-8)
+    assert fitted.weight_posterior(pair)[0] == pytest.approx(both, rel=1e-8)
     half = (average(base="G", flag=1) - average(base="G", flag=0)) / 2
     half -= (average(flag=1) - average(flag=0)) / 2
-    assert fitted.weight(["flag", ("base", "G")])[0] == pytest.approx(half, abs=1e-8)
+    assert fitted.weight_posterior(["flag", ("base", "G")])[0] == pytest.approx(
+        half, abs=1e-8
+    )
 
 
 def test_significant_categories_and_their_share_of_the_variance(fitted):
@@ -229,11 +229,11 @@ def test_significant_categories_and_their_share_of_the_variance(fitted):
     for term, coef, error in zip(
         fitted.terms_, fitted.weights_, fitted.standard_errors_, strict=True
     ):
-        assert fitted.weight(term) == pytest.approx((coef, error))
-    table = fitted.structure_table().set_index("term")
+        assert fitted.weight_posterior(term) == pytest.approx((coef, error))
+    table = fitted.terms_table().set_index("term")
     assert {"base=G", "base=G x size=big", "flag x sex=male"} <= set(table.index)
     values = fitted.predict(whole_frame())
-    share = fitted.weight([("base", "G"), ("size", "big")])[0] ** 2 / 12
+    share = fitted.weight_posterior([("base", "G"), ("size", "big")])[0] ** 2 / 12
     expected = share / values.var()
     assert table.loc["base=G x size=big", "variance_share"] == pytest.approx(expected)
     assert 0.9 < table["variance_share"].sum() <= 1.0
@@ -249,22 +249,20 @@ def test_names_of_categories_and_order_of_columns_do_not_matter(fitted):
             base=frame["base"].map(dict(zip("ACGT", "zxyw", strict=True)))
         ).iloc[:, [3, 2, 0, 1]]
 
-    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
-        rename(X), y
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(rename(X), y)
     assert_allclose(model.predict(rename(T)), fitted.predict(T), atol=2e-3)
     assert ((1, "big"), (2, "y")) in model.terms_
 
 
 def test_all_categories_of_a_categorical_share_a_function_that_sums_to_zero(fitted):
-    weights = [fitted.weight([("base", v)])[0] for v in SITES["base"]]
+    weights = [fitted.weight_posterior([("base", v)])[0] for v in SITES["base"]]
     assert sum(weights) == pytest.approx(0, abs=1e-10)
 
 
 def test_relevance_of_categoricals_and_of_a_column_that_does_not_matter():
     X, y = make_frame(seed=3)
     X["noise"] = np.random.default_rng(0).choice(["p", "q", "r"], len(X))
-    relevance = MOHNRegressor("dense").fit(X, y).relevance_
+    relevance = MOHNRegressor("gp").fit(X, y).relevance_
     assert relevance.shape == (5,)
     assert relevance[4] < min(relevance[0], relevance[2])
     assert (relevance > 0).all()
@@ -273,7 +271,7 @@ def test_relevance_of_categoricals_and_of_a_column_that_does_not_matter():
 
 def test_relevance_of_a_categorical_is_that_of_an_input_as_alike():
     X, y = make_frame()
-    covariance = MOHNRegressor("dense").fit(X, y).model_.covariance
+    covariance = MOHNRegressor("gp").fit(X, y).model_.covariance
     rates = covariance.prior.category_rates[:4]
     pairs = [np.exp(-a - b) for a, b in itertools.combinations(rates, 2)]
     tau = covariance.categorical_tau()[0]
@@ -294,7 +292,7 @@ def test_an_unknown_category_is_averaged_over(fitted, unknown):
     assert_allclose(fitted.predict(hidden), np.mean(each, axis=0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp"])
 def test_new_categories_are_an_error_or_unknown(strategy):
     X, y = make_frame()
     X = X.drop(columns=["base", "size"])
@@ -311,7 +309,7 @@ def test_a_new_category_of_a_categorical_is_an_error_or_unknown(fitted):
     T = make_frame(n_rows=10, seed=1)[0].assign(base="Z")
     with pytest.raises(ValueError, match=r"column base has 'Z'.*handle_unknown"):
         fitted.predict(T)
-    model = MOHNRegressor("dense", handle_unknown="missing").fit(*make_frame())
+    model = MOHNRegressor("gp", handle_unknown="missing").fit(*make_frame())
     hidden = T.astype({"base": object}).assign(base=None)
     assert_array_equal(model.predict(T), model.predict(hidden))
 
@@ -322,7 +320,7 @@ def test_unknown_categories_in_fit():
         np.random.default_rng(0).random(X.shape) > 0.1, other=None
     )
     hidden["flag"] = hidden["flag"].astype(float)
-    model = MOHNRegressor("dense").fit(hidden, y)
+    model = MOHNRegressor("gp").fit(hidden, y)
     assert [categories.tolist() for categories in model.categories_.values()] == [
         SITES["base"],
         SITES["size"],
@@ -346,28 +344,28 @@ def one_hot_frame(X):
 def test_a_one_hot_group_equals_a_categorical_column():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    text = MOHNRegressor("dense").fit(X[["flag", "base", "size"]], y)
+    text = MOHNRegressor("gp").fit(X[["flag", "base", "size"]], y)
     groups = [list(hot.columns[:4]), [5, 6, 7]]
     for wanted in (groups, "auto"):
-        model = MOHNRegressor("dense", dense_control=DenseControl(one_hot=wanted)).fit(
-            hot, y
-        )
+        model = MOHNRegressor("gp", gp_options=GPOptions(one_hot=wanted)).fit(hot, y)
         assert model.one_hot_groups_ == [(0, 1, 2, 3), (5, 6, 7)]
         assert_allclose(model.predict(hot), text.predict(X[["flag", "base", "size"]]))
         assert len(model.terms_) == len(text.terms_)
-        pair = model.weight(["base_G", "size_big"])
-        assert pair == pytest.approx(text.weight([("base", "G"), ("size", "big")]))
-        assert "base_G x size_big" in set(model.structure_table()["term"])
+        pair = model.weight_posterior(["base_G", "size_big"])
+        assert pair == pytest.approx(
+            text.weight_posterior([("base", "G"), ("size", "big")])
+        )
+        assert "base_G x size_big" in set(model.terms_table()["term"])
         assert "2 categorical columns" in model.stopping_reason_
-    assert MOHNRegressor("dense").fit(hot, y).one_hot_groups_ == []
+    assert MOHNRegressor("gp").fit(hot, y).one_hot_groups_ == []
 
 
 def test_unknown_columns_of_a_one_hot_group():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
-    ).fit(hot, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(one_hot="auto", clip=False)).fit(
+        hot, y
+    )
     T = hot.iloc[:5].copy()
     T.iloc[:, :4] = np.nan
     each = []
@@ -383,12 +381,12 @@ def test_unknown_columns_of_a_one_hot_group():
     assert_allclose(model.predict(T), each[2])
 
 
-def test_only_runs_that_sum_to_one_are_recognised():
+def test_only_runs_that_sum_to_one_are_recognized():
     rng = np.random.default_rng(0)
     group = np.eye(3)[rng.integers(0, 3, 60)]
     free = rng.integers(0, 2, (60, 3))
     X = np.hstack([free[:, :1], 1 - free[:, :1], group, free[:, 1:], np.zeros((60, 1))])
-    model = MOHNRegressor("dense", dense_control=DenseControl(one_hot="auto")).fit(
+    model = MOHNRegressor("gp", gp_options=GPOptions(one_hot="auto")).fit(
         X, rng.standard_normal(60)
     )
     assert model.one_hot_groups_ == [(2, 3, 4)]
@@ -408,7 +406,7 @@ def test_only_runs_that_sum_to_one_are_recognised():
 def test_bad_one_hot_groups(one_hot, message):
     X, y = make_frame()
     with pytest.raises(ValueError, match=message):
-        MOHNRegressor("dense", dense_control=DenseControl(one_hot=one_hot)).fit(
+        MOHNRegressor("gp", gp_options=GPOptions(one_hot=one_hot)).fit(
             one_hot_frame(X), y
         )
 
@@ -416,9 +414,7 @@ def test_bad_one_hot_groups(one_hot, message):
 def test_rows_that_are_not_one_hot_are_refused():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    model = MOHNRegressor("dense", dense_control=DenseControl(one_hot="auto")).fit(
-        hot, y
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(one_hot="auto")).fit(hot, y)
     hot.iloc[7, :4] = 1
     with pytest.raises(ValueError, match="one-hot group, but row 7"):
         model.predict(hot)
@@ -431,14 +427,14 @@ def test_rows_that_are_not_one_hot_are_refused():
 def test_sparse_strategies_take_two_categories(strategy):
     X, y = make_frame()
     model = MOHNRegressor(strategy, terms=[(0,)] if strategy == "given" else None)
-    with pytest.raises(ValueError, match=r'column base.* has 4 categories.*="dense"'):
+    with pytest.raises(ValueError, match=r'column base.* has 4 categories.*="gp"'):
         model.fit(X, y)
     assert not hasattr(model, "terms_")
 
 
 def test_bad_input_leaves_a_fitted_model_as_it_was():
     X, y = make_frame()
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     before = model.predict(X)
     mixed = X.assign(base=["a", 1] * (len(X) // 2), sex=[2, "b"] * (len(X) // 2))
     with pytest.raises(TypeError, match=r"column base: .* column sex: "):
@@ -454,9 +450,9 @@ def test_any_number_of_categories():
     y = 2.0 * z + effects[code] + 0.3 * rng.normal(size=600)
     X = pd.DataFrame({"code": code, "z": z})
     model = MOHNRegressor(
-        "dense",
+        "gp",
         categorical_features=["code"],
-        dense_control=DenseControl(target_transform=None),
+        gp_options=GPOptions(target_transform=None),
         random_state=0,
     ).fit(X, y)
     assert len(model.categories_[0]) == 300
@@ -475,10 +471,10 @@ def test_all_columns_that_are_wrong_are_named():
         "among categorical_features: add them there; pandas.to_datetime makes times of"
     )
     with pytest.raises(ValueError, match=expected):
-        MOHNRegressor("dense", categorical_features=None).fit(X, y)
+        MOHNRegressor("gp", categorical_features=None).fit(X, y)
     X, y = make_frame()
     X["count"] = np.arange(len(X)) % 5
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     new = X.assign(base="new", sex="other")
     with pytest.raises(
         ValueError,
@@ -496,7 +492,7 @@ def test_all_columns_that_are_wrong_are_named():
     # More of them than anybody reads.
     many = pd.DataFrame({f"c{j}": ["a", "b"] * 10 for j in range(20)})
     with pytest.raises(ValueError, match="column c7 holds text, 'a' and 12 more, but"):
-        MOHNRegressor("dense", categorical_features=[]).fit(many, np.arange(20.0))
+        MOHNRegressor("gp", categorical_features=[]).fit(many, np.arange(20.0))
 
 
 @pytest.mark.parametrize("dtype", [object, "str", "string[python]"])
@@ -520,13 +516,13 @@ def test_text_that_has_an_order_is_warned_of(dtype):
         r"numbers of it; it is read as categories"
     )
     with pytest.warns(UserWarning, match=message):
-        model = MOHNRegressor("dense").fit(X, y)
+        model = MOHNRegressor("gp").fit(X, y)
     assert model.is_categorical_.all()
     with pytest.warns(UserWarning, match=message):
-        EnergyNetTransformer(None, 2, polish=1, n_temperatures=10).fit(X)
+        EnergyNetTransformer(None, 2, n_final_epochs=1, n_temperatures=10).fit(X)
     # Where it is meant, and of types that are for categories.
-    MOHNRegressor("dense", categorical_features=list(X.columns)).fit(X, y)
-    MOHNRegressor("dense").fit(X.astype("category"), y)
+    MOHNRegressor("gp", categorical_features=list(X.columns)).fit(X, y)
+    MOHNRegressor("gp").fit(X.astype("category"), y)
 
 
 @pytest.mark.parametrize(
@@ -544,23 +540,23 @@ def test_text_that_has_an_order_is_warned_of(dtype):
 def test_bad_categorical_features(wanted, message):
     X, y = make_frame()
     with pytest.raises(ValueError, match=message):
-        MOHNRegressor("dense", categorical_features=wanted).fit(X, y)
+        MOHNRegressor("gp", categorical_features=wanted).fit(X, y)
 
 
 def test_names_need_a_frame_and_categories_one_type():
     X, y = make_frame()
     with pytest.raises(ValueError, match="columns have no names"):
-        MOHNRegressor("dense", categorical_features=["base"]).fit(X.to_numpy(), y)
+        MOHNRegressor("gp", categorical_features=["base"]).fit(X.to_numpy(), y)
     X = X.astype({"base": object})
     X.iloc[0, 0] = 3
     with pytest.raises(TypeError, match=r"column base: .*strings or numbers"):
-        MOHNRegressor("dense").fit(X, y)
+        MOHNRegressor("gp").fit(X, y)
 
 
 def test_lists_of_rows_may_have_categories():
     X = np.array([[0, 1], [1, 1], [2, 1], [2, 0]] * 8, dtype=float)
     y = X[:, 0] ** 2 - X[:, 1]
-    model = MOHNRegressor("dense", categorical_features=[0])
+    model = MOHNRegressor("gp", categorical_features=[0])
     expected = model.fit(X, y).predict(X)
     given = [tuple(row) for row in X.tolist()]
     assert_allclose(model.fit(given, y.tolist()).predict(X.tolist()), expected)
@@ -570,7 +566,7 @@ def test_lists_of_rows_may_have_categories():
 
 def test_sparse_tables_have_no_categories():
     X = csr_matrix(np.eye(4)[np.arange(40) % 4])
-    model = MOHNRegressor("dense", categorical_features=[0])
+    model = MOHNRegressor("gp", categorical_features=[0])
     with pytest.raises(ValueError, match="categorical_features needs a dense table"):
         model.fit(X, np.arange(40.0))
 
@@ -578,12 +574,12 @@ def test_sparse_tables_have_no_categories():
 def test_numbers_in_objects_and_digits_in_text():
     X, y = make_frame()
     numbers = X[["flag"]].assign(other=np.arange(len(X)) % 3).astype(object)
-    model = MOHNRegressor("dense").fit(numbers, y)
+    model = MOHNRegressor("gp").fit(numbers, y)
     assert model.categories_ == {}
     digits = numbers.astype(str)
-    model = MOHNRegressor("dense", categorical_features=None).fit(digits, y)
+    model = MOHNRegressor("gp", categorical_features=None).fit(digits, y)
     assert model.categories_ == {}
-    model = MOHNRegressor("dense").fit(digits, y)
+    model = MOHNRegressor("gp").fit(digits, y)
     assert model.categories_[1].tolist() == ["0", "1", "2"]
 
 
@@ -608,7 +604,7 @@ def test_types_of_text(fitted, dtype):
         table = pl.from_pandas(X).with_columns(pl.col(names).cast(dtype))
     else:
         table = X.astype(dict.fromkeys(names, dtype))
-    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(table, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(table, y)
     assert_array_equal(model.predict(table), fitted.predict(X))
     assert_array_equal(model.predict(X), fitted.predict(X))
 
@@ -663,14 +659,14 @@ def test_objects_of_several_types_are_written_as_floats():
 def test_categories_without_rows_are_no_categories():
     X, y = make_frame()
     X["base"] = pd.Categorical(X["base"], categories=[*SITES["base"], "N"])
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     assert model.categories_[0].tolist() == SITES["base"]
 
 
 @pytest.fixture(scope="module")
 def beside_a_constant():
     X, y = make_frame()
-    return MOHNRegressor("dense", max_iter=3).fit(X.assign(same="A"), y)
+    return MOHNRegressor("gp", max_iter=3).fit(X.assign(same="A"), y)
 
 
 @pytest.mark.parametrize(
@@ -687,14 +683,12 @@ def beside_a_constant():
 )
 def test_terms_that_are_none(beside_a_constant, term, message):
     with pytest.raises(ValueError, match=message):
-        beside_a_constant.weight(term)
+        beside_a_constant.weight_posterior(term)
 
 
 def test_later_rows_draws_warm_starts_and_copies(fitted):
     X, y = make_frame()
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(noise="constant", clip=False)
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant", clip=False))
     model.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     assert model.score(*make_frame(seed=1)) > 0.95
     with pytest.raises(ValueError, match="column base has 'Z'"):
@@ -702,8 +696,8 @@ def test_later_rows_draws_warm_starts_and_copies(fitted):
     draws = fitted.sample_y(X[:5], 300)
     assert_allclose(draws.mean(axis=1), fitted.predict(X[:5]), atol=0.1)
     # Choosing a scale would begin the climb of the first fit.
-    control = DenseControl(target_transform=None)
-    again = MOHNRegressor("dense", warm_start=True, dense_control=control).fit(X, y)
+    control = GPOptions(target_transform=None)
+    again = MOHNRegressor("gp", warm_start=True, gp_options=control).fit(X, y)
     n_steps = len(again.history_)
     assert len(again.fit(X, y).history_) < n_steps
     assert again.fit(X.drop(columns="base"), y).categories_.keys() == {1, 2}
@@ -718,13 +712,13 @@ def test_validation_rows_callbacks_and_cross_validation():
     X, y = make_frame()
     T, t = make_frame(seed=1)
     monitor = ScoringMonitor(scoring="r2")
-    model = MOHNRegressor("dense", dense_control=DenseControl(noise="constant"))
+    model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant"))
     model.set_callbacks(monitor).fit(X, y, X_val=T, y_val=t)
     expected = np.sqrt(np.mean((model.predict(T) - t) ** 2))
     assert model.history_[-1]["validation_rmse"] == pytest.approx(expected)
     scores = [row["r2"] for row in monitor.get_logs().data]
     assert scores[-1] == pytest.approx(model.score(X, y))
-    scores = cross_val_score(MOHNRegressor("dense", early_stopping=True), X, y, cv=3)
+    scores = cross_val_score(MOHNRegressor("gp", early_stopping=True), X, y, cv=3)
     assert scores.min() > 0.9
     model.set_callbacks()
     with pytest.raises(ValueError, match="column base has 'Z'"):
@@ -736,7 +730,7 @@ def test_columns_must_be_those_of_fit(fitted):
     with pytest.raises(ValueError, match="feature names should match"):
         fitted.predict(X.rename(columns={"base": "place"}))
     X = X.to_numpy()
-    model = MOHNRegressor("dense", max_iter=3).fit(X, y)
+    model = MOHNRegressor("gp", max_iter=3).fit(X, y)
     with pytest.raises(ValueError, match="4 features"):
         model.predict(X[:, :3])
     with pytest.raises(ValueError, match="2D array"):
@@ -744,19 +738,21 @@ def test_columns_must_be_those_of_fit(fitted):
 
 
 def test_many_rows_go_through_inducing_rows(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._dense.model.MOST_LEFT_OUT", 400)
-    monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 100)
-    monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 350)
+    monkeypatch.setattr("skmohn.mohn._gp.model.MOST_LEFT_OUT", 400)
+    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 100)
+    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 350)
     X, y = make_frame(n_rows=700)
     X["other"] = np.random.default_rng(0).random(len(X))
     model = MOHNRegressor(
-        "dense",
-        dense_control=DenseControl(noise="constant"),
+        "gp",
+        gp_options=GPOptions(noise="constant"),
         max_iter=5,
     ).fit(X, y)
     assert model.history_[-1]["way"] == "nystroem"
     # G is 2 more than the others, 2.5 where the size is big.
-    assert model.weight([("base", "G")])[0] == pytest.approx(2.5 * 0.75, abs=0.05)
+    assert model.weight_posterior([("base", "G")])[0] == pytest.approx(
+        2.5 * 0.75, abs=0.05
+    )
     assert ((0, "G"), (2, "big")) in model.terms_
 
 
@@ -767,7 +763,7 @@ def test_many_rows_go_through_inducing_rows(monkeypatch):
 def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
     fitted, order
 ):
-    vocabulary = fitted.vocabulary_
+    vocabulary = fitted.term_names_
     groups = vocabulary.groups
     sets = [
         term
@@ -785,7 +781,7 @@ def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
 def test_screening_columns_are_covariances_with_weights(fitted):
     covariance, rows = fitted.model_.covariance, fitted.model_.posterior.sample.rows
     base, columns, groups = covariance.screening(rows)
-    vocabulary = fitted.vocabulary_
+    vocabulary = fitted.term_names_
     assert isinstance(vocabulary, Vocabulary)
     assert_array_equal(groups, vocabulary.groups)
     term = (1, 2 + 3, 2 + 4 + 1)

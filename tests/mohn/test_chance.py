@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._sparse.chance import Chance, rounding_variance
+from skmohn.mohn._design.design import PackedDesign
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._sparse.exact_fit import Chance, rounding_variance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._walsh.design import PackedDesign
-from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 CUBE = 1.0 - 2.0 * (np.arange(8)[:, None] >> np.arange(3) & 1)
 
@@ -138,7 +138,7 @@ def test_random_targets_are_never_exact(search, kind, seeds):
         repeated = MOHNRegressor(*search, random_state=0)
         repeated.fit(square, RANDOM[kind](rng, 24))
         assert not repeated.stopping_reason_.startswith("exact")
-        assert model.noise_ > 0.2 * np.std(y)
+        assert model.noise_std_ > 0.2 * np.std(y)
         if not np.isnan(model.standard_errors_).any():
             assert np.all(model.standard_errors_ > 0.05 * np.std(y))
 

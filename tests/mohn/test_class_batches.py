@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from skmohn import DenseControl, MOHNClassifier
-from skmohn.mohn._dense import classes as dense_classes
-from skmohn.mohn._dense import model as dense_model
+from skmohn import GPOptions, MOHNClassifier
+from skmohn.mohn._gp import classification as dense_classes
+from skmohn.mohn._gp import model as gaussian_process
 
 N_FIRST, N_ROWS = 60, 150
 FIRST, REST = slice(N_FIRST), slice(N_FIRST, None)
@@ -56,8 +56,8 @@ def go_on(model, y, batches, weights=None):
 
 
 def fit_at(model, y, weights, monkeypatch):
-    """Fit all rows by the hyper-parameters of a model."""
-    # Those of least squares are learnt first.
+    """Fit all rows by the hyperparameters of a model."""
+    # Those of least squares are learned first.
     members = sorted(model.model_.members, key=lambda m: m.likelihood == "logistic")
     given = iter([member.covariance.prior for member in members])
 
@@ -90,7 +90,7 @@ def test_batches_are_a_fit_of_all_at_the_same_hyper_parameters(
     n_classes, class_weight, weights, monkeypatch
 ):
     y, weights = LABELS[n_classes], WEIGHTS[weights]
-    model = MOHNClassifier("dense", class_weight=class_weight, random_state=0)
+    model = MOHNClassifier("gp", class_weight=class_weight, random_state=0)
     first = started(model, y, weights)
     halves = np.array_split(np.arange(N_FIRST, N_ROWS), 2)
     found = go_on(first, y, halves, weights)
@@ -107,7 +107,9 @@ def test_batches_are_a_fit_of_all_at_the_same_hyper_parameters(
         found.predict_proba(FRAME), expected.predict_proba(FRAME), atol=1e-6
     )
     assert_allclose(
-        list(found.pool_.values()), list(expected.pool_.values()), atol=1e-6
+        list(found.ensemble_weights_.values()),
+        list(expected.ensemble_weights_.values()),
+        atol=1e-6,
     )
     assert found.terms_ == expected.terms_
     assert_allclose(found.weights_, expected.weights_, atol=1e-6)
@@ -121,12 +123,12 @@ def test_size_and_order_of_batches_do_not_matter():
     y, weights = LABELS[3], WEIGHTS["fractional"]
     model = MOHNClassifier(class_weight="balanced", random_state=0)
     first = started(model, y, weights)
-    assert "sparse" in first.pool_
+    assert "sparse" in first.ensemble_weights_
     at_once = go_on(first, y, [np.arange(N_FIRST, N_ROWS)], weights)
     shuffled = np.random.default_rng(0).permutation(np.arange(N_FIRST, N_ROWS))
     few = go_on(first, y, np.split(shuffled, [20, 85]), weights)
     assert_array_equal(few.predict_proba(FRAME), at_once.predict_proba(FRAME))
-    assert few.pool_ == at_once.pool_
+    assert few.ensemble_weights_ == at_once.ensemble_weights_
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +140,7 @@ def test_few_weights_are_those_of_a_fit_of_all_with_the_same_products(pooled):
     y, first = LABELS[2], pooled
     model = go_on(first, y, [np.arange(N_FIRST, N_ROWS)])
     before, after = (part.model_.members[0].readable for part in (first, model))
-    terms = [first.vocabulary_.label(term) for term in before.terms]
+    terms = [first.term_names_.label(term) for term in before.terms]
     given = MOHNClassifier("given", terms=terms, C=before.C).fit(FRAME, y)
     assert after.terms == before.terms
     assert after.C == before.C
@@ -157,7 +159,7 @@ def test_few_weights_are_judged_by_what_they_had_not_seen(pooled):
     assert_allclose(np.sort(observed.foreseen), np.sort(expected))
     # The pool hardly moves by one sample, though its weights knew all others.
     again = go_on(first, y, [[N_FIRST]])
-    shares = [part.pool_["sparse"] for part in (first, again)]
+    shares = [part.ensemble_weights_["sparse"] for part in (first, again)]
     assert shares[1] == pytest.approx(shares[0], abs=0.02)
 
 
@@ -179,7 +181,7 @@ def test_gaps_are_filled_with_values_of_all_samples():
     X[:30, 2] = 0.0
     X[0, 2], X[1, 2] = 1.0, 2.0
     y = X[:, 1] > 0
-    model = MOHNClassifier("dense", random_state=0).fit(X[:30], y[:30])
+    model = MOHNClassifier("gp", random_state=0).fit(X[:30], y[:30])
     model.partial_fit(X[30:], y[30:])
     values = model.model_.gaps.numbers[2].inputs
     assert_allclose(np.mean(values > -1.0), np.mean(X[:, 2] > 0), atol=0.1)
@@ -189,12 +191,12 @@ def test_unknown_categories_are_refused_or_gaps():
     y = LABELS[2]
     new = FRAME[REST].assign(site="nowhere")
     gaps = FRAME[REST].assign(site=None)
-    model = started(MOHNClassifier("dense", random_state=0), y)
+    model = started(MOHNClassifier("gp", random_state=0), y)
     before = model.predict_proba(FRAME)
     with pytest.raises(ValueError, match=r"site.*nowhere"):
         model.partial_fit(new, y[REST])
     assert_array_equal(model.predict_proba(FRAME), before)
-    lenient = MOHNClassifier("dense", handle_unknown="missing", random_state=0)
+    lenient = MOHNClassifier("gp", handle_unknown="missing", random_state=0)
     found, expected = (
         started(lenient, y).partial_fit(part, y[REST]).predict_proba(FRAME)
         for part in (new, gaps)
@@ -220,7 +222,7 @@ def test_unknown_categories_are_refused_or_gaps():
     ],
 )
 def test_first_samples_show_all_classes(y, options, match):
-    model = MOHNClassifier("dense")
+    model = MOHNClassifier("gp")
     with pytest.raises(ValueError, match=match):
         model.partial_fit(FRAME, y, **options)
     assert not hasattr(model, "classes_")
@@ -228,7 +230,7 @@ def test_first_samples_show_all_classes(y, options, match):
 
 @pytest.fixture(scope="module")
 def second():
-    return started(MOHNClassifier("dense", random_state=0), LABELS[2])
+    return started(MOHNClassifier("gp", random_state=0), LABELS[2])
 
 
 @pytest.mark.parametrize(
@@ -280,7 +282,7 @@ def test_samples_without_weight_may_be_anything(second):
 
 def test_more_rows_than_have_exact_models_are_refused(second, monkeypatch):
     model = copy.deepcopy(second)
-    monkeypatch.setattr(dense_model, "_MOST_INVERTED", 70)
+    monkeypatch.setattr(gaussian_process, "_MOST_INVERTED", 70)
     model.partial_fit(FRAME[60:65], LABELS[2][60:65])
     before = model.predict_proba(FRAME)
     with pytest.raises(ValueError, match="fit again on all rows, which takes inducing"):
@@ -297,9 +299,12 @@ def test_logistic_likelihoods_are_left_out_where_they_would_take_long(
     model = copy.deepcopy(second)
     monkeypatch.setattr(dense_classes, "_MOST_WORK", 6.0 * 70**3)
     model.partial_fit(FRAME[60:65], LABELS[2][60:65])
-    assert len(model.pool_) == 4
+    assert len(model.ensemble_weights_) == 4
     model.partial_fit(FRAME[REST], LABELS[2][REST])
-    assert sorted(model.pool_) == ["least squares, levels", "least squares, lines"]
+    assert sorted(model.ensemble_weights_) == [
+        "least squares, levels",
+        "least squares, lines",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -327,6 +332,6 @@ def test_nor_do_tables_without_a_column_that_varies():
 
 
 def test_ways_to_take_numbers_stay(second):
-    control = DenseControl(numeric="multilinear")
-    model = copy.deepcopy(second).set_params(dense_control=control)
-    assert len(model.partial_fit(FRAME[:9], LABELS[2][:9]).pool_) == 4
+    control = GPOptions(numeric="multilinear")
+    model = copy.deepcopy(second).set_params(gp_options=control)
+    assert len(model.partial_fit(FRAME[:9], LABELS[2][:9]).ensemble_weights_) == 4

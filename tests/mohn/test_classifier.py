@@ -104,13 +104,13 @@ def test_penalty_follows_the_data():
 def test_structure_table_reads_the_model():
     table = pd.DataFrame(X, columns=["dose", *"abcdefg"])
     model = MOHNClassifier("given", terms=TERMS).fit(table, Y)
-    found = model.structure_table()
+    found = model.terms_table()
     assert found["term"].tolist() == ["dose x e", "b", "a x c"]
     assert found["order"].tolist() == [2, 1, 2]
     assert_array_equal(found["weight"], model.weights_[0][[1, 0, 2]])
     assert_allclose(found["weight_share"].sum(), 1.0)
     assert found["weight_share"].is_monotonic_decreasing
-    several = MOHNClassifier("given", terms=TERMS).fit(table, THREE).structure_table()
+    several = MOHNClassifier("given", terms=TERMS).fit(table, THREE).terms_table()
     assert several.columns[3:].tolist() == [f"weight of {k}" for k in range(3)]
 
 
@@ -171,14 +171,14 @@ def test_a_refit_that_fails_changes_nothing(fitted):
     model = copy.deepcopy(fitted)
     expected = model.predict_proba(X)
     for params, y, match in (
-        ({"max_columns": 3, "include_inputs": True}, Y, "max_columns=3"),
+        ({"max_terms": 3, "include_inputs": True}, Y, "max_terms=3"),
         ({"class_weight": {"maybe": 2.0}}, Y, "class_weight"),
         ({}, ODDS + RNG.standard_normal(400), "Unknown label type"),
         ({}, np.full(400, "yes"), "only one class, yes"),
     ):
         with pytest.raises(ValueError, match=match):
             model.set_params(**params).fit(X, y)
-        model.set_params(include_inputs=False, class_weight=None, max_columns=None)
+        model.set_params(include_inputs=False, class_weight=None, max_terms=None)
         assert_array_equal(model.predict_proba(X), expected)
 
 
@@ -187,7 +187,7 @@ def test_unfitted_predicts_nothing():
         with pytest.raises(NotFittedError):
             getattr(MOHNClassifier(), method)(X)
     with pytest.raises(NotFittedError):
-        MOHNClassifier().structure_table()
+        MOHNClassifier().terms_table()
 
 
 class Watch:

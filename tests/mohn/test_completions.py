@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._model import Gaps
+from skmohn import GPOptions, MOHNRegressor
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._models import Gaps
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import Rows
 
@@ -37,11 +37,9 @@ def all_completions(row):
     return filled
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
 def test_variance_over_completions_is_added(strategy):
-    model = MOHNRegressor(
-        strategy, dense_control=DenseControl(clip=False, noise="constant")
-    )
+    model = MOHNRegressor(strategy, gp_options=GPOptions(clip=False, noise="constant"))
     model.fit(*make_data(250, 0))
     X, _ = make_data(6, 1, share=0.4)
     _, std = model.predict(X, return_std=True)
@@ -56,7 +54,7 @@ def test_variance_over_completions_is_added(strategy):
 
 @pytest.mark.parametrize("train_share", [0.0, 0.15])
 def test_standard_deviations_are_those_of_the_errors(train_share):
-    model = MOHNRegressor("dense").fit(*make_data(300, 0, share=train_share))
+    model = MOHNRegressor("gp").fit(*make_data(300, 0, share=train_share))
     X, y = make_data(2000, 1, share=0.15)
     n_gaps = np.isnan(X).sum(axis=1)
     mean, std = model.predict(X, return_std=True)
@@ -80,9 +78,7 @@ def test_categories_are_completed_too():
         {"base": rng.choice(list("ACGT"), 200), "flag": rng.integers(0, 2, 200)}
     )
     y = frame["base"].map({"A": 0.0, "C": 1.0, "G": 3.0, "T": 6.0}) + frame["flag"]
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(clip=False, noise="constant")
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False, noise="constant"))
     model.fit(frame, y + 0.05 * rng.standard_normal(200))
     each = pd.DataFrame({"base": list("ACGT"), "flag": 1})
     row = pd.DataFrame({"base": [None], "flag": [1]})
@@ -104,7 +100,7 @@ def test_many_gaps_are_drawn():
     assert variance[0] == pytest.approx(weights @ weights, rel=0.5)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
 def test_the_middle_of_three_values_is_not_unknown(strategy):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (400, 5)).astype(float)
@@ -119,13 +115,13 @@ def test_the_middle_of_three_values_is_not_unknown(strategy):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
 def test_complete_rows_say_how_much_noise_there_is_beside_gaps(strategy, seed):
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (1200, 6))
     y = X @ [3.0, 2.0, 2.0, 1.0, 1.0, 1.0] + rng.standard_normal(1200)
     X[:150][rng.random((150, 6)) < 0.1] = np.nan
-    model = MOHNRegressor(strategy, dense_control=DenseControl(noise="constant")).fit(
+    model = MOHNRegressor(strategy, gp_options=GPOptions(noise="constant")).fit(
         X[:150], y[:150]
     )
     mean, std = model.predict(X[150:], return_std=True)
@@ -141,9 +137,7 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     weight = np.ones(len(X))
     weight[:10] = 2.0 if is_repeat else 1.5
     weight /= 1.0 if is_repeat else weight.mean()
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(noise="constant", clip=False)
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(noise="constant", clip=False))
     model.fit(X, y, sample_weight=weight)
     rows = model._to_rows(X).as_float()
     found = model.model_.leave_out(rows, y, weight, np.arange(len(X)))
@@ -155,7 +149,7 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
         rest.weight[i] -= 1.0 if is_repeat else weight[i]
         others = np.flatnonzero(rest.weight > 0.0)
         without = ExactPosterior.condition(model.model_.covariance, rest.take(others))
-        error = (y[i] - model.model_.centre) / scale - without.mean(rows.take([i]))
+        error = (y[i] - model.model_.center) / scale - without.mean(rows.take([i]))
         assert_allclose(found.squares[i], error**2, rtol=1e-6)
         assert_allclose(found.variance[i], without.variance(rows.take([i])), rtol=1e-6)
 
@@ -167,7 +161,7 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
     X[rng.random((90, 6)) < 0.1] = np.nan
     weight = np.repeat([1.0, 2.0], 45)
     twice = np.repeat(np.arange(90), weight.astype(int))
-    parameters = {"strategy": "dense", "dense_control": DenseControl(noise="constant")}
+    parameters = {"strategy": "gp", "gp_options": GPOptions(noise="constant")}
     one = MOHNRegressor(**parameters).fit(X, y, sample_weight=weight)
     other = MOHNRegressor(**parameters).fit(X[twice], y[twice])
     share = one.model_.gaps.share
@@ -177,13 +171,13 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
 
 @pytest.mark.slow_cases("auto-multilinear|dense-thermometer")
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "gp"])
 def test_unknown_numbers_add_doubt(strategy, numeric):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (200, 3))
     y = 5.0 * X[:, 0] + 0.1 * rng.standard_normal(200)
     model = MOHNRegressor(
-        strategy, dense_control=DenseControl(numeric=numeric), random_state=0
+        strategy, gp_options=GPOptions(numeric=numeric), random_state=0
     ).fit(X, y)
     rows = [[np.nan, 0.0, 0.0], [0.0, np.nan, 0.0], [0.0, 0.0, 0.0]]
     mean, std = model.predict(rows, return_std=True)
@@ -226,7 +220,7 @@ def test_draws_are_of_completions():
 
 
 def test_complete_rows_are_as_before():
-    model = MOHNRegressor("dense").fit(*make_data(100, 0))
+    model = MOHNRegressor("gp").fit(*make_data(100, 0))
     X, _ = make_data(20, 1)
     _, std = model.predict(X, return_std=True)
     assert_allclose(std, std_beside_gaps(model.model_, model._to_rows(X)), rtol=1e-12)
@@ -236,7 +230,7 @@ def test_exact_models_of_rows_with_gaps_have_no_noise():
     X, _ = make_data(60, 0, share=0.05)
     y = 2.0 * np.nan_to_num(X[:, 1]) + 1.0
     model = MOHNRegressor().fit(X, y)
-    assert model.noise_ == 0.0
+    assert model.noise_std_ == 0.0
     row = np.ones((2, 8))
     row[1, 1] = np.nan
     assert_allclose(model.predict(row, return_std=True), [[3.0, 1.0], [0.0, 2.0]])

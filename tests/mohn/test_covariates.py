@@ -7,17 +7,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import (
-    DenseControl,
     Genotypes,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
-    MSDAControl,
+    MSDAOptions,
 )
 from skmohn.inspection import QQDisplay
-from skmohn.mohn import _samples
+from skmohn.mohn import _training_data
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._walsh.design import make_design
 
 
 def regress_out(columns, y):
@@ -79,7 +79,7 @@ def test_what_is_found_is_as_with_them_regressed_out(data):
 @pytest.mark.slow_cases("signs")
 @pytest.mark.parametrize("kind", ["signs", "genotypes"])
 def test_wide_tables_have_them_in_each_fold(kind, monkeypatch):
-    monkeypatch.setattr(_samples, "WIDE", 100)
+    monkeypatch.setattr(_training_data, "WIDE", 100)
     rng = np.random.default_rng(1)
     if kind == "signs":
         X = values = rng.choice([-1, 1], (200, 120))
@@ -150,7 +150,7 @@ def test_higher_orders_numbers_names_and_refits(data):
 
 def test_what_is_refused(data):
     X, y = data
-    for strategy in ("dense", "msda", "full"):
+    for strategy in ("gp", "msda", "full"):
         with pytest.raises(
             ValueError, match=f"terms: strategy='{strategy}' takes none"
         ):
@@ -211,10 +211,10 @@ def test_terms_of_classes_are_there_where_columns_have_categories(data):
 
 def test_terms_count_as_columns_and_have_an_order(data):
     X, y = data
-    model = MOHNClassifier("logistic", terms=[1, 2], max_columns=1)
+    model = MOHNClassifier("logistic", terms=[1, 2], max_terms=1)
     with pytest.raises(ValueError, match="of X and terms given"):
         model.set_params(include_inputs=False).fit(X, y > 0)
-    model.set_params(max_columns=3).fit(X, y > 0)
+    model.set_params(max_terms=3).fit(X, y > 0)
     assert {(1,), (2,)} < set(model.terms_)
     assert len(model.terms_) == 3
     with pytest.raises(ValueError, match="above max_order=1"):
@@ -224,17 +224,17 @@ def test_terms_count_as_columns_and_have_an_order(data):
 @pytest.mark.parametrize(
     ("kind", "strategy", "name", "value"),
     [
-        *[(MOHNClassifier, s, "terms", [0]) for s in ("dense", "msda", "full")],
-        *[(MOHNTransformer, s, "terms", [0]) for s in ("dense", "msda", "full")],
-        (MOHNClassifier, "dense", "max_columns", 5),
-        (MOHNClassifier, "dense", "include_inputs", False),
-        (MOHNClassifier, "dense", "C", 1.0),
-        (MOHNClassifier, "dense", "selection", "cv"),
-        (MOHNClassifier, "logistic", "dense_control", DenseControl()),
-        (MOHNClassifier, "logistic", "msda_control", MSDAControl()),
-        (MOHNTransformer, "pursuit", "msda_control", MSDAControl()),
-        (MOHNRegressor, "pursuit", "msda_control", MSDAControl()),
-        (MOHNRegressor, "dense", "learning_rule", "lasso"),
+        *[(MOHNClassifier, s, "terms", [0]) for s in ("gp", "msda", "full")],
+        *[(MOHNTransformer, s, "terms", [0]) for s in ("gp", "msda", "full")],
+        (MOHNClassifier, "gp", "max_terms", 5),
+        (MOHNClassifier, "gp", "include_inputs", False),
+        (MOHNClassifier, "gp", "C", 1.0),
+        (MOHNClassifier, "gp", "selection", "cv"),
+        (MOHNClassifier, "logistic", "gp_options", GPOptions()),
+        (MOHNClassifier, "logistic", "msda_options", MSDAOptions()),
+        (MOHNTransformer, "pursuit", "msda_options", MSDAOptions()),
+        (MOHNRegressor, "pursuit", "msda_options", MSDAOptions()),
+        (MOHNRegressor, "gp", "learning_rule", "lasso"),
         (MOHNRegressor, "spike_slab", "learning_rule", "delta"),
         (MOHNRegressor, "given", "selection", "ebic"),
         (MOHNRegressor, "msda", "selection", "ebic"),

@@ -26,7 +26,7 @@ EVERY_WAY = {
     "full-lasso": MOHNRegressor("full", "lasso", max_order=2, alpha=0.01),
     "full-delta": MOHNRegressor("full", "delta", max_order=2, max_iter=500),
     "given": MOHNRegressor("given", terms=GIVEN),
-    "dense": MOHNRegressor("dense"),
+    "gp": MOHNRegressor("gp"),
     "spike_slab": MOHNRegressor("spike_slab", max_order=2),
 }
 

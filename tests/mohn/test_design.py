@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._walsh.design import (
+from skmohn.mohn._design.design import (
     DenseDesign,
     PackedDesign,
     flatten_sets,
     make_design,
     pack_signs,
 )
-from skmohn.mohn._walsh.pairs import WIDE
+from skmohn.mohn._design.pair_screening import WIDE
 
 SETS = [(), (0,), (4,), (0, 1), (1, 2, 3), (0, 2, 3, 4), (0, 1, 2, 3, 4, 5)]
-KINDS = ["packed", "skewed", "dense", "weighted", "fractional", "unknown"]
+KINDS = ["packed", "skewed", "gp", "weighted", "fractional", "unknown"]
 
 
 def problem(kind, n_samples=97, n_features=6, seed=0):
@@ -36,7 +36,7 @@ def problem(kind, n_samples=97, n_features=6, seed=0):
         inputs = rng.uniform(-1, 1, inputs.shape)
     elif kind == "unknown":
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
-    given = None if kind == "dense" else weights
+    given = None if kind == "gp" else weights
     return DenseDesign(inputs, given), inputs, weights
 
 
@@ -132,7 +132,7 @@ def test_packed_equals_dense(n_samples):
 def scores_of(design, inputs, weights, residual, sets):
     """Squared correlation of each product with a residual, as a screening ranks them.
 
-    Products are centred, unless the inputs are known to be balanced.
+    Products are centered, unless the inputs are known to be balanced.
     """
     columns = products(inputs, sets)
     first = columns @ weights
@@ -150,7 +150,7 @@ def quantised(residual):
     return np.sign(residual) * np.minimum(np.rint(np.abs(residual) * 2.5 / scale), 7)
 
 
-def centred_noise(n_samples, weights, seed):
+def centered_noise(n_samples, weights, seed):
     residual = np.random.default_rng(seed).standard_normal(n_samples)
     return residual - np.average(residual, weights=weights)
 
@@ -195,7 +195,7 @@ def test_balance_needs_little_memory():
 def test_screening_finds_the_best_of_all_sets(kind, order):
     for n_samples in (70, 130):
         design, inputs, weights = problem(kind, n_samples, n_features=9)
-        residual = centred_noise(n_samples, weights, order)
+        residual = centered_noise(n_samples, weights, order)
         sets = list(itertools.combinations(range(9), order))
         scores = scores_of(design, inputs, weights, residual, sets)
         for size in (1, 8, len(sets)):
@@ -216,7 +216,7 @@ def test_screening_finds_a_planted_product(kind, order):
     design, inputs, weights = problem(kind, 500, n_features=10)
     planted = tuple(range(1, 1 + order))
     target = products(inputs, [planted])[0]
-    residual = target + 0.5 * centred_noise(500, weights, 0) * target.std()
+    residual = target + 0.5 * centered_noise(500, weights, 0) * target.std()
     residual -= np.average(residual, weights=weights)
     assert design.screen(residual, order, 3)[0] == planted
 
@@ -232,7 +232,7 @@ def test_nothing_left_to_explain_is_screened_without_a_warning(kind):
 def test_children_of_parents(kind):
     design, inputs, weights = problem(kind, 130, n_features=9)
     parents = [(0,), (2, 3), (2, 4), (1, 2, 3), (5, 6, 7, 8)]
-    residual = centred_noise(130, weights, 4)
+    residual = centered_noise(130, weights, 4)
     children = sorted(
         {
             tuple(sorted((*parent, i)))
@@ -256,7 +256,7 @@ def test_children_of_parents(kind):
 
 def test_quantised_scores_are_close_to_the_exact_ones():
     design, inputs, weights = problem("packed", 2000, n_features=12)
-    residual = centred_noise(2000, weights, 5)
+    residual = centered_noise(2000, weights, 5)
     sets = list(itertools.combinations(range(12), 3))
     exact = products(inputs, sets) @ residual
     seen = products(inputs, sets) @ quantised(residual)
@@ -264,7 +264,7 @@ def test_quantised_scores_are_close_to_the_exact_ones():
     assert design.screen(residual, 3, 5)
 
 
-@pytest.mark.parametrize("kind", ["packed", "dense"])
+@pytest.mark.parametrize("kind", ["packed", "gp"])
 def test_cost_grows_with_the_number_of_sets(kind):
     design, _, _ = problem(kind, 500, n_features=30)
     costs = [design.screening_cost(order) for order in range(1, 8)]

@@ -10,7 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 
-from skmohn import DenseControl, Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn import Genotypes, GPOptions, MOHNClassifier, MOHNRegressor
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.products import Products
 from skmohn.mohn._effects import _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._sparse import sobol
 from skmohn.mohn._sparse.sobol import split_variance
@@ -18,10 +20,8 @@ from skmohn.mohn._table.coding import NUMERIC, TWO_VALUED
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._table.variables import Variable, make_input
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.products import Products
 
-UNCLIPPED = DenseControl(clip=False)
+UNCLIPPED = GPOptions(clip=False)
 
 
 def make_table(n_rows=120, seed=0):
@@ -83,13 +83,13 @@ def table():
     return make_table(80)
 
 
-@pytest.mark.parametrize("strategy", ["dense", "spike_slab", "pursuit"])
+@pytest.mark.parametrize("strategy", ["gp", "spike_slab", "pursuit"])
 def test_indices_and_effects_are_those_of_the_columns_as_they_are(strategy, table):
     X, y = table
-    if strategy != "dense":
+    if strategy != "gp":
         X = X.drop(columns="kind")
     control = None if strategy == "pursuit" else UNCLIPPED
-    more = {} if control is None else {"dense_control": control}
+    more = {} if control is None else {"gp_options": control}
     model = MOHNRegressor(strategy, max_order=2, random_state=0, **more).fit(X, y)
     rows, chances = enumerate_rows(X)
     values = model.predict(rows).reshape(list(map(len, chances)))
@@ -101,7 +101,7 @@ def test_indices_and_effects_are_those_of_the_columns_as_they_are(strategy, tabl
     effects = model.effects_table()
     assert effects["total"].is_monotonic_decreasing
     assert set(effects["feature"]) == set(X)
-    assert len(effects) == len(X.columns) + (strategy == "dense")
+    assert len(effects) == len(X.columns) + (strategy == "gp")
     for row in effects.to_dict("records"):
         expected = move(model, X, row["feature"], row["from"], row["to"])
         assert row["effect"] == pytest.approx(expected, abs=1e-9)
@@ -137,10 +137,8 @@ def test_rows_that_count_twice_are_two_rows(table):
     twice = np.arange(len(y)) % 3 == 0
     weight = 1.0 + twice
     order = np.r_[np.arange(len(y)), np.flatnonzero(twice)]
-    once = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(X, y, weight)
-    again = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(
-        X.iloc[order], y.iloc[order]
-    )
+    once = MOHNRegressor("gp", gp_options=UNCLIPPED).fit(X, y, weight)
+    again = MOHNRegressor("gp", gp_options=UNCLIPPED).fit(X.iloc[order], y.iloc[order])
     found, expected = once.effects_table(), again.effects_table()
     pd.testing.assert_frame_equal(found, expected, rtol=1e-4, atol=1e-5)
 
@@ -149,8 +147,8 @@ def test_rows_that_count_twice_are_two_rows(table):
 def test_effects_of_a_transformed_target_are_in_its_own_unit():
     X, y = make_table(60)
     y = np.exp(0.25 * y)
-    control = DenseControl(clip=False, target_transform="log")
-    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    control = GPOptions(clip=False, target_transform="log")
+    model = MOHNRegressor("gp", gp_options=control).fit(X, y)
     rows, chances = enumerate_rows(X)
     values = model.predict(rows).reshape(list(map(len, chances)))
     first, total = by_definition(values, chances)
@@ -168,8 +166,8 @@ def test_a_one_hot_column_takes_the_place_of_the_commonest():
     kinds = rng.choice(3, 150, p=[0.2, 0.5, 0.3])
     X = np.column_stack([np.eye(3)[kinds], rng.integers(0, 2, 150), np.ones(150)])
     y = np.array([1.0, 2.0, 5.0])[kinds] + X[:, 3] + 0.1 * rng.standard_normal(150)
-    control = DenseControl(one_hot="auto", clip=False)
-    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    control = GPOptions(one_hot="auto", clip=False)
+    model = MOHNRegressor("gp", gp_options=control).fit(X, y)
     effects = model.effects_table().set_index("feature")
     assert effects["from"].to_dict() == {
         "x0": "x1", "x1": "x2", "x2": "x1", "x3": 0.0, "x4": None,
@@ -203,13 +201,15 @@ def test_no_column_above_its_threshold_is_missing():
     X["none"] = rng.normal(size=100)
     apart = np.log(X["age"]) - 3.5
     y = 8.0 * apart**2 + 1.5 * X["flag"] + rng.normal(scale=0.3, size=100)
-    for strategy in ("dense", "auto"):
+    for strategy in ("gp", "auto"):
         model = MOHNRegressor(strategy, random_state=0).fit(X, y)
         found = permutation_importance(model, X, y, n_repeats=2, random_state=0)
         # Twice the variance that a column has a part in, of that of the target.
         needed = {X.columns[i] for i in np.flatnonzero(found.importances_mean > 0.05)}
         assert needed == {"age", "flag"}
-        assert needed <= {X.columns[i] for p in model.linkage_.components for i in p}
+        assert needed <= {
+            X.columns[i] for p in model.interaction_graph_.components for i in p
+        }
         effects = model.effects_table().set_index("feature")
         assert (effects.loc[list(needed), "total"] > 0.02).all()
         assert effects.index[0] == "age"
@@ -304,12 +304,12 @@ def test_shared_weights_are_shapley_values():
     assert_allclose(products.split(nothing), 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("strategy", ["dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["gp", "spike_slab"])
 def test_explanations_leave_nothing_without_a_name(strategy, table):
     X, y = table
     if strategy == "spike_slab":
         X = X.drop(columns="kind")
-    model = MOHNRegressor(strategy, dense_control=UNCLIPPED, max_order=2).fit(X, y)
+    model = MOHNRegressor(strategy, gp_options=UNCLIPPED, max_order=2).fit(X, y)
     X = X.astype(object)
     X.iloc[1, 0] = X.iloc[2, -1] = None
     columns = {"(constant)", *(f"(other weights of {name})" for name in X)}
@@ -325,7 +325,7 @@ def test_many_columns_are_shared_exactly():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (40, 150))
     y = X[:, 0] + X[:, 1] * X[:, 2]
-    model = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=UNCLIPPED).fit(X, y)
     explained = model.explain(X[0])
     assert explained["contribution"].sum() == pytest.approx(model.predict(X[:1])[0])
 
@@ -334,7 +334,7 @@ def test_explanations_of_classes_name_every_column(table):
     X, y = table
     classes = np.digitize(y, np.quantile(y, [0.3, 0.7]))
     for target in (classes, classes > 0):
-        model = MOHNClassifier("dense", random_state=0).fit(X[:60], target[:60])
+        model = MOHNClassifier("gp", random_state=0).fit(X[:60], target[:60])
         score = model.decision_function(X[:1])[0]
         label = model.classes_[-1]
         explained = model.explain(X[:1], label)
@@ -370,9 +370,7 @@ def mean_of_target(model, marginals=None):
         thresholds={},
         kind=np.array([NUMERIC, NUMERIC, TWO_VALUED]),
     )
-    estimator = SimpleNamespace(
-        model_=model, dense_control=DenseControl(), coding_=coding
-    )
+    estimator = SimpleNamespace(model_=model, gp_options=GPOptions(), coding_=coding)
     variables = [make_input(0, 1 / 3), make_input(1, 1 / 3), make_input(2)]
     return _MeanOfTarget(estimator, variables, marginals)
 

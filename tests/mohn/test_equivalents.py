@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._sparse.equivalents import LEAST, find_equivalents
-from skmohn.mohn._walsh.design import make_design
 
 
 def alike(X, n_copies, flips, rng):
@@ -56,10 +56,10 @@ def test_lists_are_those_of_all_correlations(kind, monkeypatch):
         X = np.asarray(X, dtype=float)
         X = 2 * (X - X.min(axis=0)) / np.ptp(X, axis=0) - 1
     assert model.terms_ == terms
-    assert sum(map(len, model.equivalents_)) > 8
+    assert sum(map(len, model.collinear_terms_)) > 8
     single = np.corrcoef(X.T) if weight is None else np.cov(X.T, aweights=weight)
     single = single / np.sqrt(np.outer(*2 * [np.diag(single)]))
-    for term, found in zip(terms, model.equivalents_, strict=True):
+    for term, found in zip(terms, model.collinear_terms_, strict=True):
         own, expected = X[:, list(term)].prod(axis=1), {}
         for other in combinations(range(X.shape[1]), len(term)):
             products = np.stack([own, X[:, list(other)].prod(axis=1)])
@@ -86,18 +86,18 @@ def test_a_search_keeps_the_best_and_lists_the_others():
     pd = pytest.importorskip("pandas")
     model = MOHNRegressor("pursuit", max_order=2).fit(pd.DataFrame(X, columns=names), y)
     assert model.terms_ == [(60,), (6, 33)]
-    assert [other for other, _ in model.equivalents_[0]] == [(61,), (62,)]
-    others = [other for other, _ in model.equivalents_[1]]
+    assert [other for other, _ in model.collinear_terms_[0]] == [(61,), (62,)]
+    others = [other for other, _ in model.collinear_terms_[1]]
     # Copies say the same, in the order of their numbers.
     assert others[:3] == [(6, 34), (7, 33), (7, 34)]
-    table = model.equivalents_table()
+    table = model.collinear_terms_table()
     assert table["equivalent"].tolist()[2:4] == ["v6 x v34", "v7 x v33"]
     assert table["correlation"].tolist()[2] == pytest.approx(1.0)
     again = pickle.loads(pickle.dumps(model))
-    assert again.equivalents_ == model.equivalents_
-    assert again.equivalents_table().equals(table)
+    assert again.collinear_terms_ == model.collinear_terms_
+    assert again.collinear_terms_table().equals(table)
     piped = make_pipeline(StandardScaler(), model).fit(X, y)[-1]
-    assert piped.equivalents_ == model.equivalents_
+    assert piped.collinear_terms_ == model.collinear_terms_
 
 
 def test_lists_are_bounded():
@@ -123,23 +123,23 @@ def test_products_that_do_not_vary_are_like_nothing():
     model = MOHNRegressor("given", terms=[(0,), (0, 1)])
     with pytest.warns(UserWarning, match="cannot be told apart"):
         model.fit(X, one + 0.1 * rng.standard_normal(100))
-    assert model.equivalents_ == [[((1,), 1.0)], []]
+    assert model.collinear_terms_ == [[((1,), 1.0)], []]
 
 
 def test_models_that_were_not_searched_have_none():
     rng = np.random.default_rng(0)
     X, y = rng.choice([-1, 1], (60, 9)), rng.standard_normal(60)
     X[:, 4] = X[:, 3]
-    dense = MOHNRegressor("dense").fit(X, X[:, 0] + 0.1 * y)
-    assert dense.equivalents_ == [[]]
+    dense = MOHNRegressor("gp").fit(X, X[:, 0] + 0.1 * y)
+    assert dense.collinear_terms_ == [[]]
     dense.partial_fit(X, X[:, 3] - X[:, 0])
-    assert dense.equivalents_ == [[] for _ in dense.terms_]
+    assert dense.collinear_terms_ == [[] for _ in dense.terms_]
     known = MOHNRegressor.from_terms([(0, 1)], [2.0])
-    assert len(known.equivalents_table()["term"]) == 0
+    assert len(known.collinear_terms_table()["term"]) == 0
     targets = np.column_stack([X[:, 0] * X[:, 1], 2.0 * X[:, 3]])
     several = MOHNRegressor("pursuit").fit(X, targets)
-    assert several.equivalents_ == [[((4,), 1.0)], []]
-    assert list(several.equivalents_table()["target"]) == [1]
+    assert several.collinear_terms_ == [[((4,), 1.0)], []]
+    assert list(several.collinear_terms_table()["target"]) == [1]
 
 
 def test_classifiers_list_them_for_few_products():
@@ -149,6 +149,6 @@ def test_classifiers_list_them_for_few_products():
     model = MOHNClassifier("logistic", include_inputs=False).fit(X, y)
     assert model.terms_ == [(0, 4)]
     r = np.corrcoef(X[:, 0] * X[:, 4], X[:, 1] * X[:, 4])[0, 1]
-    assert dict(model.equivalents_[0])[1, 4] == pytest.approx(r)
-    assert model.equivalents_table()["term"][0] == "x0 x x4"
-    assert MOHNClassifier("dense").fit(X[:60], y[:60]).equivalents_ == [[]]
+    assert dict(model.collinear_terms_[0])[1, 4] == pytest.approx(r)
+    assert model.collinear_terms_table()["term"][0] == "x0 x x4"
+    assert MOHNClassifier("gp").fit(X[:60], y[:60]).collinear_terms_ == [[]]

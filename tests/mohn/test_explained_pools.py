@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
-from skmohn import DenseControl, MOHNClassifier
-from skmohn.mohn import _pool
+from skmohn import GPOptions, MOHNClassifier
+from skmohn.mohn import _stacking
 from skmohn.mohn._effects import _average_slopes, split_pool
 
 TWO = np.array([-1.0, 1.0])
@@ -68,7 +68,7 @@ def test_other_models_are_split_by_column(fitted, unknown):
     assert table["term"].iloc[-1] == "(other models)"
     assert ("(missing values)" in parts) == bool(unknown)
     rows = fitted._to_rows(row[None])
-    changes, _ = split_pool(fitted.model_, fitted.vocabulary_, rows, TWO)
+    changes, _ = split_pool(fitted.model_, fitted.term_names_, rows, TWO)
     names = [f"(other models of x{j})" for j in range(4)]
     assert [parts.get(name, 0.0) for name in names] == changes.tolist()
     assert {name for name in parts if name.startswith("(other models of")} <= set(names)
@@ -87,7 +87,7 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
         coding = fitted.coding_
         columns = [*coding.usable, *(own[0] for own in coding.categoricals)]
         if hasattr(member, "whole"):
-            lines = fitted.vocabulary_.without_levels()
+            lines = fitted.term_names_.without_levels()
             parts = member.split(rows, lines, slope)
         else:
             parts = member.split(rows, slope)
@@ -96,26 +96,26 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
     expected = sum(map(split, others, slopes[1:])) - split(
         model.shown or model.dense, TWO
     )
-    values, _ = sparse.parts(rows, fitted.vocabulary_)
+    values, _ = sparse.parts(rows, fitted.term_names_)
     parts = slopes[0, 1] * sparse.readable.weights[0] * values
     for term, part in zip(sparse.readable.terms, parts, strict=True):
-        for member in fitted.vocabulary_.label(term):
+        for member in fitted.term_names_.label(term):
             j = member[0] if isinstance(member, tuple) else member
             expected[j] += part / len(term)
-    changes, _ = split_pool(model, fitted.vocabulary_, rows, TWO)
+    changes, _ = split_pool(model, fitted.term_names_, rows, TWO)
     assert not model.is_listed
     assert_allclose(changes, expected, atol=1e-9)
     assert np.abs(expected).max() > 0.01
 
 
-def test_a_dense_model_alone_of_three_classes_is_normalized(monkeypatch):
-    monkeypatch.setattr(_pool, "worth_likelihoods", lambda lessons, _: [False])
+def test_a_gaussian_process_alone_of_three_classes_is_normalized(monkeypatch):
+    monkeypatch.setattr(_stacking, "worth_likelihoods", lambda lessons, _: [False])
     X, y = draw(60)
     y[X[:, 1] > 1.0] = 2
-    lines = DenseControl(numeric="multilinear")
-    model = MOHNClassifier("dense", dense_control=lines, random_state=0)
+    lines = GPOptions(numeric="multilinear")
+    model = MOHNClassifier("gp", gp_options=lines, random_state=0)
     model.fit(X[:, [0, 1, 3]], y)
-    assert len(model.pool_) == 1
+    assert len(model.ensemble_weights_) == 1
     scores = model.decision_function(X[:1, [0, 1, 3]])[0]
     for k, label in enumerate(model.classes_):
         table = model.explain(X[0, [0, 1, 3]], label)

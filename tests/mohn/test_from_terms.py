@@ -22,20 +22,18 @@ def test_it_predicts_by_definition():
     assert_allclose(model.predict([[np.nan, 1.0, 1.0, 1.0]]), 1.5)
 
 
-def test_it_equals_what_is_learnt():
+def test_it_equals_what_is_learned():
     data = make_sparse_walsh(20, {1: 3, 2: 3}, n_samples=200, random_state=0)
-    learnt = MOHNRegressor().fit(data.X, data.y)
+    learned = MOHNRegressor().fit(data.X, data.y)
     made = MOHNRegressor.from_terms(
         data.terms, data.weights, intercept=data.intercept, n_features=20
     )
-    assert made.terms_ == learnt.terms_
-    assert_allclose(made.weights_, learnt.weights_)
-    assert_allclose(made.predict(data.X), learnt.predict(data.X))
+    assert made.terms_ == learned.terms_
+    assert_allclose(made.weights_, learned.weights_)
+    assert_allclose(made.predict(data.X), learned.predict(data.X))
     assert_array_equal(made.predict(data.X, return_std=True)[1], 0.0)
-    assert vars(made).keys() >= vars(learnt).keys() - {"_input_dtype"}
-    assert made.structure_table().keys().tolist() == (
-        learnt.structure_table().keys().tolist()
-    )
+    assert vars(made).keys() >= vars(learned).keys() - {"_input_dtype"}
+    assert made.terms_table().keys().tolist() == (learned.terms_table().keys().tolist())
 
 
 def test_names_and_values_of_columns():
@@ -49,7 +47,7 @@ def test_names_and_values_of_columns():
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame({"sex": [0, 1], "dose": [20, 20]})
     assert_allclose(model.predict(X), [-3.0, 3.0])
-    assert model.structure_table()["term"].tolist() == ["sex", "sex x dose"]
+    assert model.terms_table()["term"].tolist() == ["sex", "sex x dose"]
 
 
 def test_it_goes_on_learning_and_can_be_stored():
@@ -115,7 +113,7 @@ def test_vocabulary_goes_from_names_to_terms_and_back():
     model = MOHNRegressor.from_terms(
         [("a",), ("c", "a")], [1.0, 2.0], feature_names=["a", "b", "c"]
     )
-    vocabulary = model.vocabulary_
+    vocabulary = model.term_names_
     assert vocabulary.names == ["a", "b", "c"]
     found = [vocabulary.find(term)[1] for term in (["a"], ["c", 0])]
     assert [vocabulary.label(term) for term in found] == model.terms_

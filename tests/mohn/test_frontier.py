@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from skmohn.mohn._sparse.frontier import Frontier
-from skmohn.mohn._walsh.bits import pack_bits
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
-from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
-from skmohn.mohn._walsh.terms import count_holding
+from skmohn.mohn._design.bits import pack_bits
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._design.plane_design import PlaneDesign, Planes
+from skmohn.mohn._design.terms import count_holding
+from skmohn.mohn._sparse.term_screening import Frontier
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (90, 8))
@@ -149,7 +149,9 @@ def test_no_more_is_kept_than_there_is_room_for(monkeypatch):
     column = DESIGN.columns([()]).nbytes
     cost = DESIGN.screening_cost(3)
     for n, n_again in ((4, 0), (6, 1)):
-        monkeypatch.setattr("skmohn.mohn._walsh.pairs._BYTES_KEPT", n * column)
+        monkeypatch.setattr(
+            "skmohn.mohn._design.pair_screening._BYTES_KEPT", n * column
+        )
         frontier = Frontier(DESIGN, 3, 1.5 * cost)
         assert len(list(frontier.raise_order(RESIDUALS[:1], 1.0, 5))) == 1
         assert len(list(frontier.raise_order(RESIDUALS[:1], 0.9, 5))) == n_again

@@ -13,19 +13,19 @@ from skmohn import (
     MOHNRegressor,
     MOHNTransformer,
 )
-from skmohn.datasets import make_genome_scan
+from skmohn.datasets import make_gwas
 from skmohn.optimize import maximize
 
 
 @pytest.fixture(scope="module")
 def scan():
-    return make_genome_scan(
+    return make_gwas(
         60,
         400,
         n_pairs=2,
-        n_singles=2,
-        pair_share=0.15,
-        single_share=0.15,
+        n_main_effects=2,
+        pair_variance=0.15,
+        main_effect_variance=0.15,
         block_size=5,
         random_state=0,
     )
@@ -59,17 +59,17 @@ def test_a_fit_finds_singles_and_pairs(scan, model):
     assert_allclose(model.weights_, weights, atol=0.35)
 
 
-def test_predictions_are_those_of_centred_counts(scan, model):
+def test_predictions_are_those_of_centered_counts(scan, model):
     counts = scan.X.counts()
-    centred = np.nan_to_num(counts - np.nanmean(counts, axis=0))
+    centered = np.nan_to_num(counts - np.nanmean(counts, axis=0))
     expected = model.intercept_ + sum(
-        weight * centred[:, list(term)].prod(axis=1)
+        weight * centered[:, list(term)].prod(axis=1)
         for term, weight in zip(model.terms_, model.weights_, strict=True)
     )
     assert_allclose(model.predict(scan.X), expected)
     assert_allclose(model.predict(scan.X[:7]), expected[:7])
     by_least_squares = np.column_stack(
-        [np.ones(400), *(centred[:, list(t)].prod(axis=1) for t in model.terms_)]
+        [np.ones(400), *(centered[:, list(t)].prod(axis=1) for t in model.terms_)]
     )
     weights = np.linalg.lstsq(by_least_squares, scan.y)[0]
     assert_allclose(model.weights_, weights[1:])
@@ -82,7 +82,7 @@ def test_indicators_of_heterozygotes():
     both = Genotypes.from_counts(counts, coding="both", names=list("abcdefgh"))
     assert both.shape == (300, 16)
     model = MOHNRegressor("pursuit", max_order=1).fit(both, y)
-    assert model.structure_table()["term"].tolist()[:2] == ["c (het)", "f"]
+    assert model.terms_table()["term"].tolist()[:2] == ["c (het)", "f"]
     weights = dict(zip(model.terms_, model.weights_, strict=True))
     assert_allclose([weights[5,], weights[10,]], [1.0, 2.0], atol=0.1)
     dominance = Genotypes.from_counts(counts, coding="dominance")

@@ -9,18 +9,18 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from skmohn import MOHNClassifier, MOHNRegressor
-from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.evidence import join_equal_rows
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Prior
-from skmohn.mohn._dense.laplace import find_mode, leave_groups_out, leave_one_out
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._samples import read_groups
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._gp.covariance_function import Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.laplace import find_mode, leave_groups_out, leave_one_out
+from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._table.rows import Rows, join_groups
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._training_data import read_groups
 
 
 def make_subjects(n_subjects=20, n_each=4, seed=0):
@@ -89,7 +89,7 @@ def test_groups_are_left_out_of_classes_at_once():
 
 
 def dense(X, y):
-    return fit_dense(rows_of(X), y, noise="constant", strong_terms=False)
+    return fit_gp(rows_of(X), y, noise="constant", strong_terms=False)
 
 
 def sparse(X, y):
@@ -128,14 +128,14 @@ def test_left_out_groups_are_those_of_a_model_without_them():
     model = dense(X, y)
     chosen = np.array([4, 5, 7, 20])
     found = model.leave_out(rows_of(X, group), y, None, chosen)
-    sample = join_equal_rows(rows_of(X), (y - model.centre) / model.scale)
+    sample = join_equal_rows(rows_of(X), (y - model.center) / model.scale)
     for j, i in enumerate(chosen):
         own = [X[k].tolist() for k in np.flatnonzero(group == group[i])]
         rest = [row.tolist() not in own for row in sample.rows.inputs]
         without = ExactPosterior.condition(model.covariance, sample.take(rest))
         mean = without.mean(rows_of(X[[i]]))[0]
         assert found.residual[j] == pytest.approx(
-            (y[i] - model.centre) / model.scale - mean, abs=1e-8
+            (y[i] - model.center) / model.scale - mean, abs=1e-8
         )
         variance = without.variance(rows_of(X[[i]]))[0]
         assert found.variance[j] == pytest.approx(variance, rel=1e-6)
@@ -152,7 +152,7 @@ def test_intervals_hold_for_new_groups():
             X, y, subject = make_subjects(24, seed=seed)
             new, targets, _ = make_subjects(60, seed=100 + seed)
             groups = subject if name else None
-            model = MOHNRegressor("dense", random_state=0).fit(X, y, groups=groups)
+            model = MOHNRegressor("gp", random_state=0).fit(X, y, groups=groups)
             low, high = model.predict_quantiles(new, [0.05, 0.95]).T
             inside.append(np.mean((low <= targets) & (targets <= high)))
         covered[name] = np.mean(inside)
@@ -160,7 +160,7 @@ def test_intervals_hold_for_new_groups():
 
 
 @pytest.mark.slow_cases("auto|dense|spike_slab")
-@pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["auto", "pursuit", "gp", "spike_slab"])
 def test_labels_and_order_of_groups_do_not_matter(strategy):
     X, y, subject = make_subjects(12)
     one = MOHNRegressor(strategy, random_state=0).fit(X, y, groups=subject)
@@ -175,8 +175,8 @@ def test_labels_and_order_of_groups_do_not_matter(strategy):
 def test_groups_of_one_row_are_no_groups():
     X, y, _ = make_subjects(12)
     X = np.random.default_rng(5).uniform(-1.0, 1.0, X.shape)
-    none = MOHNRegressor("dense", random_state=0).fit(X, y)
-    single = MOHNRegressor("dense", random_state=0).fit(X, y, groups=np.arange(len(y)))
+    none = MOHNRegressor("gp", random_state=0).fit(X, y)
+    single = MOHNRegressor("gp", random_state=0).fit(X, y, groups=np.arange(len(y)))
     assert_allclose(single.predict(X), none.predict(X), rtol=1e-6)
     stds = [model.predict(X, return_std=True)[1] for model in (single, none)]
     assert_allclose(*stds, rtol=1e-3)
@@ -220,9 +220,9 @@ def test_several_targets_and_weights_have_groups():
     weight = np.ones(len(y))
     weight[::7] = 0.0
     options = {"groups": subject, "sample_weight": weight}
-    model = MOHNRegressor("dense", random_state=0).fit(X, targets, **options)
+    model = MOHNRegressor("gp", random_state=0).fit(X, targets, **options)
     assert model.predict(X, return_std=True)[1].shape == targets.shape
-    plain = MOHNRegressor("dense", random_state=0).fit(X, targets, sample_weight=weight)
+    plain = MOHNRegressor("gp", random_state=0).fit(X, targets, sample_weight=weight)
     wider = model.predict(X, return_std=True)[1].mean(axis=0)
     assert np.all(wider > plain.predict(X, return_std=True)[1].mean(axis=0))
 
@@ -256,9 +256,9 @@ def test_groups_may_be_of_any_type():
 
 def test_groups_are_routed():
     X, y, subject = make_subjects(12)
-    alone = MOHNRegressor("dense", random_state=0).fit(X, y, groups=subject)
+    alone = MOHNRegressor("gp", random_state=0).fit(X, y, groups=subject)
     with config_context(enable_metadata_routing=True):
-        model = MOHNRegressor("dense", random_state=0).set_fit_request(groups=True)
+        model = MOHNRegressor("gp", random_state=0).set_fit_request(groups=True)
         pipeline = make_pipeline(model).fit(X, y, groups=subject)
         assert_allclose(pipeline.predict(X), alone.predict(X))
         _, std = pipeline[-1].predict(X, return_std=True)

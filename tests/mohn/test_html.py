@@ -1,4 +1,4 @@
-"""What a notebook shows: scikit-learn's diagram, and what was learnt."""
+"""What a notebook shows: scikit-learn's diagram, and what was learned."""
 
 from html.parser import HTMLParser
 
@@ -140,7 +140,7 @@ def test_coding_of_all_kinds_is_told():
         }
     )
     y = 2.0 * (frame["base"] == "G") + frame["flag"] + 0.05 * rng.standard_normal(90)
-    cells = read(MOHNRegressor("dense").fit(frame, y)._repr_html_()).texts
+    cells = read(MOHNRegressor("gp").fit(frame, y)._repr_html_()).texts
     told = (
         "columns: 1 with two values, 1 numeric, 1 with categories, 1 constant (ignored)"
     )
@@ -158,7 +158,7 @@ def test_model_without_terms_is_shown():
 @pytest.mark.slow_cases("dense-9|logistic-9")
 @shown_since
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
-@pytest.mark.parametrize("strategy", ["dense", "logistic"])
+@pytest.mark.parametrize("strategy", ["gp", "logistic"])
 def test_classes_are_shown(strategy, n_classes):
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (270, 4))
@@ -173,7 +173,7 @@ def test_classes_are_shown(strategy, n_classes):
     assert texts[start : start + len(heads) + 2] == [*heads, "x0 x x1", "2"]
     assert model.stopping_reason_ in texts
     noun = "constant" if n_classes == 2 else "constants"
-    first = "significant weights" if strategy == "dense" else "weights"
+    first = "significant weights" if strategy == "gp" else "weights"
     (said,) = [text for text in texts if "of order 2" in text]
     assert said.startswith(f"{first}: ")
     assert f"; {noun} {model.intercept_[0]:.4g}" in said

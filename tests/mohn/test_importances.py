@@ -17,7 +17,7 @@ X = RNG.choice([-1.0, 1.0], (100, 6))
 # What a linear model sees is in columns 0 and 3, what matters also in 2 and 5.
 NUMBERS = X[:, 0] + 0.5 * X[:, 3] + X[:, 2] * X[:, 5]
 COLUMNS = [0, 2, 3, 5]
-MODELS = [MOHNRegressor("pursuit"), MOHNRegressor("dense"), MOHNClassifier("pursuit")]
+MODELS = [MOHNRegressor("pursuit"), MOHNRegressor("gp"), MOHNClassifier("pursuit")]
 
 
 def target_of(model):
@@ -29,9 +29,9 @@ def total_indices(values, chances):
     joint = functools.reduce(np.multiply.outer, chances)[..., None]
 
     def variance(axes):
-        centre = np.sum(values * joint, axis=axes, keepdims=True)
-        centre = centre / np.sum(joint, axis=axes, keepdims=True)
-        return np.sum(joint * (values - centre) ** 2)
+        center = np.sum(values * joint, axis=axes, keepdims=True)
+        center = center / np.sum(joint, axis=axes, keepdims=True)
+        return np.sum(joint * (values - center) ** 2)
 
     axes = tuple(range(values.ndim - 1))
     return np.array([variance((i,)) for i in axes]) / variance(axes)
@@ -124,4 +124,4 @@ def test_shares_are_those_of_weights_of_any_size(scale):
     model = MOHNRegressor.from_terms(terms, scale * weights)
     assert_allclose(model.sobol_indices()["total"], 2 / 3)
     assert_allclose(model.sobol_indices()["first_order"], 1 / 3)
-    assert_allclose(model.structure_table()["variance_share"], 1 / 3)
+    assert_allclose(model.terms_table()["variance_share"], 1 / 3)

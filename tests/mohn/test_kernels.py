@@ -7,8 +7,8 @@ import pytest
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._walsh import product_kernels as _kernels
-from skmohn.mohn._walsh.design import flatten_sets, pack_signs
+from skmohn.mohn._design import product_kernels as _kernels
+from skmohn.mohn._design.design import flatten_sets, pack_signs
 
 SETS = [(), (0,), (3,), (0, 1), (2, 4), (0, 2, 3), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 # All remainders mod 64 twice, and both sides of the blocks of 512 samples.

@@ -7,8 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
-from skmohn.mohn._sparse.learning import delta_rule, first_estimate, lasso, moments, ols
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._sparse.linear_solvers import (
+    delta_rule,
+    first_estimate,
+    lasso,
+    moments,
+    ols,
+)
 
 SETS = [(0,), (2,), (0, 1), (1, 3), (0, 2, 4), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 
@@ -52,15 +58,15 @@ KINDS = ["plain", "weighted", "fractional", "correlated", "duplicated"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_moments_are_those_of_centred_columns(kind):
+def test_moments_are_those_of_centered_columns(kind):
     design, sets, columns, y, weights = problem(kind)
     found = moments(design, design.columns(sets), y)
     weights = np.ones(len(y)) if weights is None else weights
     means = np.average(columns, axis=0, weights=weights)
-    centred, target = columns - means, y - np.average(y, weights=weights)
+    centered, target = columns - means, y - np.average(y, weights=weights)
     assert_allclose(found.means, means, atol=1e-14)
-    assert_allclose(found.gram, (centred.T * weights) @ centred, atol=1e-10)
-    assert_allclose(found.projection, centred.T @ (weights * target), atol=1e-10)
+    assert_allclose(found.gram, (centered.T * weights) @ centered, atol=1e-10)
+    assert_allclose(found.projection, centered.T @ (weights * target), atol=1e-10)
     assert_allclose(found.target_square, weights @ target**2)
     coef = np.linspace(0.1, 0.7, len(sets))
     error = y - found.intercept(coef) - columns @ coef

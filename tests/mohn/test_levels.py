@@ -9,12 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense import scale
-from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, learn_prior
-from skmohn.mohn._dense.scale import _Part, choose_scale
+from skmohn import GPOptions, MOHNRegressor
+from skmohn.mohn._gp import transform_selection
+from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, learn_prior
+from skmohn.mohn._gp.transform_selection import _Part, choose_scale
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.rows import Rows, standardise
+from skmohn.mohn._table.rows import Rows, standardize
 
 
 def make_step(n_rows=150, seed=0):
@@ -28,7 +28,7 @@ def make_step(n_rows=150, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return MOHNRegressor("dense").fit(*make_step())
+    return MOHNRegressor("gp").fit(*make_step())
 
 
 @pytest.mark.slow
@@ -38,9 +38,9 @@ def test_curves_are_fitted_better_than_by_boosting():
     scores = {
         name: model.fit(X[train], y[train]).score(X[test], y[test])
         for name, model in {
-            "auto": MOHNRegressor(dense_control=DenseControl(noise="constant")),
+            "auto": MOHNRegressor(gp_options=GPOptions(noise="constant")),
             "line": MOHNRegressor(
-                dense_control=DenseControl(numeric="multilinear", noise="constant")
+                gp_options=GPOptions(numeric="multilinear", noise="constant")
             ),
             "boosting": HistGradientBoostingRegressor(random_state=0),
         }.items()
@@ -52,28 +52,22 @@ def test_lines_stay_lines():
     X, _ = (part[:200] for part in load_diabetes(return_X_y=True))
     noise = 0.3 * np.random.default_rng(0).standard_normal(200)
     y = X[:, 2:6].sum(axis=1) / X.std() + noise
-    model = MOHNRegressor("dense").fit(X, y)
-    line = MOHNRegressor(
-        "dense", dense_control=DenseControl(numeric="multilinear")
-    ).fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
+    line = MOHNRegressor("gp", gp_options=GPOptions(numeric="multilinear")).fit(X, y)
     assert model.coding_.categoricals == ()
     assert_array_equal(model.predict(X), line.predict(X))
-    forced = MOHNRegressor(
-        "dense", dense_control=DenseControl(numeric="thermometer")
-    ).fit(X[:100], y[:100])
+    forced = MOHNRegressor("gp", gp_options=GPOptions(numeric="thermometer")).fit(
+        X[:100], y[:100]
+    )
     assert len(forced.coding_.categoricals) == 9
 
 
 @pytest.mark.slow
 def test_the_evidence_decides(fitted):
     X, y = make_step()
-    forced = MOHNRegressor(
-        "dense", dense_control=DenseControl(numeric="thermometer")
-    ).fit(X, y)
+    forced = MOHNRegressor("gp", gp_options=GPOptions(numeric="thermometer")).fit(X, y)
     assert_array_equal(fitted.predict(X), forced.predict(X))
-    line = MOHNRegressor(
-        "dense", dense_control=DenseControl(numeric="multilinear")
-    ).fit(X, y)
+    line = MOHNRegressor("gp", gp_options=GPOptions(numeric="multilinear")).fit(X, y)
     assert fitted.log_marginal_likelihood_ > line.log_marginal_likelihood_ + 50
     assert "3 inputs, 3 of them with levels, by" in fitted.stopping_reason_
 
@@ -82,7 +76,7 @@ def test_the_evidence_decides(fitted):
 def test_sparse_models_have_lines_alone(strategy):
     X, y = make_step()
     model = MOHNRegressor(
-        strategy, dense_control=DenseControl(numeric="thermometer"), max_order=2
+        strategy, gp_options=GPOptions(numeric="thermometer"), max_order=2
     ).fit(X, y)
     assert model.coding_.categoricals == ()
 
@@ -100,25 +94,25 @@ def test_weights_of_levels_are_parts_of_the_function(fitted):
     """The mean over a level of one column minus that over all, others unknown."""
     thresholds = fitted.coding_.thresholds[0]
     inside = np.r_[0.0, (thresholds[:-1] + thresholds[1:]) / 2, 10.0]
-    known = [fitted.weight([("dose", level)])[0] for level in range(16)]
+    known = [fitted.weight_posterior([("dose", level)])[0] for level in range(16)]
     assert np.sum(known) == pytest.approx(0.0, abs=1e-9)
     # The step stands out of its surroundings, the line being apart.
     assert min(np.array(known)[(inside > 5.2) & (inside < 7.8)]) > max(
         np.array(known)[(inside < 4.8)]
     )
-    mean, std = fitted.weight([("dose", 8), "age"])
+    mean, std = fitted.weight_posterior([("dose", 8), "age"])
     assert mean > 0
     assert std > 0
 
 
 def test_levels_are_called_by_their_ends(fitted):
-    names = fitted.vocabulary_.names
+    names = fitted.term_names_.names
     low, high = (f"{end:.6g}" for end in fitted.coding_.thresholds[1][[0, -1]])
     assert names[3 + 16] == f"age < {low}"
     assert names[3 + 31] == f"age >= {high}"
     assert names[3 + 17].startswith(f"{low} <= age < ")
     with pytest.raises(ValueError, match=r"'dose', 16.* is not one of its categories"):
-        fitted.weight([("dose", 16)])
+        fitted.weight_posterior([("dose", 16)])
 
 
 def test_relevance_is_that_of_the_column(fitted):
@@ -145,7 +139,7 @@ def test_unknown_numbers_and_numbers_beyond(fitted):
 def test_unknown_numbers_in_fit():
     X, y = make_step(200)
     X.iloc[::7, 0] = np.nan
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     assert len(model.coding_.categoricals) == 3
     complete = X.notna().all(axis=1)
     assert model.score(X[complete], y[complete]) > 0.95
@@ -161,19 +155,19 @@ def test_rows_may_follow_and_models_be_copied(fitted):
     fresh, truth = make_step(200, seed=3)
     assert model.score(fresh, truth) > 0.9
     # Choosing levels or a scale would begin the climb of the first fit.
-    control = DenseControl(numeric="thermometer", target_transform=None)
-    again = MOHNRegressor("dense", warm_start=True, dense_control=control).fit(X, y)
+    control = GPOptions(numeric="thermometer", target_transform=None)
+    again = MOHNRegressor("gp", warm_start=True, gp_options=control).fit(X, y)
     n_steps = again.n_iter_
     assert again.fit(X, y).n_iter_ < n_steps
 
 
 @pytest.mark.parametrize("n_asked", [50, 400])
 def test_weights_count_repeated_rows(n_asked, monkeypatch):
-    monkeypatch.setattr(scale, "_ROWS_ASKED", n_asked)
+    monkeypatch.setattr(transform_selection, "_ROWS_ASKED", n_asked)
     X, y = make_step(60)
     X = X.iloc[:, :2]
     counts = np.resize([1, 2, 3], 60)
-    model = MOHNRegressor("dense", random_state=0)
+    model = MOHNRegressor("gp", random_state=0)
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
     assert len(model.coding_.categoricals) == 2
     repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
@@ -183,7 +177,7 @@ def test_weights_count_repeated_rows(n_asked, monkeypatch):
 def test_bad_numeric():
     X, y = make_step()
     with pytest.raises(ValueError, match="The 'numeric' parameter"):
-        MOHNRegressor(dense_control=DenseControl(numeric="spline")).fit(X, y)
+        MOHNRegressor(gp_options=GPOptions(numeric="spline")).fit(X, y)
 
 
 @pytest.mark.parametrize(("curve", "pay"), [(0.0, False), (0.8, True)])
@@ -193,7 +187,7 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     y = X[:, 0] + curve * X[:, 0] ** 2 + 0.4 * rng.standard_normal(60)
     coding = InputCoding.learn(X, most_levels=8)
     rows = coding.encode(X)
-    standard, _, _ = standardise(y)
+    standard, _, _ = standardize(y)
     evidences = []
     for alphabets in ((), coding.alphabets):
         part = Rows(rows.inputs, rows.categories[:, : len(alphabets)])

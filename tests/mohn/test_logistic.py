@@ -10,16 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._products import code_samples, expand
-from skmohn.mohn._samples import Samples
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import deal_folds, learn_on_folds
 from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._term_search import code_samples, expand
+from skmohn.mohn._training_data import Samples
 from skmohn.mohn._transformer import MOHNTransformer
-from skmohn.mohn._walsh.design import make_design
 
 N = 6
 TEMPERATURES = [0.5, 1.0, 2.0, 4.0, 8.0]
@@ -378,7 +378,7 @@ class Products:
 
 
 def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
-    """Sizes of the models that are learnt, and the choice."""
+    """Sizes of the models that are learned, and the choice."""
     paths, shown = [], []
 
     def path(*data, **options):
@@ -403,7 +403,7 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
 
 
 @pytest.mark.parametrize(("best", "n_models"), [(0, 16), (3, 16), (4, 21)])
-def test_twelve_models_are_learnt_after_the_best(monkeypatch, best, n_models):
+def test_twelve_models_are_learned_after_the_best(monkeypatch, best, n_models):
     sizes, choice = choose(monkeypatch, best)
     assert len(sizes) == n_models
     assert (choice.position, choice.how) == (0, "cv")

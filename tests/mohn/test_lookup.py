@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from skmohn._core import _numba
-from skmohn.mohn._walsh import design as _design
-from skmohn.mohn._walsh import plane_design as _plane_design
-from skmohn.mohn._walsh.bits import pack_bits
-from skmohn.mohn._walsh.design import PackedDesign
-from skmohn.mohn._walsh.lookup import Stems, lay_out
-from skmohn.mohn._walsh.pairs import best_pairs
-from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
+from skmohn.mohn._design import design as _design
+from skmohn.mohn._design import plane_design as _plane_design
+from skmohn.mohn._design.bits import pack_bits
+from skmohn.mohn._design.design import PackedDesign
+from skmohn.mohn._design.lookup import Stems, lay_out
+from skmohn.mohn._design.pair_screening import best_pairs
+from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 
 # All remainders mod 64, and both sides of the blocks of 512 samples.
 SIZES = [*range(1, 66), 127, 128, 129, *range(510, 515), 1025]
@@ -106,8 +106,8 @@ def table(kind, n_samples):
     if kind == "signs":
         return PackedDesign(np.where(counts < 0, -1.0, 1.0))
     sign, nonzero = (pack_bits(part.T) for part in (counts < 0, counts != 0))
-    centres = rng.uniform(-1, 1, 70)
-    return PlaneDesign(Planes(n_samples, sign, nonzero, centres))
+    centers = rng.uniform(-1, 1, 70)
+    return PlaneDesign(Planes(n_samples, sign, nonzero, centers))
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from scipy.stats import norm
 
 from skmohn._core._fitting import last_of
 from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.mohn._design.design import DenseDesign, PackedDesign, make_design
 from skmohn.mohn._sparse import message_passing as _message_passing
 from skmohn.mohn._sparse.message_passing import MixturePrior, infer_structure
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, make_design
 
 
 def widths(grid):
@@ -24,11 +24,11 @@ def widths(grid):
 def slab_density(prior, w):
     """Density of the non-zero weights under a prior, times their share."""
     density = np.zeros_like(w)
-    for share, centre, width in zip(
+    for share, center, width in zip(
         prior.share[1:], prior.grid[1:], widths(prior.grid), strict=True
     ):
-        density += share * 0.5 * norm.pdf(w, centre, width)
-        density += share * 0.5 * norm.pdf(w, -centre, width)
+        density += share * 0.5 * norm.pdf(w, center, width)
+        density += share * 0.5 * norm.pdf(w, -center, width)
     return density
 
 
@@ -54,7 +54,7 @@ def pseudo_data(n=60, noise=0.3, seed=0):
 def test_posterior_is_the_integral(noise):
     prior = MixturePrior()
     r = pseudo_data(noise=noise)
-    for _ in range(3):  # the first prior, and those learnt from the data
+    for _ in range(3):  # the first prior, and those learned from the data
         found = prior.posterior(r, noise, np.ones(len(r)))
         assert prior.share.sum() == pytest.approx(1)
         expected = posterior_by_quadrature(prior, r, noise)
@@ -62,7 +62,7 @@ def test_posterior_is_the_integral(noise):
             assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_shares_follow_expectation_maximisation(monkeypatch):
+def test_shares_follow_expectation_maximization(monkeypatch):
     monkeypatch.setattr(_message_passing, "_EM_STEPS", 1)
     prior, noise = MixturePrior(), 0.3
     r = pseudo_data()
@@ -291,10 +291,10 @@ def test_classes_are_numbered_by_order_and_support():
 
 
 @pytest.mark.parametrize("kind", ["packed", "weighted"])
-def test_columns_are_centred_and_of_unit_length(kind):
+def test_columns_are_centered_and_of_unit_length(kind):
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (70, 4))
-    inputs[:, 3] = 1.0  # a constant has nothing left when it is centred
+    inputs[:, 3] = 1.0  # a constant has nothing left when it is centered
     weights = np.ones(70) if kind == "packed" else rng.uniform(0.5, 2, 70)
     design = PackedDesign(inputs) if kind == "packed" else DenseDesign(inputs, weights)
     columns = _message_passing._unit_columns(design, [(0,), (1, 2), (3,)])

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn import MOHNRegressor
-from skmohn._core._control import control_of
+from skmohn._core._options import control_of
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (60, 5))
@@ -14,14 +14,14 @@ Y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.3 * RNG.standard_normal(60)
 
 @pytest.fixture(scope="module")
 def fitted():
-    ways = {"auto": {}, "dense": {}, "spike_slab": {}, "pursuit": {"selection": "ebic"}}
+    ways = {"auto": {}, "gp": {}, "spike_slab": {}, "pursuit": {"selection": "ebic"}}
     return {
         way: MOHNRegressor(way, random_state=0, **more).fit(X, Y)
         for way, more in ways.items()
     }
 
 
-@pytest.mark.parametrize("way", ["auto", "dense", "spike_slab", "pursuit"])
+@pytest.mark.parametrize("way", ["auto", "gp", "spike_slab", "pursuit"])
 def test_every_model_answers_the_same_questions(fitted, way):
     estimator = fitted[way]
     model, rows = estimator.model_, estimator._to_rows(X)
@@ -29,7 +29,7 @@ def test_every_model_answers_the_same_questions(fitted, way):
     graph, errors = model.listed()
     assert_allclose(graph.coef, estimator.weights_)
     assert errors.shape == graph.coef.shape
-    variables, _ = estimator.vocabulary_.columns(estimator._marginals)
+    variables, _ = estimator.term_names_.columns(estimator._marginals)
     variance, first, total = model.shares(variables)
     assert variance > 0
     assert np.all(first <= total + 1e-12)
@@ -43,7 +43,9 @@ def test_every_model_answers_the_same_questions(fitted, way):
         assert_allclose(model.std(hidden), std, rtol=1e-10)
         draws = model.draw(hidden, 4000, np.random.default_rng(0))
         assert_allclose(draws.std(axis=1), std, rtol=0.06)
-        assert model.weight((0,)) == pytest.approx(estimator.weight([0]))
+        assert model.weight_posterior((0,)) == pytest.approx(
+            estimator.weight_posterior([0])
+        )
         assert model.log_evidence() == estimator.log_marginal_likelihood_
         assert model.draw(rows, 3, np.random.default_rng(0)).shape == (60, 3)
 
@@ -52,7 +54,7 @@ def test_a_model_updates_into_a_new_one(fitted):
     for estimator in fitted.values():
         model, rows = estimator.model_, estimator._to_rows(X[:9])
         before = model.mean(rows)
-        control = control_of(estimator, "delta_control")
+        control = control_of(estimator, "delta_options")
         other = model.update(rows, Y[:9] + 5.0, None, control)
         assert other.mean(rows).mean() > before.mean()
         assert_allclose(model.mean(rows), before)
@@ -70,7 +72,7 @@ def test_noise_of_an_update_is_in_the_units_of_the_targets(scale):
             .partial_fit(X[:9], unit * target[:9])
             for unit in (1.0, scale)
         )
-        assert model.noise_ / scale == pytest.approx(usual.noise_)
+        assert model.noise_std_ / scale == pytest.approx(usual.noise_std_)
 
 
 def test_without_a_posterior_nothing_is_said_of_errors(fitted):
@@ -81,7 +83,7 @@ def test_without_a_posterior_nothing_is_said_of_errors(fitted):
     calls = (
         lambda: model.std(rows),
         lambda: model.draw(rows, 1, np.random.default_rng(0)),
-        lambda: model.weight((0,)),
+        lambda: model.weight_posterior((0,)),
         model.log_evidence,
         lambda: model.noise_variance(rows),
     )
@@ -89,5 +91,5 @@ def test_without_a_posterior_nothing_is_said_of_errors(fitted):
         for error in (AttributeError, ValueError):
             with pytest.raises(error, match="the standard errors of these weights"):
                 call()
-    with pytest.raises(AttributeError, match="relevance_ needs a dense model"):
+    with pytest.raises(AttributeError, match="relevance_ needs a Gaussian process"):
         model.relevance()

@@ -16,7 +16,8 @@ from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._controls import MSDAControl
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._options import MSDAOptions
 from skmohn.mohn._sparse.msda import _Search, discover
 from skmohn.mohn._sparse.proposals import (
     Proposals,
@@ -24,12 +25,11 @@ from skmohn.mohn._sparse.proposals import (
     laplace_orders,
     updated_orders,
 )
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 # ------------------------------------------------------------------- distributions
 
 
-def test_laplace_is_equation_9_normalised():
+def test_laplace_is_equation_9_normalized():
     c, b, n = 2, 1.5, 6
     expected = np.array(
         [1 / (2 * b) * math.exp(-abs(c - o) / b) for o in range(1, n + 1)]
@@ -38,7 +38,7 @@ def test_laplace_is_equation_9_normalised():
 
 
 def test_orders_are_mixed_by_equation_10():
-    control = MSDAControl(order_share=0.5, mode_share=0.3, order_width=2.0)
+    control = MSDAOptions(order_share=0.5, mode_share=0.3, order_width=2.0)
     old = np.array([0.1, 0.2, 0.3, 0.4])
     counts = np.array([0, 6, 2, 0])
     expected = 0.2 * old + 0.5 * counts / 8 + 0.3 * laplace_orders(3, 2.0, 4)
@@ -48,7 +48,7 @@ def test_orders_are_mixed_by_equation_10():
 
 
 def test_orders_of_an_empty_model_are_past_and_laplace():
-    control = MSDAControl(order_share=0.6, mode_share=0.2)
+    control = MSDAOptions(order_share=0.6, mode_share=0.2)
     old = np.array([0.5, 0.5, 0.0])
     expected = (0.2 * old + 0.2 * laplace_orders(1, 1.0, 3)) / 0.4
     found = updated_orders(old, np.zeros(3, dtype=int), 1, control)
@@ -74,7 +74,7 @@ def test_first_inputs_without_a_model_are_the_prior():
 
 
 def test_mode_is_the_lowest_order_with_unused_sets():
-    search = Proposals(4, MSDAControl(order_share=0.0, mode_share=1.0), 0)
+    search = Proposals(4, MSDAOptions(order_share=0.0, mode_share=1.0), 0)
     search.start_from([(0,), (1,), (2,), (3,)])
     search.update([(0,)])
     assert_allclose(search.orders, laplace_orders(2, 1.0, 4))
@@ -144,7 +144,7 @@ def drawn_sets(search, n_draws):
 def test_sets_are_drawn_from_their_distribution(rho, order):
     n, discarded = 6, [(2,), (0, 4), (1, 3, 5)]
     orders = np.eye(4)[order - 1]
-    control = MSDAControl(
+    control = MSDAOptions(
         exploitation=rho,
         initial_orders=orders,
         initial_inputs=PRIOR,
@@ -177,7 +177,7 @@ def test_sets_are_drawn_from_their_distribution(rho, order):
 
 def test_orders_are_drawn_from_their_distribution():
     orders = np.array([0.2, 0.5, 0.0, 0.3])
-    search = Proposals(30, MSDAControl(initial_orders=orders), 5, max_order=4)
+    search = Proposals(30, MSDAOptions(initial_orders=orders), 5, max_order=4)
     drawn = drawn_sets(search, 4000)
     counts = np.bincount([len(s) for s in drawn.elements()], minlength=5)[1:]
     assert counts[2] == 0
@@ -187,7 +187,7 @@ def test_orders_are_drawn_from_their_distribution():
 
 def test_prior_on_inputs_is_kept():
     prior = [0.0, 1.0, 1.0, 1.0, 0.0, 1.0]
-    search = Proposals(6, MSDAControl(initial_inputs=prior, mopping_threshold=1.0), 0)
+    search = Proposals(6, MSDAOptions(initial_inputs=prior, mopping_threshold=1.0), 0)
     proposed = search.propose(11, 11, [], np.empty(0))
     assert {i for members in proposed for i in members} == {1, 2, 3, 5}
 
@@ -197,8 +197,8 @@ def test_prior_on_inputs_is_kept():
 
 @pytest.mark.parametrize("name", ["initial_orders", "initial_inputs"])
 def test_prior_of_wrong_length_is_refused(name):
-    with pytest.raises(ValueError, match=f"{name} of MSDAControl must have 3 numbers"):
-        Proposals(3, MSDAControl(**{name: [1.0, 1.0]}), 0)
+    with pytest.raises(ValueError, match=f"{name} of MSDAOptions must have 3 numbers"):
+        Proposals(3, MSDAOptions(**{name: [1.0, 1.0]}), 0)
 
 
 @pytest.mark.parametrize("name", ["initial_orders", "initial_inputs"])
@@ -216,9 +216,9 @@ def test_prior_of_wrong_length_is_refused(name):
     ],
 )
 def test_bad_prior_is_refused(name, given):
-    message = f"'{name}' parameter of MSDAControl must be None or a list of finite"
+    message = f"'{name}' parameter of MSDAOptions must be None or a list of finite"
     with pytest.raises(ValueError, match=message):
-        MSDAControl(**{name: given})._validate_params()
+        MSDAOptions(**{name: given})._validate_params()
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_bad_prior_is_refused(name, given):
 def test_shares_leave_something_and_no_less_than_nothing_to_memory(shares, allowed):
     refused = pytest.raises(ValueError, match=r"order_share \+ mode_share .* at most 1")
     with contextlib.nullcontext() if allowed else refused:
-        MSDAControl(order_share=shares[0], mode_share=shares[1])._validate_params()
+        MSDAOptions(order_share=shares[0], mode_share=shares[1])._validate_params()
 
 
 SHARE = ([0.0, 1.0], [-0.1, 1.1, np.nan, "half"], "a float in the range [0.0, 1.0]")
@@ -268,20 +268,20 @@ RANGES = {
 
 
 def test_every_field_has_a_range():
-    fields = [field.name for field in dataclasses.fields(MSDAControl)]
-    assert fields == list(RANGES) == list(MSDAControl._parameter_constraints)
+    fields = [field.name for field in dataclasses.fields(MSDAOptions)]
+    assert fields == list(RANGES) == list(MSDAOptions._parameter_constraints)
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_message_names_the_field_and_its_range(name):
     allowed, refused, text = RANGES[name]
     for value in allowed:
-        MSDAControl(**{name: value})._validate_params()
+        MSDAOptions(**{name: value})._validate_params()
     for value in refused:
         with pytest.raises(ValueError, match=name) as error:
-            MSDAControl(**{name: value})._validate_params()
+            MSDAOptions(**{name: value})._validate_params()
         message = str(error.value)
-        assert message.startswith(f"The '{name}' parameter of MSDAControl must be ")
+        assert message.startswith(f"The '{name}' parameter of MSDAOptions must be ")
         assert text in message
         # Strings are listed in any order.
         options = [option for option in allowed if isinstance(option, str)]
@@ -291,27 +291,27 @@ def test_message_names_the_field_and_its_range(name):
 @pytest.mark.parametrize("name", ["max_order", "max_iter", "penalty", "learning_rate"])
 def test_parameters_of_the_estimator_are_not_repeated(name):
     with pytest.raises(TypeError, match=name):
-        MSDAControl(**{name: 1})
+        MSDAOptions(**{name: 1})
 
 
 def control_with_arrays():
     orders, inputs = np.array([0.0, 1.0, 1.0]), np.arange(12.0)
-    return MSDAControl(initial_orders=orders, initial_inputs=inputs, batch_size=5)
+    return MSDAOptions(initial_orders=orders, initial_inputs=inputs, batch_size=5)
 
 
 def test_control_is_a_parameter_to_search_over():
     inputs, y = sparse_problem()
     model = MOHNRegressor("msda", max_order=3, random_state=0)
-    controls = [control_with_arrays(), MSDAControl()]
-    search = GridSearchCV(model, {"msda_control": controls}, cv=2).fit(inputs, y)
-    assert search.best_params_["msda_control"] in controls
+    controls = [control_with_arrays(), MSDAOptions()]
+    search = GridSearchCV(model, {"msda_options": controls}, cv=2).fit(inputs, y)
+    assert search.best_params_["msda_options"] in controls
 
 
 @pytest.mark.filterwarnings("ignore:msda stopped")
 def test_fit_leaves_the_control_as_it_was():
     control, (inputs, y) = control_with_arrays(), sparse_problem()
     before = {name: copy.copy(value) for name, value in vars(control).items()}
-    MOHNRegressor("msda", max_order=3, max_iter=30, msda_control=control).fit(inputs, y)
+    MOHNRegressor("msda", max_order=3, max_iter=30, msda_options=control).fit(inputs, y)
     assert vars(control).keys() == before.keys()
     for name, value in before.items():
         assert_array_equal(getattr(control, name), value)
@@ -319,14 +319,14 @@ def test_fit_leaves_the_control_as_it_was():
 
 def test_estimator_hands_its_parameters_to_the_search():
     inputs, y = sparse_problem(noise=1.0)
-    control = MSDAControl(removal="t_test")
+    control = MSDAOptions(removal="t_test")
     model = MOHNRegressor(
         "msda",
         "lasso",
         max_order=2,
         alpha=0.5,
         max_iter=2,
-        msda_control=control,
+        msda_options=control,
         random_state=0,
     )
     with pytest.warns(ConvergenceWarning, match="msda stopped at max_iter=2"):
@@ -351,7 +351,7 @@ def test_estimator_hands_its_parameters_to_the_search():
 
 
 def test_used_sets_are_never_proposed_again():
-    search = Proposals(12, MSDAControl(), 3)
+    search = Proposals(12, MSDAOptions(), 3)
     model = [(0,), (3, 7), (1, 2, 4)]
     search.start_from(model)
     seen = set(model)
@@ -368,7 +368,7 @@ def test_used_sets_are_never_proposed_again():
 
 
 def test_everything_is_proposed_once_and_no_more():
-    search = Proposals(6, MSDAControl(), 0)
+    search = Proposals(6, MSDAOptions(), 0)
     seen = []
     while proposed := search.propose(10, 15, [], np.empty(0)):
         seen += proposed
@@ -379,7 +379,7 @@ def test_everything_is_proposed_once_and_no_more():
 
 
 def test_discarded_sets_may_come_again_when_forgotten():
-    search = Proposals(5, MSDAControl(), 0, max_order=1)
+    search = Proposals(5, MSDAOptions(), 0, max_order=1)
     first = search.propose(5, 5, [], np.empty(0))
     search.forget_discarded([(2,)])
     assert search.used.tolist() == [1]
@@ -391,7 +391,7 @@ def test_discarded_sets_may_come_again_when_forgotten():
 
 def test_mopping_up_adds_exactly_the_rest():
     pairs = list(itertools.combinations(range(20), 2))
-    control = MSDAControl(initial_orders=[0.0, 1.0], mode_share=0.4)
+    control = MSDAOptions(initial_orders=[0.0, 1.0], mode_share=0.4)
     search = Proposals(20, control, 0, max_order=2)
     search.start_from(pairs[:170])
     # One more makes 171 of 190: 90 %.
@@ -402,7 +402,7 @@ def test_mopping_up_adds_exactly_the_rest():
 
 def test_order_short_of_the_threshold_is_not_mopped_up():
     pairs = list(itertools.combinations(range(20), 2))
-    control = MSDAControl(initial_orders=[0.0, 1.0])
+    control = MSDAOptions(initial_orders=[0.0, 1.0])
     search = Proposals(20, control, 0, max_order=2)
     search.start_from(pairs[:169])
     assert len(search.propose(1, 100, [], np.empty(0))) == 1
@@ -410,7 +410,7 @@ def test_order_short_of_the_threshold_is_not_mopped_up():
 
 def test_mopping_up_takes_what_there_is_room_for():
     pairs = list(itertools.combinations(range(20), 2))
-    control = MSDAControl(initial_orders=[0.0, 1.0])
+    control = MSDAOptions(initial_orders=[0.0, 1.0])
     search = Proposals(20, control, 0, max_order=2)
     search.start_from(pairs[:175])
     parts = [search.propose(10, 4, [], np.empty(0)) for _ in range(4)]
@@ -420,7 +420,7 @@ def test_mopping_up_takes_what_there_is_room_for():
 
 def test_proposals_depend_on_the_seed_alone():
     def propose(seed):
-        search = Proposals(15, MSDAControl(), seed)
+        search = Proposals(15, MSDAOptions(), seed)
         return [search.propose(30, 40, [(1, 2)], np.ones(1)) for _ in range(3)]
 
     assert propose(4) == propose(4)
@@ -428,7 +428,7 @@ def test_proposals_depend_on_the_seed_alone():
 
 
 def test_many_inputs_overflow_nothing():
-    search = Proposals(2000, MSDAControl(), 0)
+    search = Proposals(2000, MSDAOptions(), 0)
     proposed = search.propose(500, 500, [], np.empty(0))
     assert len(proposed) == len(set(proposed)) == 500
 
@@ -440,7 +440,7 @@ def search_for(inputs, y, rule="ols", **control):
     return _Search(
         PackedDesign(inputs),
         y,
-        MSDAControl(**control),
+        MSDAOptions(**control),
         rule,
         0,
         max_order=None,
@@ -490,7 +490,7 @@ def test_t_test_after_the_lasso_is_about_the_weights_without_penalty():
     inputs = rng.choice([-1.0, 1.0], (100, 4))
     y = inputs[:, 3] + 0.1 * rng.standard_normal(100)
     # The lasso makes the weight .1: a tenth of its size and of the error it leaves.
-    control = MSDAControl(removal="t_test", p_critical=0.001)
+    control = MSDAOptions(removal="t_test", p_critical=0.001)
     found = discover(
         PackedDesign(inputs), y, control, max_order=1, max_iter=1, alpha=0.9
     )
@@ -526,7 +526,7 @@ def search_with_penalties(factors, validation=None):
     return _Search(
         PackedDesign(inputs),
         y,
-        MSDAControl(penalty_factor=factors),
+        MSDAOptions(penalty_factor=factors),
         "lasso",
         0,
         max_order=1,
@@ -587,7 +587,7 @@ def test_one_of_several_penalties_is_that_penalty():
 
 def test_structure_is_found_with_several_penalties():
     inputs, y = sparse_problem()
-    control = MSDAControl(penalty_factor=[5.0, 2.5, 1.0])
+    control = MSDAOptions(penalty_factor=[5.0, 2.5, 1.0])
     assert_recovered(discover(PackedDesign(inputs), y, control))
 
 
@@ -597,7 +597,7 @@ def test_weights_stay_fewer_than_samples():
     discover(
         PackedDesign(inputs),
         y,
-        MSDAControl(batch_size=1000),
+        MSDAOptions(batch_size=1000),
         max_iter=5,
         alpha=1e-6,
         on_iteration=lambda record, _: records.append(record),
@@ -643,7 +643,7 @@ def assert_recovered(found):
 )
 def test_structure_is_found(rule, control, options):
     inputs, y = sparse_problem()
-    control = MSDAControl(**control)
+    control = MSDAOptions(**control)
     assert_recovered(discover(PackedDesign(inputs), y, control, rule, 1, **options))
 
 
@@ -684,7 +684,7 @@ def test_record_tells_what_happened():
         records.append(record)
         models.append(model)
 
-    control = MSDAControl(discard_period=4)
+    control = MSDAOptions(discard_period=4)
     validation = (PackedDesign(held_out[0]), held_out[1])
     found = discover(
         PackedDesign(inputs),
@@ -757,9 +757,9 @@ def test_search_ends_when_everything_was_tried():
     assert [c["tried"] for c in found.coverage] == [3, 3, 1]
 
 
-def test_noise_is_not_modelled():
+def test_noise_is_not_modeled():
     inputs, y = sparse_problem(400, noise=0.3)
-    found = discover(PackedDesign(inputs), y, MSDAControl(removal="t_test"))
+    found = discover(PackedDesign(inputs), y, MSDAOptions(removal="t_test"))
     assert found.reason == "no_improvement"
     assert set(found.terms) >= set(TRUE)
     assert len(found.terms) <= len(TRUE) + 2

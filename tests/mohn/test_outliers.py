@@ -9,9 +9,9 @@ from scipy.integrate import quad
 from scipy.stats import cauchy, norm
 from sklearn.model_selection import KFold
 
-from skmohn import DenseControl, Genotypes, MOHNRegressor
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._model import Solution
+from skmohn import Genotypes, GPOptions, MOHNRegressor
+from skmohn.mohn._models import Solution
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._outliers import (
     Fit,
     _beyond_gap,
@@ -23,7 +23,7 @@ from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.tails import Tails
 from skmohn.mohn._table.target import Unchanged
 
-LEAVE_OUT = ["auto", "pursuit", "dense", "spike_slab"]
+LEAVE_OUT = ["auto", "pursuit", "gp", "spike_slab"]
 
 
 def make_pairs(n_rows, noise=0.2, seed=0):
@@ -64,7 +64,7 @@ def test_a_wild_target_moves_what_dropping_its_row_moves(strategy, wild):
 def test_wild_targets_hide_others():
     X, y = make_pairs(100)
     y[[7, 30, 31]] = 1e6, 1e3, -8.0
-    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert_array_equal(np.flatnonzero(model.outliers_), [7, 30, 31])
 
 
@@ -90,7 +90,7 @@ def test_skewed_targets_have_no_outliers():
     """On their own scale, the largest are 20 standard deviations away."""
     X, y = make_pairs(300, noise=1.0)
     y = np.exp(1.5 * y)
-    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert not model.outliers_.any()
 
 
@@ -99,7 +99,7 @@ def test_outliers_may_be_kept():
     y[7] = 1e3
     model = MOHNRegressor("spike_slab", outliers="keep", random_state=0).fit(X, y)
     assert not model.outliers_.any()
-    assert model.noise_ > 50.0
+    assert model.noise_std_ > 50.0
     with pytest.raises(ValueError, match="outliers"):
         MOHNRegressor(outliers="drop").fit(X, y)
 
@@ -177,7 +177,7 @@ def test_what_is_left_out_is_described():
     samples = targets.read(without=outliers)
     assert_array_equal(samples.index, np.delete(np.arange(60), 7))
     graph, errors = model.model_.listed()
-    solution = Solution(graph, errors, model.noise_, "", [], model=model.model_)
+    solution = Solution(graph, errors, model.noise_std_, "", [], model=model.model_)
     fit = Fit(samples, solution)
     mean, std = model.predict(X[outliers], return_std=True)
     density = cauchy.logpdf((12.0 - mean) / std) - np.log(std)
@@ -238,7 +238,7 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
 
 
 @pytest.mark.slow_cases("pursuit")
-@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp"])
 def test_weights_count_repeated_rows(strategy):
     """Also of the outliers."""
     X, y = make_pairs(80)
@@ -270,7 +270,7 @@ def test_unknown_numbers_hide_no_outliers():
     X = rng.choice([-1.0, 1.0], (150, 4))
     y = 5.0 * X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(150)
     X[:12, 0] = np.nan
-    model = MOHNRegressor("dense", random_state=0)
+    model = MOHNRegressor("gp", random_state=0)
     assert not model.fit(X, y).outliers_.any()
     y[[3, 50]] += 60.0
     assert_array_equal(np.flatnonzero(model.fit(X, y).outliers_), [3, 50])
@@ -294,9 +294,9 @@ def test_folds_may_come_once():
 def test_each_target_has_its_own_outliers():
     X, y = make_pairs(100)
     targets = np.column_stack([y, y[::-1] + X[:, 3]])
-    clean = MOHNRegressor("dense", random_state=0).fit(X, targets).predict(X)
+    clean = MOHNRegressor("gp", random_state=0).fit(X, targets).predict(X)
     targets[5, 1] = 1e5
-    model = MOHNRegressor("dense", random_state=0).fit(X, targets)
+    model = MOHNRegressor("gp", random_state=0).fit(X, targets)
     assert_array_equal(np.argwhere(model.outliers_), [[5, 1]])
     assert np.abs(model.predict(X) - clean).max() < 0.3
 
@@ -316,10 +316,10 @@ def test_targets_outside_of_the_scale_are_far_on_their_own():
     """The scale is the logarithm of the others."""
     X, y = make_pairs(60)
     y = np.exp(y)
-    control = DenseControl(target_transform="log")
-    model = MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
+    control = GPOptions(target_transform="log")
+    model = MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
     y[4] = -4.0
-    asked = STRATEGIES["dense"], Wishes.of(model)
+    asked = STRATEGIES["gp"], Wishes.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 4
     solution = Solution(*model.model_.listed(), 1.0, "", [], model=model.model_)
@@ -350,7 +350,7 @@ def test_tails_with_outliers_are_a_mixture():
 def test_densities_of_outliers_stay_finite():
     X, y = make_pairs(100)
     y[7] = 1e6
-    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
     density = model.log_density(X, y)
     assert density[7] == density.min()
     assert -60.0 < density[7] < -25.0

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn.mohn._dense.kernel import CategoryTables, Pairs, Prior, find_alike
-from skmohn.mohn._dense.pair_kernels import multiply_means
-from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._gp.covariance_function import CategoryTables, Pairs, Prior, find_alike
+from skmohn.mohn._gp.covariance_kernels import multiply_means
+from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
 
 # Categoricals with the same alphabet are computed together.
@@ -79,10 +79,10 @@ def plain_parts(kind, prior, left, right):
     tau = prior.tau[:, None, None]
     pairs = left.inputs.T[:, :, None] * right.inputs.T[:, None, :]
     factors, lines = [*((1.0 + tau * pairs) / (1.0 + tau))], [*(tau * pairs)]
-    for i, (factor, centred) in enumerate(tables_of(kind, prior)):
+    for i, (factor, centered) in enumerate(tables_of(kind, prior)):
         places = np.ix_(left.categories[:, i], right.categories[:, i])
         factors.append(factor[places])
-        lines.append(centred[places])
+        lines.append(centered[places])
     return np.array(factors), np.array(lines)
 
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._walsh import pairs as _pairs
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
-from skmohn.mohn._walsh.pairs import best_pairs
+from skmohn.mohn._design import pair_screening as _pairs
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._design.pair_screening import best_pairs
 
-KINDS = ["packed", "skewed", "dense", "weighted"]
+KINDS = ["packed", "skewed", "gp", "weighted"]
 
 
 def problem(kind, n_samples=70, n_features=150, seed=0):
@@ -27,7 +27,7 @@ def problem(kind, n_samples=70, n_features=150, seed=0):
     inputs[:, 0] = 1.0
     if kind in ("packed", "skewed"):
         return PackedDesign(inputs), inputs, np.ones(n_samples)
-    weights = np.ones(n_samples) if kind == "dense" else rng.uniform(0.5, 2, n_samples)
+    weights = np.ones(n_samples) if kind == "gp" else rng.uniform(0.5, 2, n_samples)
     return DenseDesign(inputs, weights), inputs, weights
 
 
@@ -40,7 +40,7 @@ def some_residuals(n_samples, n_residuals=3, seed=0):
 
 
 def scores_of_all(design, inputs, weights, residual):
-    """Every pair, and the length of the residual's part along its centred product."""
+    """Every pair, and the length of the residual's part along its centered product."""
     pairs = np.column_stack(np.triu_indices(inputs.shape[1], 1))
     products = inputs[:, pairs[:, 0]] * inputs[:, pairs[:, 1]]
     products -= np.average(products, axis=0, weights=weights)

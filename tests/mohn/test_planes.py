@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._walsh import plane_design as _plane_design
-from skmohn.mohn._walsh import plane_kernels as _kernels
-from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
-from skmohn.mohn._walsh.design import DenseDesign
-from skmohn.mohn._walsh.pairs import best_pairs
-from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
+from skmohn.mohn._design import plane_design as _plane_design
+from skmohn.mohn._design import plane_kernels as _kernels
+from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
+from skmohn.mohn._design.design import DenseDesign
+from skmohn.mohn._design.pair_screening import best_pairs
+from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 
 # All remainders mod 64, and both sides of the blocks of 512 samples.
 SIZES = [*range(1, 66), 127, 128, 129, *range(510, 515), 1025]
@@ -35,12 +35,12 @@ def bits_of(codes):
     )
 
 
-def centred(codes):
+def centered(codes):
     """Planes less the means of what is known, and the same as numbers."""
     known = ~np.isnan(codes)
-    centres = np.nansum(codes, axis=0) / np.maximum(known.sum(axis=0), 1)
-    planes = Planes.around(*bits_of(codes), centres, len(codes))
-    return planes, np.where(known, codes - centres, 0.0)
+    centers = np.nansum(codes, axis=0) / np.maximum(known.sum(axis=0), 1)
+    planes = Planes.around(*bits_of(codes), centers, len(codes))
+    return planes, np.where(known, codes - centers, 0.0)
 
 
 def scored(planes, residuals):
@@ -61,7 +61,7 @@ def scored(planes, residuals):
 
 
 def dense_scores(dense, residuals):
-    """Lengths of residuals along centred products of all pairs."""
+    """Lengths of residuals along centered products of all pairs."""
     products = np.einsum("di,dj->ijd", dense, dense)
     products -= products.mean(axis=2, keepdims=True)
     length = np.sqrt((products**2).sum(axis=2))
@@ -94,9 +94,9 @@ def test_pairs_of_planes_equal_dense_products_with_gaps_as_zero_bits(n_samples):
     n_residuals=st.integers(1, 3),
     seed=st.integers(0, 999),
 )
-def test_pairs_of_centred_columns(n_samples, n_columns, n_residuals, seed):
+def test_pairs_of_centered_columns(n_samples, n_columns, n_residuals, seed):
     codes = genotypes(n_samples, n_columns, missing=0.0, seed=seed)
-    planes, dense = centred(codes)
+    planes, dense = centered(codes)
     rng = np.random.default_rng(seed)
     residuals = rng.standard_normal((n_residuals, n_samples))
     # Samples that take no part.
@@ -108,8 +108,8 @@ def test_pairs_of_centred_columns(n_samples, n_columns, n_residuals, seed):
         assert_allclose(found[r][upper], expected[r][upper], atol=2e-4)
 
 
-def test_few_gaps_of_centred_columns_hardly_change_a_score():
-    planes, dense = centred(genotypes(600, 20, missing=0.02))
+def test_few_gaps_of_centered_columns_hardly_change_a_score():
+    planes, dense = centered(genotypes(600, 20, missing=0.02))
     residuals = np.random.default_rng(0).standard_normal((1, 600))
     found, rounded = scored(planes, residuals)
     off = found - dense_scores(dense, rounded)
@@ -120,9 +120,9 @@ def test_few_gaps_of_centred_columns_hardly_change_a_score():
 
 @pytest.mark.parametrize("n_samples", [1, 63, 64, 65, 300, 513])
 @pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_values_less_their_centres(n_samples, missing):
+def test_values_less_their_centers(n_samples, missing):
     codes = genotypes(n_samples, missing=missing)
-    planes, dense = centred(codes)
+    planes, dense = centered(codes)
     assert planes.shape == dense.shape
     assert_allclose(planes.values(range(5)), dense.T, atol=1e-15)
     rows = np.random.default_rng(0).permutation(n_samples)[: n_samples // 2 + 1]
@@ -143,7 +143,7 @@ def test_bits_there_and_back():
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_the_best_sets_are_those_of_dense_columns(order, missing):
-    planes, dense = centred(genotypes(600, 30, missing=missing))
+    planes, dense = centered(genotypes(600, 30, missing=missing))
     design, expected = PlaneDesign(planes), DenseDesign(dense)
     residual = np.random.default_rng(order).standard_normal(600)
     truth = [(3,), (4, 17), (2, 9, 20)][order - 1]
@@ -162,7 +162,7 @@ def test_the_best_sets_are_those_of_dense_columns(order, missing):
 
 
 def test_children_of_given_sets():
-    planes, dense = centred(genotypes(500, 12))
+    planes, dense = centered(genotypes(500, 12))
     design, expected = PlaneDesign(planes), DenseDesign(dense)
     residual = np.random.default_rng(0).standard_normal(500)
     residual -= residual.mean()
@@ -176,7 +176,7 @@ def test_children_of_given_sets():
 @pytest.mark.parametrize("n_samples", SIZES)
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_products_of_any_length(n_samples, missing):
-    planes, dense = centred(genotypes(n_samples, missing=missing))
+    planes, dense = centered(genotypes(n_samples, missing=missing))
     sets = [(), (2,), (0, 3), (1, 2, 4)]
     expected = [np.prod(dense[:, list(s)], axis=1) for s in sets]
     assert_allclose(PlaneDesign(planes).columns(sets), expected, atol=1e-14)
@@ -185,7 +185,7 @@ def test_products_of_any_length(n_samples, missing):
 def test_columns_and_first_equal():
     codes = genotypes(70, 4)
     codes = np.column_stack([codes, codes[:, 1]])
-    planes, dense = centred(codes)
+    planes, dense = centered(codes)
     design = PlaneDesign(planes)
     sets = [(), (2,), (0, 3), (1, 2, 4)]
     assert_allclose(design.columns(sets), DenseDesign(dense).columns(sets), atol=1e-14)
@@ -197,7 +197,7 @@ def test_columns_and_first_equal():
 def test_distinct_rows_are_numbered():
     codes = genotypes(50, 6, missing=0.2)
     codes[7] = codes[3]
-    planes, _ = centred(codes)
+    planes, _ = centered(codes)
     numbers = planes.number_rows()
     assert numbers[7] == numbers[3]
     assert numbers.max() + 1 == len(np.unique(np.nan_to_num(codes, nan=9.0), axis=0))

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skmohn import MOHNRegressor
-from skmohn.mohn import _samples, _strategies
-from skmohn.mohn._sparse.pool import PairPool
+from skmohn.mohn import _strategies, _training_data
+from skmohn.mohn._design import pair_screening as _pairs
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._sparse.pair_cache import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._walsh import pairs as _pairs
-from skmohn.mohn._walsh.design import make_design
 
 
 def small_pool(inputs, size):
@@ -133,7 +133,7 @@ def best_by_hand(small, residual, size):
 @pytest.fixture
 def few_are_wide(monkeypatch):
     """Tables of 100 columns are wide, and 100 of their pairs are kept."""
-    monkeypatch.setattr(_samples, "WIDE", 100)
+    monkeypatch.setattr(_training_data, "WIDE", 100)
     monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", 1)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
         monkeypatch.setattr(_pairs, name, 100)
@@ -238,24 +238,24 @@ def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch):
     small = MOHNRegressor("pursuit", memory_budget=1e5, random_state=0).fit(X, y)
     assert "message passing was left out" in small.stopping_reason_
     assert (2, 5) in set(small.terms_).intersection(model.terms_)
-    monkeypatch.setattr(_samples, "WIDE", 20)
+    monkeypatch.setattr(_training_data, "WIDE", 20)
     for budget, said in ((8 * X.size, False), (8 * X.size - 1, True)):
-        monkeypatch.setattr(_strategies, "solve_dense", refuse)
+        monkeypatch.setattr(_strategies, "solve_gp", refuse)
         model = MOHNRegressor(memory_budget=budget, random_state=0).fit(X, y)
         assert ("its table needs" in model.stopping_reason_) == said
-        assert "the dense one does not fit" in model.stopping_reason_
-    monkeypatch.setattr(_samples, "WIDE", 21)
+        assert "the Gaussian process does not fit" in model.stopping_reason_
+    monkeypatch.setattr(_training_data, "WIDE", 21)
     model = MOHNRegressor(memory_budget=8 * X.size - 1, random_state=0).fit(X, y)
     assert "its table needs" not in model.stopping_reason_
     X[:, 7] = -X[:, 3]
     for wide, said in ((21, True), (20, False)):
-        monkeypatch.setattr(_samples, "WIDE", wide)
+        monkeypatch.setattr(_training_data, "WIDE", wide)
         model = MOHNRegressor("given", terms=[[2, 5]]).fit(X, y)
         assert ("1 of 20 columns follow" in model.stopping_reason_) == said
 
 
 def refuse(*args):
-    """Stand for a dense model that does not fit for a reason of its own."""
+    """Stand for a Gaussian process that does not fit for a reason of its own."""
     raise MemoryError("too many rows")
 
 
@@ -276,7 +276,7 @@ def test_folds_share_passes(seed, monkeypatch):
     two = MOHNRegressor(**options, n_jobs=2).fit(X, y)
     assert two.terms_ == model.terms_
     assert np.array_equal(two.weights_, model.weights_)
-    monkeypatch.setattr(_samples, "WIDE", 1000)
+    monkeypatch.setattr(_training_data, "WIDE", 1000)
     bars = Bars()
     plain = MOHNRegressor(**options).set_callbacks(bars).fit(X, y)
     assert plain.terms_ == model.terms_

@@ -283,7 +283,7 @@ def test_pairs_from_few_rows_are_foreseen_better_than_by_the_lasso(seed):
 def test_terms_and_explanations_of_spikes_and_slabs():
     X, y, data = glass(300, strength=8.0)
     model = MOHNClassifier(random_state=0).fit(X, y)
-    assert model.pool_["spike and slab"] > 0.5
+    assert model.ensemble_weights_["spike and slab"] > 0.5
     assert model.model_.shown.name == "spike and slab"
     assert len(set(model.terms_) & set(data.terms)) / len(model.terms_) > 0.8
     table = model.explain(X[:1])
@@ -301,7 +301,7 @@ def test_three_classes_with_categories():
     y = np.digitize(dose + (site == "b") + 0.3 * rng.standard_normal(120), [0.5, 1.0])
     X = np.column_stack([site.astype(object), dose])
     model = MOHNClassifier(random_state=0).fit(X, y)
-    assert {"additive", "spike and slab"} <= set(model.pool_)
+    assert {"additive", "spike and slab"} <= set(model.ensemble_weights_)
     assert np.mean(model.predict(X) == y) > 0.6
     table = model.explain(X[:1])
     own = model.decision_function(X[:1])[0]
@@ -323,5 +323,7 @@ def test_members_are_calibrated_to_the_frequencies(n_classes):
 def test_the_additive_member_counts_before_any_row_is_seen():
     X = np.random.default_rng(0).standard_normal((4, 3))
     model = MOHNClassifier(random_state=0).fit(X, [0, 1, 0, 1])
-    others = [share for name, share in model.pool_.items() if name != "additive"]
-    assert model.pool_["additive"] > 2.0 * max(others)
+    others = [
+        share for name, share in model.ensemble_weights_.items() if name != "additive"
+    ]
+    assert model.ensemble_weights_["additive"] > 2.0 * max(others)

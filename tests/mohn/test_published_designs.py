@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._model import standard_ratios
+from skmohn.mohn._models import standard_ratios
 
 
 class Design(NamedTuple):
@@ -94,9 +94,9 @@ def test_published_effects_are_listed(name):
 
 @pytest.mark.parametrize("name", ["ceramic", "filtration rate"])
 def test_all_weights_are_tested_as_few_are(name):
-    """What a dense model lists, a sparse one has as well."""
+    """What a Gaussian process lists, a sparse one has as well."""
     X, y = DESIGNS[name].data()
-    dense = MOHNRegressor(strategy="dense", random_state=0).fit(X, y)
+    dense = MOHNRegressor(strategy="gp", random_state=0).fit(X, y)
     sparse = MOHNRegressor(strategy="pursuit", random_state=0).fit(X, y)
     assert DESIGNS[name].effects == listed(dense) <= listed(sparse)
 
@@ -104,7 +104,7 @@ def test_all_weights_are_tested_as_few_are(name):
 def test_a_prior_does_not_count_against_its_own_weight():
     """Least squares of an orthogonal design, whose noise is known."""
     X, y = DESIGNS["ceramic"].data()
-    model = MOHNRegressor(strategy="dense", random_state=0).fit(X, y).model_
+    model = MOHNRegressor(strategy="gp", random_state=0).fit(X, y).model_
     terms = [(0, 1, 3), (3,), (0, 2)]
     means, stds = model.weights_of(terms, given=True)
     ratios = standard_ratios(means, stds, model.prior_stds(terms))
@@ -118,7 +118,7 @@ def test_a_prior_does_not_count_against_its_own_weight():
 def test_few_degrees_of_freedom_raise_the_bar():
     """Of 2^3 runs without an effect one in five had a "significant" one."""
     X, y = Design(3, ".2 -.5 -.4 -2.4 1.8 1.1 -.3 .8", set()).data()
-    dense = MOHNRegressor(strategy="dense", random_state=0).fit(X, y)
+    dense = MOHNRegressor(strategy="gp", random_state=0).fit(X, y)
     assert not dense.terms_
     assert dense.stopping_reason_.startswith("no weight is listed")
     assert dense.weights_.shape == dense.standard_errors_.shape == (0,)
@@ -126,7 +126,7 @@ def test_few_degrees_of_freedom_raise_the_bar():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the samples are too few")
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "gp"])
 def test_noise_has_a_listed_term_in_one_of_twenty_designs(strategy):
     X, n_found = DESIGNS["filtration rate"].data()[0], 0
     for seed in range(60):

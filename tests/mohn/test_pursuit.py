@@ -12,16 +12,16 @@ from skmohn import MOHNRegressor
 from skmohn._core._fitting import last_of
 from skmohn.datasets import (
     make_bmda_quadratic,
-    make_genome_scan,
+    make_gwas,
     make_ising,
     make_mk_trap,
     make_nk,
     make_sparse_walsh,
 )
+from skmohn.mohn._design.design import DenseDesign, PackedDesign, make_design
 from skmohn.mohn._sparse import pursuit as _pursuit
-from skmohn.mohn._sparse.frontier import chance_thresholds
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, make_design
+from skmohn.mohn._sparse.term_screening import chance_thresholds
 
 EXACT = "exact: the model reproduces every sample"
 
@@ -32,7 +32,7 @@ def assert_recovered(model, problem, atol=1e-6):
     assert_allclose(model.weights_, problem.weights, atol=atol)
     assert model.intercept_ == pytest.approx(problem.intercept, abs=atol)
     assert model.stopping_reason_ == EXACT
-    assert model.noise_ == 0
+    assert model.noise_std_ == 0
     assert not model.standard_errors_.any()
 
 
@@ -579,11 +579,17 @@ def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_of_columns_that_are_alike_one_is_kept(seed):
-    # Together none of twenty neighbours stands out.
-    scan = make_genome_scan(
-        100, 400, n_singles=1, n_pairs=1, single_share=0.2, pair_share=0.2,
-        correlation=0.997, random_state=seed,
-    )  # fmt: skip
+    # Together none of twenty neighbors stands out.
+    scan = make_gwas(
+        100,
+        400,
+        n_main_effects=1,
+        n_pairs=1,
+        main_effect_variance=0.2,
+        pair_variance=0.2,
+        correlation=0.997,
+        random_state=seed,
+    )
     model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
     model.fit(scan.X, scan.y)
     found, true = (

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from skmohn import Genotypes, MOHNRegressor
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._genotypes import encode, learn_coding
 from skmohn.mohn._sparse import solve
 from skmohn.mohn._sparse.rank_scores import (
@@ -19,7 +20,6 @@ from skmohn.mohn._sparse.rank_scores import (
     tail_of,
 )
 from skmohn.mohn._sparse.significance import p_values_of_terms
-from skmohn.mohn._walsh.design import make_design
 
 SAID = "of the target, whose residuals are closer to normal"
 

@@ -1,4 +1,4 @@
-"""Linkage and shares of variance, against enumeration of all inputs."""
+"""InteractionGraph and shares of variance, against enumeration of all inputs."""
 
 import itertools
 
@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
 from skmohn.datasets import make_mk_trap, make_sparse_walsh
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 
 
 def bits(n_rows, n_columns, seed=0):
@@ -25,7 +25,7 @@ def bits(n_rows, n_columns, seed=0):
 def test_linkage_of_known_terms():
     linkage = MOHNRegressor.from_terms(
         [(4,), (5, 6), (0, 1, 3), (3, 7), (2, 6)], np.ones(5), n_features=9
-    ).linkage_
+    ).interaction_graph_
     assert linkage.components == ((0, 1, 3, 7), (2, 5, 6), (4,))
     assert linkage.unused == (8,)
     assert linkage.is_decomposable
@@ -38,7 +38,7 @@ SETS = st.sets(st.frozensets(st.integers(0, 7), min_size=1, max_size=4), max_siz
 
 @given(sets=SETS)
 def test_linkage_equals_that_of_a_walk(sets):
-    linkage = Linkage.of_terms([tuple(s) for s in sets], 8)
+    linkage = InteractionGraph.of_terms([tuple(s) for s in sets], 8)
     for i in range(8):
         linked = set().union(*(s for s in sets if i in s)) - {i}
         assert linkage.neighbors(i) == tuple(sorted(linked))
@@ -54,9 +54,9 @@ def test_linkage_equals_that_of_a_walk(sets):
     assert sum(sizes) + len(linkage.unused) == 8
 
 
-def test_components_of_learnt_traps_are_the_traps():
+def test_components_of_learned_traps_are_the_traps():
     traps = make_mk_trap(4, 5, n_samples=800, random_state=0)
-    linkage = MOHNRegressor().fit(traps.X, traps.y).linkage_
+    linkage = MOHNRegressor().fit(traps.X, traps.y).interaction_graph_
     assert linkage.components == tuple(tuple(range(i, i + 4)) for i in range(0, 20, 4))
     assert linkage.is_decomposable
 
@@ -66,29 +66,32 @@ def test_no_column_with_a_share_of_the_variance_is_unused():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(60, 4))
     y = 3 * X[:, 1] + rng.normal(scale=0.7, size=60)
-    for kind in ("dense", "spike_slab"):
+    for kind in ("gp", "spike_slab"):
         model = MOHNRegressor(kind, random_state=0).fit(X, y)
         model.terms_, model.weights_ = [], np.empty(0)
-        totals, unused = model.feature_importances_, set(model.linkage_.unused)
+        totals, unused = (
+            model.feature_importances_,
+            set(model.interaction_graph_.unused),
+        )
         assert totals[1] > 0.3
         assert unused == set(np.flatnonzero(totals < 0.01).tolist())
-        assert sum(model.linkage_.components, ()).count(1) == 1
+        assert sum(model.interaction_graph_.components, ()).count(1) == 1
     few = MOHNRegressor.from_terms([(0,)], [1.0], n_features=2)
-    assert few.linkage_.unused == (1,)
+    assert few.interaction_graph_.unused == (1,)
 
 
 def test_linkage_knows_names():
     model = MOHNRegressor.from_terms(
         [("dose", "sex"), ("age",)], [1.0, 2.0], feature_names=["age", "dose", "sex"]
     )
-    assert model.linkage_.neighbors("dose") == (2,)
-    assert model.linkage_.neighbors(2) == (1,)
+    assert model.interaction_graph_.neighbors("dose") == (2,)
+    assert model.interaction_graph_.neighbors(2) == (1,)
     with pytest.raises(ValueError, match=r"column='day' is not a.*'age', 'dose'"):
-        model.linkage_.neighbors("day")
+        model.interaction_graph_.neighbors("day")
     with pytest.raises(ValueError, match=r"column=3 is not a column.*0 to 2"):
-        model.linkage_.neighbors(3)
+        model.interaction_graph_.neighbors(3)
     with pytest.raises(ValueError, match="column=-1 is not a column"):
-        Linkage.of_terms([(0, 1)], 2).neighbors(-1)
+        InteractionGraph.of_terms([(0, 1)], 2).neighbors(-1)
 
 
 @pytest.mark.parametrize(
@@ -106,19 +109,19 @@ def test_linkage_knows_names():
 )
 def test_linkage_of_what_is_no_column_is_refused(term, words):
     with pytest.raises(ValueError, match=words):
-        Linkage.of_terms([(0,), term], 2)
+        InteractionGraph.of_terms([(0,), term], 2)
 
 
 def test_model_without_terms_is_unlinked():
     model = MOHNRegressor().fit(bits(30, 6), np.ones(30))
-    assert model.linkage_.components == ()
-    assert model.linkage_.unused == tuple(range(6))
-    assert not model.linkage_.is_decomposable
+    assert model.interaction_graph_.components == ()
+    assert model.interaction_graph_.unused == tuple(range(6))
+    assert not model.interaction_graph_.is_decomposable
 
 
 def test_weight_of_zero_does_not_link():
     model = MOHNRegressor.from_terms([(0, 1), (2,)], [0.0, 1.0])
-    assert model.linkage_.components == ((2,),)
+    assert model.interaction_graph_.components == ((2,),)
 
 
 def test_columns_of_a_one_hot_group_are_linked():
@@ -126,22 +129,22 @@ def test_columns_of_a_one_hot_group_are_linked():
     categories = rng.integers(0, 4, 200)
     X = np.column_stack([np.eye(4)[categories], rng.integers(0, 2, (200, 2))])
     y = 3.0 * (categories == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
-    ).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(one_hot="auto", clip=False)).fit(
+        X, y
+    )
     assert model.one_hot_groups_ == [(0, 1, 2, 3)]
     model.terms_, model.weights_ = [(2, 4)], np.ones(1)
-    assert model.linkage_.components == ((0, 1, 2, 3, 4),)
-    assert model.linkage_.neighbors(4) == (2,)
-    assert model.linkage_.unused == (5,)
+    assert model.interaction_graph_.components == ((0, 1, 2, 3, 4),)
+    assert model.interaction_graph_.neighbors(4) == (2,)
+    assert model.interaction_graph_.unused == (5,)
     model.terms_ = [(4, 5)]
     # The group explains most, and is a part of its own beside these.
-    assert model.linkage_.components == ((0, 1, 2, 3), (4, 5))
+    assert model.interaction_graph_.components == ((0, 1, 2, 3), (4, 5))
 
 
 def test_unfitted_model_tells_nothing():
     for ask in (
-        lambda m: m.linkage_,
+        lambda m: m.interaction_graph_,
         lambda m: m.sobol_indices(),
         lambda m: m.explain([1]),
     ):
@@ -192,7 +195,7 @@ def test_numeric_columns_are_uniform_over_their_range():
     root = 3**-0.5
     middle = [(3.5 - 1.5 * root, 3.5 + 1.5 * root), (0.5 - root / 2, 0.5 + root / 2)]
     check_indices(model, [*middle, (0.0, 1.0)])
-    table = model.structure_table()
+    table = model.terms_table()
     assert table["variance_share"].sum() == pytest.approx(1.0)
     place = table["term"].tolist().index("x1 x x2")
     rows = np.array(list(itertools.product(*middle, (0.0, 1.0))))
@@ -202,9 +205,7 @@ def test_numeric_columns_are_uniform_over_their_range():
 
 def test_indices_of_all_weights():
     data = make_sparse_walsh(8, {1: 4, 2: 4}, n_samples=150, noise=0.3, random_state=0)
-    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
-        data.X, data.y
-    )
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(data.X, data.y)
     check_indices(model, [(-1.0, 1.0)] * 8)
 
 
@@ -217,7 +218,7 @@ def test_indices_of_categories():
     frame["flag"] = rng.integers(0, 2, 120)
     y = 2.0 * (frame["c0"] == "G") * frame["flag"] + (frame["c1"] == "big")
     y += 0.1 * rng.standard_normal(120) - 1.0 * (frame["c2"] == "yes")
-    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(frame, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(frame, y)
     check_indices(model, [*categories, (0, 1)], frame.columns)
 
 
@@ -227,7 +228,7 @@ def test_levels_belong_to_their_column():
     X = np.column_stack([rng.uniform(0, 10, 200), rng.integers(0, 2, 200)])
     step = (X[:, 0] > 4) & (X[:, 0] < 7)
     y = 2.0 * step + 1.5 * step * X[:, 1] + 0.05 * rng.standard_normal(200)
-    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(X, y)
     assert model.coding_.thresholds.keys() == {0}
     low, high = X[:, 0].min(), X[:, 0].max()
     dose = low + (high - low) * (np.arange(20_000) + 0.5) / 20_000
@@ -236,8 +237,8 @@ def test_levels_belong_to_their_column():
     table = model.sobol_indices("uniform")
     assert_allclose(table["first_order"], first, atol=1e-3)
     assert_allclose(table["total"], total, atol=1e-3)
-    assert model.linkage_.components == ((0, 1),)
-    shares = model.structure_table()["variance_share"]
+    assert model.interaction_graph_.components == ((0, 1),)
+    shares = model.terms_table()["variance_share"]
     assert 0.3 < shares.sum() <= 1.0
     table = model.explain(X[7])
     assert np.sum(table["contribution"]) == pytest.approx(model.predict(X[7:8])[0])
@@ -248,9 +249,9 @@ def test_columns_of_a_one_hot_group_have_its_indices():
     categories = rng.integers(0, 3, 150)
     X = np.column_stack([np.eye(3)[categories], rng.integers(0, 2, 150), np.ones(150)])
     y = 1.0 * (categories == 1) + X[:, 3] + 0.1 * rng.standard_normal(150)
-    model = MOHNRegressor(
-        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
-    ).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=GPOptions(one_hot="auto", clip=False)).fit(
+        X, y
+    )
     table = model.sobol_indices("uniform")
     rows = [[*np.eye(3)[k], bit, 1.0] for k in range(3) for bit in (0, 1)]
     first, total = by_definition(model.predict(rows).reshape(3, 2))
@@ -317,9 +318,7 @@ def with_categories():
     )
     y = 2.0 * (frame["base"] == "G") * frame["dose"] + 1.0 * (frame["sex"] == "male")
     y += 0.05 * rng.standard_normal(120)
-    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
-        frame, y
-    ), frame
+    return MOHNRegressor("gp", gp_options=GPOptions(clip=False)).fit(frame, y), frame
 
 
 def test_contributions_of_categories(with_categories):
@@ -339,7 +338,7 @@ def test_contributions_of_categories(with_categories):
         assert by_name.loc["sex=male", "value"] == sign
         if f"{own} x dose" in by_name.index:
             found = by_name.loc[f"{own} x dose"]
-            weight, _ = model.weight([("base", frame["base"][place]), "dose"])
+            weight, _ = model.weight_posterior([("base", frame["base"][place]), "dose"])
             assert found["weight"] == pytest.approx(weight)
 
 
@@ -365,7 +364,7 @@ def test_what_is_no_row_is_refused(row):
 def test_what_clip_adds_is_listed():
     X = bits(60, 6).astype(float)
     y = np.maximum(2 * X[:, 0] + X[:, 1] * X[:, 2] - 1.0, 0.0)
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     tables = [model.explain(row) for row in X]
     clipped = [t["term"].iloc[-1] == "(clip)" for t in tables]
     assert any(clipped)

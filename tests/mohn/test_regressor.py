@@ -21,15 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from skmohn import (
-    DeltaControl,
-    DenseControl,
+    DeltaOptions,
+    GPOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
-    MSDAControl,
+    MSDAOptions,
 )
 from skmohn.datasets import make_ising, make_sparse_walsh
-from skmohn.mohn._controls import Wishes
+from skmohn.mohn._options import Wishes
 
 TERMS = [(0,), (4,), (1, 2), (0, 3, 5)]
 COEF = [1.0, -2.0, 0.5, 3.0]
@@ -63,7 +63,7 @@ def test_fitted_attributes_of_an_exact_recovery():
     assert isinstance(model.intercept_, float)
     assert model.weights_.dtype == np.float64
     assert_array_equal(model.standard_errors_, 0)
-    assert model.noise_ == 0
+    assert model.noise_std_ == 0
     assert model.stopping_reason_ == "exact: the model reproduces every sample"
     assert model.n_features_in_ == 6
     assert not hasattr(model, "feature_names_in_")
@@ -111,7 +111,7 @@ EVERY_WAY = {
         "delta",
         max_order=3,
         max_iter=3000,
-        delta_control=DeltaControl(tol=1e-3),
+        delta_options=DeltaOptions(tol=1e-3),
     ),
     "given-ols": MOHNRegressor("given", terms=TERMS),
     "given-lasso": MOHNRegressor("given", "lasso", terms=TERMS, alpha=0.01),
@@ -135,7 +135,7 @@ def test_every_strategy_with_every_rule(name):
     assert model.n_iter_ == max(len(model.history_), 1)
     assert isinstance(model.stopping_reason_, str)
     assert model.stopping_reason_
-    assert model.noise_ >= 0
+    assert model.noise_std_ >= 0
     for number, record in enumerate(model.history_, start=1):
         assert set(record) == RECORD
         assert record["iteration"] == number
@@ -186,7 +186,7 @@ def test_constant_target():
     assert model.terms_ == []
     assert model.intercept_ == 2.5
     assert_array_equal(model.predict(X), 2.5)
-    table = model.structure_table()
+    table = model.terms_table()
     assert len(table) == 0
 
 
@@ -331,14 +331,14 @@ def test_unknown_values_in_every_place_predict_the_intercept():
 def test_strategies_read_what_the_user_has_set():
     for estimator in (MOHNRegressor(), MOHNTransformer(), MOHNClassifier()):
         assert repr(Wishes.of(estimator)) == repr(Wishes())
-    model = MOHNRegressor("given", terms=[(0,)], dense_control=DenseControl(clip=False))
+    model = MOHNRegressor("given", terms=[(0,)], gp_options=GPOptions(clip=False))
     wishes = Wishes.of(model)
     assert (wishes.strategy, wishes.terms) == ("given", [(0,)])
-    assert wishes.dense_control is model.dense_control
+    assert wishes.gp_options is model.gp_options
 
 
 @pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNTransformer, MOHNClassifier])
-@pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "msda"])
+@pytest.mark.parametrize("strategy", ["auto", "pursuit", "gp", "msda"])
 def test_rule_of_the_stochastic_search_is_the_lasso(estimator, strategy):
     expected = "lasso" if strategy == "msda" else "ols"
     assert Wishes.of(estimator(strategy)).learning_rule == expected
@@ -373,7 +373,7 @@ def test_a_rule_has_all_its_steps_after_a_search_that_took_its_own(learning_rule
 
 
 @pytest.mark.parametrize("learning_rule", ["ols", "delta"])
-def test_schemas_with_their_averages_can_be_learnt_from(learning_rule):
+def test_schemas_with_their_averages_can_be_learned_from(learning_rule):
     rng = np.random.default_rng(0)
     inputs = signs(400)
     inputs[rng.uniform(size=inputs.shape) < 0.1] = 0.0
@@ -383,7 +383,7 @@ def test_schemas_with_their_averages_can_be_learnt_from(learning_rule):
         learning_rule,
         max_order=3,
         max_iter=2000,
-        delta_control=DeltaControl(tol=1e-9),
+        delta_options=DeltaOptions(tol=1e-9),
     )
     model.fit(X, function(inputs))
     found = dict(zip(model.terms_, model.weights_, strict=True))
@@ -402,7 +402,7 @@ def test_structure_is_found_among_unknown_values():
     hidden = np.where(rng.uniform(size=rows.shape) < 0.05, np.nan, rows)
     model = MOHNRegressor("pursuit", random_state=0).fit(hidden, function(rows))
     assert set(TERMS) <= set(model.terms_)
-    assert model.noise_ > 0
+    assert model.noise_std_ > 0
 
 
 def test_unknown_column_is_ignored():
@@ -463,7 +463,7 @@ def test_least_squares_is_scikit_learns(strategy):
     residual = y[rows] - A @ np.append(linear.intercept_, linear.coef_)
     noise = np.sqrt(residual @ residual / (len(rows) - A.shape[1]))
     errors = noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))[1:]
-    assert model.noise_ == pytest.approx(noise)
+    assert model.noise_std_ == pytest.approx(noise)
     assert_allclose(model.standard_errors_, errors)
 
 
@@ -507,7 +507,7 @@ ANY_SCALE = {
     "msda-ols": MOHNRegressor("msda", "ols", random_state=0),
     "full": MOHNRegressor("full", max_order=2),
     "delta": MOHNRegressor("full", "delta", 2, max_iter=3, random_state=0),
-    "dense": MOHNRegressor("dense"),
+    "gp": MOHNRegressor("gp"),
 }
 
 
@@ -528,14 +528,14 @@ def test_targets_of_any_size(name, scale):
     model = clone(ANY_SCALE[name]).fit(X, scale * y)
     assert model.terms_ == usual.terms_
     close = partial(assert_allclose, rtol=1e-6, atol=1e-12)
-    for attribute in ("weights_", "intercept_", "standard_errors_", "noise_"):
+    for attribute in ("weights_", "intercept_", "standard_errors_", "noise_std_"):
         close(getattr(model, attribute) / scale, getattr(usual, attribute))
     close(model.predict(X) / scale, usual.predict(X))
     close(model.feature_importances_, usual.feature_importances_)
     rmse = [record.get("training_rmse", 0.0) for record in usual.history_]
     found = [record.get("training_rmse", 0.0) for record in model.history_]
     close(np.array(found) / scale, rmse)
-    if name == "dense":
+    if name == "gp":
         std = model.predict(X[:5], return_std=True)[1]
         close(std / scale, usual.predict(X[:5], return_std=True)[1])
         close(model.sample_y(X[:5]) / scale, usual.sample_y(X[:5]))
@@ -599,7 +599,7 @@ def test_cold_start_forgets():
 
 def test_partial_fit_is_the_delta_rule():
     X, new = signs(), signs(30, seed=3)
-    model = MOHNRegressor(delta_control=DeltaControl(learning_rate=0.05))
+    model = MOHNRegressor(delta_options=DeltaOptions(learning_rate=0.05))
     assert model.partial_fit(X, function(X)) is model
     assert_found(model)
     rounds = model.n_iter_
@@ -629,7 +629,7 @@ def test_partial_fit_weights_multiply_the_step():
     X, new = signs(), signs(1, seed=3)
     steps = []
     for weight in (1.0, 2.0, 0.3):
-        model = MOHNRegressor(delta_control=DeltaControl(learning_rate=0.01)).fit(
+        model = MOHNRegressor(delta_options=DeltaOptions(learning_rate=0.01)).fit(
             X, function(X)
         )
         model.partial_fit(new, function(new) + 1, sample_weight=[weight])
@@ -698,7 +698,7 @@ def test_fractional_weights_are_relative():
             "full",
             "delta",
             max_order=3,
-            delta_control=DeltaControl(learning_rate=0.002),
+            delta_options=DeltaOptions(learning_rate=0.002),
             random_state=0,
         ),
     ],
@@ -723,7 +723,7 @@ def test_delta_rule_stops_when_validation_no_longer_improves():
         "full",
         "delta",
         max_order=4,
-        delta_control=DeltaControl(n_iter_no_change=5, learning_rate=0.01, tol=0.0),
+        delta_options=DeltaOptions(n_iter_no_change=5, learning_rate=0.01, tol=0.0),
     )
     new, target = noisy(200, seed=5)
     model.fit(X, y, X_val=new, y_val=target)
@@ -735,7 +735,7 @@ def test_delta_rule_stops_when_validation_no_longer_improves():
     assert kept == pytest.approx(errors[best])
 
 
-def test_held_out_rows_are_not_learnt_from():
+def test_held_out_rows_are_not_learned_from():
     X, y = noisy(200)
     half, rest = (X[:100], y[:100]), (X[100:], y[100:])
     one = MOHNRegressor("pursuit", random_state=0).fit(
@@ -752,7 +752,7 @@ COLUMNS = ["term", "order", "weight", "standard_error", "variance_share"]
 
 def test_structure_table():
     frame = pd.DataFrame(signs(), columns=[f"gene {c}" for c in "abcdef"])
-    table = MOHNRegressor().fit(frame, function(signs())).structure_table()
+    table = MOHNRegressor().fit(frame, function(signs())).terms_table()
     assert isinstance(table, pd.DataFrame)
     assert table.columns.tolist() == COLUMNS
     assert table["term"].tolist() == [
@@ -771,14 +771,14 @@ def test_structure_table():
 
 
 def test_structure_table_without_names():
-    table = MOHNRegressor().fit(signs(), function(signs())).structure_table()
+    table = MOHNRegressor().fit(signs(), function(signs())).terms_table()
     assert table["term"].tolist() == ["x0 x x3 x x5", "x4", "x0", "x1 x x2"]
 
 
 def test_variance_share_is_the_share_of_variance_over_all_inputs():
     inputs = 1.0 - 2.0 * (np.arange(64)[:, None] >> np.arange(6) & 1)
     model = MOHNRegressor("given", terms=TERMS).fit(inputs, function(inputs))
-    shares = model.structure_table()["variance_share"].to_numpy()
+    shares = model.terms_table()["variance_share"].to_numpy()
     parts = [
         np.var(c * explicit(inputs, [t])) for t, c in zip(TERMS, COEF, strict=True)
     ]
@@ -832,9 +832,9 @@ def leveled():
     y = np.sin(6 * X[:, 0]) + (X[:, 1] == 1) * X[:, 2] + 0.1 * rng.normal(size=60)
     X[:4] = np.where(rng.random((4, 3)) < 0.5, np.nan, X[:4])
     model = MOHNRegressor(
-        "dense",
+        "gp",
         categorical_features=[1],
-        dense_control=DenseControl(numeric="thermometer"),
+        gp_options=GPOptions(numeric="thermometer"),
         random_state=0,
     )
     return model.fit(X, y), X, y
@@ -857,21 +857,21 @@ def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip, lev
 
 
 def test_parameters_and_clone():
-    control = MSDAControl(exploitation=0.25)
-    model = MOHNRegressor("msda", msda_control=control, max_order=3, terms=[(0,)])
+    control = MSDAOptions(exploitation=0.25)
+    model = MOHNRegressor("msda", msda_options=control, max_order=3, terms=[(0,)])
     twin = clone(model)
     found, expected = (m.get_params() for m in (twin, model))
     # A control is copied; its parameters are among the others.
-    assert found.pop("msda_control") is not expected.pop("msda_control")
+    assert found.pop("msda_options") is not expected.pop("msda_options")
     assert found == expected
     assert twin.set_params(max_order=2).max_order == 2
     assert model.max_order == 3
 
 
-def test_msda_control_reaches_the_search():
+def test_msda_options_reaches_the_search():
     X = signs()
     sizes = [
-        MOHNRegressor("msda", msda_control=MSDAControl(batch_size=k), random_state=0)
+        MOHNRegressor("msda", msda_options=MSDAOptions(batch_size=k), random_state=0)
         .fit(X, function(X))
         .history_[0]["proposed"]
         for k in (5, 20)

@@ -21,15 +21,15 @@ from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn._core._sklearn import lasso_cv
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_sparse_walsh
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._samples import Samples
-from skmohn.mohn._sparse import selection as _selection
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._design.terms import log_comb
+from skmohn.mohn._options import Wishes
+from skmohn.mohn._sparse import model_selection as _selection
 from skmohn.mohn._sparse import solve as _solve
 from skmohn.mohn._sparse.pursuit import PursuitControl
 from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
-from skmohn.mohn._walsh.terms import log_comb
+from skmohn.mohn._training_data import Samples
 
 # ----------------------------------------------------------------------- criterion
 
@@ -107,7 +107,7 @@ def test_whole_weights_are_repeated_rows(seed):
     repeated = clone(model).fit(X[rows], y[rows])
     assert weighted.terms_ == repeated.terms_
     assert weighted.weights_ == pytest.approx(repeated.weights_)
-    assert weighted.noise_ == pytest.approx(repeated.noise_)
+    assert weighted.noise_std_ == pytest.approx(repeated.noise_std_)
 
 
 class Path:
@@ -266,7 +266,7 @@ def test_noisy_ising(snr, n_samples, least_recall):
     problem = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=0)
     model = MOHNRegressor("pursuit", random_state=0).fit(problem.X, problem.y)
     assert model.stopping_reason_.startswith("noise: ")
-    assert model.noise_ == pytest.approx(problem.noise, rel=0.25)
+    assert model.noise_std_ == pytest.approx(problem.noise, rel=0.25)
     precision, recall = precision_and_recall(model, problem)
     assert precision >= 0.95
     assert recall >= least_recall
@@ -286,7 +286,7 @@ def test_noisy_parities_without_parents(order, n_samples):
     precision, recall = precision_and_recall(model, problem)
     assert recall == 1
     assert precision >= 0.5
-    assert model.noise_ == pytest.approx(problem.noise, rel=0.2)
+    assert model.noise_std_ == pytest.approx(problem.noise, rel=0.2)
 
 
 @pytest.mark.slow_cases("1")
@@ -331,7 +331,7 @@ def test_noise_is_never_called_exact():
     model.fit(X, rng.standard_normal(100))
     assert len(model.terms_) <= 3
     assert model.stopping_reason_.startswith("noise: ")
-    assert model.noise_ == pytest.approx(1, rel=0.25)
+    assert model.noise_std_ == pytest.approx(1, rel=0.25)
 
 
 def test_errors_of_significant_weights_are_those_of_least_squares():
@@ -344,7 +344,7 @@ def test_errors_of_significant_weights_are_those_of_least_squares():
     coef, rss = np.linalg.lstsq(A, problem.y)[:2]
     assert model.weights_ == pytest.approx(coef[1:])
     noise = math.sqrt(rss[0] / (600 - A.shape[1]))
-    assert model.noise_ == pytest.approx(noise)
+    assert model.noise_std_ == pytest.approx(noise)
     errors = noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
     assert model.standard_errors_ == pytest.approx(errors[1:])
 
@@ -605,7 +605,7 @@ def test_number_of_jobs_is_irrelevant(selection):
         parallel = model.set_params(n_jobs=2).fit(problem.X, problem.y)
     assert parallel.terms_ == serial.terms_
     assert_array_equal(parallel.weights_, serial.weights_)
-    assert parallel.noise_ == serial.noise_
+    assert parallel.noise_std_ == serial.noise_std_
 
 
 def test_validation_samples_take_the_place_of_the_folds():

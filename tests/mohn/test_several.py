@@ -23,23 +23,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
 from skmohn._core._fitting import gather_warnings
 from skmohn.inspection import ImportancesDisplay, WeightsDisplay, selection_stability
 from skmohn.integrations import to_networkx
-from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.doubt import Felt, doubt_prior
-from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Prior
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.noise import map_noise, smooth_noise
-from skmohn.mohn._dense.scale import keep_scale
-from skmohn.mohn._dense.shared import SharedFactor, TargetPosterior, remember
+from skmohn.mohn._gp.covariance_function import Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.heteroscedastic_noise import map_noise, smooth_noise
+from skmohn.mohn._gp.hyperparameter_uncertainty import Felt, doubt_prior
+from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.shared import SharedFactor, TargetPosterior, remember
+from skmohn.mohn._gp.transform_selection import keep_scale
+from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import Rows
 from skmohn.optimize import maximize
 
-CONSTANT_NOISE = DenseControl(noise="constant")
+CONSTANT_NOISE = GPOptions(noise="constant")
 
 
 def make_targets(n_targets=3, n_rows=120, seed=0, noise=0.4):
@@ -57,15 +57,15 @@ X, Y = make_targets()
 
 @pytest.fixture(scope="module")
 def shared():
-    """Return a dense model of three targets that share hyper-parameters."""
-    return MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, Y)
+    """Return a Gaussian process of three targets that share hyperparameters."""
+    return MOHNRegressor("gp", gp_options=CONSTANT_NOISE).fit(X, Y)
 
 
 # ------------------------------------------------------------------------- conventions
 
 
 @pytest.mark.slow_cases("auto")
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab", "msda", "full"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab", "msda", "full"])
 def test_every_strategy_equals_a_fit_for_each_target_or_shares(strategy):
     model = MOHNRegressor(strategy, max_order=2, max_iter=20, random_state=0)
     prediction = model.fit(X, Y).predict(X)
@@ -76,7 +76,7 @@ def test_every_strategy_equals_a_fit_for_each_target_or_shares(strategy):
         if k not in model.shared_targets_:
             alone = clone(model)
             assert_array_equal(alone.fit(X, Y[:, k]).predict(X), part.predict(X))
-    assert bool(model.shared_targets_) == (strategy == "dense")
+    assert bool(model.shared_targets_) == (strategy == "gp")
 
 
 def test_given_terms_are_those_of_every_target():
@@ -110,7 +110,7 @@ def test_lists_and_frames_are_taken():
     assert framed.target_names_ == ["a", "b", "c"]
     assert framed.feature_names_in_.tolist() == [f"x{i}" for i in range(8)]
     assert_array_equal(framed.weights_, model.weights_)
-    assert set(framed.structure_table()["target"]) == {"a", "b", "c"}
+    assert set(framed.terms_table()["target"]) == {"a", "b", "c"}
     assert framed.stopping_reason_.startswith("target a: ")
     assert_array_equal(
         framed.explain(pd.DataFrame(X[:1]).add_prefix("x"), "b")["contribution"],
@@ -159,7 +159,7 @@ def test_a_fit_is_undone_and_replaced_as_a_whole():
         (Y[:50], "inconsistent numbers of samples"),
     ],
 )
-def test_targets_that_cannot_be_learnt_are_refused(y, message):
+def test_targets_that_cannot_be_learned_are_refused(y, message):
     with pytest.raises(ValueError, match=message):
         MOHNRegressor().fit(X, y)
 
@@ -211,7 +211,7 @@ def test_what_is_set_after_a_fit_counts_for_all(shared):
         object.__setattr__(part.model_, "high", 60.0)
     assert_array_equal(model.predict(X), 50.0)
     assert "(clip)" in set(model.explain(X[0], target=2)["term"])
-    model.set_params(dense_control__clip=False)
+    model.set_params(gp_options__clip=False)
     assert (model.predict(X) < 50.0).all()
     assert "(clip)" not in set(model.explain(X[0], target=2)["term"])
 
@@ -278,12 +278,12 @@ def test_attributes_are_those_of_the_targets(shared):
     assert shared.terms_ == sorted(shared.terms_, key=lambda term: (len(term), term))
     for k, part in enumerate(parts):
         for j, term in enumerate(shared.terms_):
-            mean, std = part.weight(term)
+            mean, std = part.weight_posterior(term)
             assert_allclose(shared.weights_[k, j], mean)
             assert_allclose(shared.standard_errors_[k, j], std)
-            assert_allclose(shared.weight(term, target=k), (mean, std))
+            assert_allclose(shared.weight_posterior(term, target=k), (mean, std))
         assert shared.intercept_[k] == part.intercept_
-        assert shared.noise_[k] == part.noise_
+        assert shared.noise_std_[k] == part.noise_std_
         assert_array_equal(shared.relevance_[k], part.relevance_)
     importances = [part.feature_importances_ for part in parts]
     assert_allclose(shared.feature_importances_, np.mean(importances, axis=0))
@@ -295,13 +295,13 @@ def test_attributes_are_those_of_the_targets(shared):
 
 def test_a_dense_target_has_weights_for_the_terms_of_others():
     y = np.column_stack([2.0 * X[:, 0] + 0.1 * X[:, 1] + Y[:, 0], 3.0 * X[:, 6]])
-    model = MOHNRegressor("dense").fit(X, y)
+    model = MOHNRegressor("gp").fit(X, y)
     first = model.estimators_[0]
     assert (6,) in model.terms_
     assert (6,) not in first.terms_
     place = model.terms_.index((6,))
     found = model.weights_[0, place], model.standard_errors_[0, place]
-    assert_allclose(found, first.weight((6,)))
+    assert_allclose(found, first.weight_posterior((6,)))
     assert found[1] > 0.0
 
 
@@ -312,13 +312,13 @@ def test_weights_that_a_sparse_target_left_out_are_zero():
     assert model.terms_ == [(3,), (0, 1)]
     assert_allclose(model.weights_, [[0, 1], [2, 0]], atol=1e-12)
     assert_allclose(model.intercept_, [0, -1], atol=1e-12)
-    assert model.linkage_.components == ((0, 1), (3,))
-    assert model.linkage_.unused == (2, 4, 5, 6, 7)
+    assert model.interaction_graph_.components == ((0, 1), (3,))
+    assert model.interaction_graph_.unused == (2, 4, 5, 6, 7)
 
 
 def test_tables_have_a_column_for_the_target(shared):
     for table, own in (
-        (shared.structure_table(), lambda part: part.structure_table()),
+        (shared.terms_table(), lambda part: part.terms_table()),
         (shared.sobol_indices(), lambda part: part.sobol_indices()),
     ):
         assert table.columns[0] == "target"
@@ -334,8 +334,11 @@ def test_a_target_must_be_one(shared, target):
 
 
 def test_a_single_target_has_no_other():
-    model = MOHNRegressor("dense").fit(X, Y[:, 0])
-    for ask in (lambda: model.explain(X[0], 0), lambda: model.weight((0,), target=0)):
+    model = MOHNRegressor("gp").fit(X, Y[:, 0])
+    for ask in (
+        lambda: model.explain(X[0], 0),
+        lambda: model.weight_posterior((0,), target=0),
+    ):
         with pytest.raises(ValueError, match="leave target out"):
             ask()
 
@@ -344,7 +347,7 @@ def test_a_single_target_has_no_other():
 def test_html_has_a_line_for_each_target(shared):
     html = shared._repr_html_()
     assert "3 targets" in html
-    assert "same hyper-parameters: 3" in html
+    assert "same hyperparameters: 3" in html
     assert html.count("all weights of 8 inputs") >= 3
 
 
@@ -364,7 +367,7 @@ def test_shared_equals_separate_at_the_same_hyperparameters(shared):
     rows = Rows(X, np.empty((len(X), 0), dtype=int))
     mean, std = shared.predict(X, return_std=True)
     for k, part in enumerate(shared.estimators_):
-        alone = fit_dense(rows, Y[:, k], covariance=Covariance(prior), noise="constant")
+        alone = fit_gp(rows, Y[:, k], covariance=Covariance(prior), noise="constant")
         assert_allclose(mean[:, k], alone.mean(rows), atol=1e-8)
         variance = part.model_.posterior.variance(rows)
         assert_allclose(variance, alone.posterior.variance(rows), atol=1e-8)
@@ -429,9 +432,9 @@ def test_targets_of_another_kind_keep_hyperparameters_of_their_own(seed):
     rows, alike = make_targets(4, 200, seed=seed)
     rng = np.random.default_rng(seed)
     other = 3.0 * rows[:, 6] * rows[:, 7] + 0.01 * rng.standard_normal(200)
-    model = MOHNRegressor("dense").fit(rows, np.column_stack([alike, other]))
+    model = MOHNRegressor("gp").fit(rows, np.column_stack([alike, other]))
     assert model.shared_targets_ == [0, 1, 2, 3]
-    alone = MOHNRegressor("dense").fit(rows, other)
+    alone = MOHNRegressor("gp").fit(rows, other)
     assert_array_equal(model.predict(rows)[:, 4], alone.predict(rows))
 
 
@@ -450,16 +453,16 @@ def test_scales_are_asked_for_as_of_one_target():
 def test_a_constant_target_and_scales_far_apart():
     scales = np.array([1e-9, 1.0, 1e12])
     y = np.column_stack([scales * Y + 5.0 * scales, np.full(len(X), 7.0)])
-    model = MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, y)
+    model = MOHNRegressor("gp", gp_options=CONSTANT_NOISE).fit(X, y)
     assert model.shared_targets_ == [0, 1, 2]
     assert_allclose(model.predict(X)[:, 3], 7.0)
-    plain = MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, Y)
+    plain = MOHNRegressor("gp", gp_options=CONSTANT_NOISE).fit(X, Y)
     expected = scales * plain.predict(X) + 5.0 * scales
     assert_allclose(model.predict(X)[:, :3] / scales, expected / scales, atol=1e-4)
 
 
 def test_a_multiple_of_a_target_is_predicted_as_that_multiple():
-    model = MOHNRegressor("dense").fit(X, np.column_stack([Y[:, 0], -2.0 * Y[:, 0]]))
+    model = MOHNRegressor("gp").fit(X, np.column_stack([Y[:, 0], -2.0 * Y[:, 0]]))
     assert model.shared_targets_ == [0, 1]
     mean, std = model.predict(X, return_std=True)
     assert_allclose(mean[:, 1], -2.0 * mean[:, 0])
@@ -468,7 +471,7 @@ def test_a_multiple_of_a_target_is_predicted_as_that_multiple():
 
 def test_more_targets_than_rows():
     rows, y = make_targets(16, 12, seed=3)
-    model = MOHNRegressor("dense").fit(rows, y)
+    model = MOHNRegressor("gp").fit(rows, y)
     assert model.predict(rows).shape == (12, 16)
     assert model.weights_.shape == (16, len(model.terms_))
     assert len(model.shared_targets_) > 12
@@ -488,8 +491,8 @@ def test_draws_vary_as_predicted(shared):
 
 def test_weights_count_samples():
     counts = np.random.default_rng(0).integers(0, 3, len(X))
-    weighted = MOHNRegressor("dense").fit(X, Y, sample_weight=counts)
-    repeated = MOHNRegressor("dense").fit(
+    weighted = MOHNRegressor("gp").fit(X, Y, sample_weight=counts)
+    repeated = MOHNRegressor("gp").fit(
         np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)
     )
     assert weighted.shared_targets_ == [0, 1, 2]
@@ -510,7 +513,7 @@ def test_pickles_keep_one_factor(shared):
 
 def test_further_samples_extend_one_factor():
     rows, y = make_targets(3, 160, seed=1)
-    model = MOHNRegressor("dense", dense_control=CONSTANT_NOISE)
+    model = MOHNRegressor("gp", gp_options=CONSTANT_NOISE)
     model.partial_fit(rows[:120], y[:120])
     before = model.predict(rows)
     alone = copy.deepcopy(model.estimators_[1])
@@ -549,7 +552,7 @@ def test_warm_starts_begin_where_each_target_ended():
     cold, earlier = len(model.history_), model.estimators_
     assert len(model.fit(X, exact).history_) < cold
     assert model.estimators_[0] is not earlier[0]
-    # Others are learnt from the start.
+    # Others are learned from the start.
     assert model.fit(X, Y[:, :2]).predict(X).shape == (len(X), 2)
     assert model.fit(X, Y[:, 0]).predict(X).shape == (len(X),)
 
@@ -585,7 +588,7 @@ def test_levels_of_some_targets():
     numbers = rng.uniform(-1, 1, (150, 3))
     wave = np.sign(np.sin(9.0 * numbers[:, 0])) + 0.1 * rng.standard_normal(150)
     line = 3.0 * numbers[:, 1] + 0.01 * rng.standard_normal(150)
-    model = MOHNRegressor("dense", random_state=0).fit(
+    model = MOHNRegressor("gp", random_state=0).fit(
         numbers, np.column_stack([wave, line])
     )
     assert model.shared_targets_ == []
@@ -593,7 +596,7 @@ def test_levels_of_some_targets():
     assert with_levels.coding_.thresholds
     assert not without.coding_.thresholds
     assert model.coding_ is with_levels.coding_
-    alone = MOHNRegressor("dense", random_state=0).fit(numbers, line)
+    alone = MOHNRegressor("gp", random_state=0).fit(numbers, line)
     assert_array_equal(model.predict(numbers)[:, 1], alone.predict(numbers))
     levels = [j for j, term in enumerate(model.terms_) if isinstance(term[0], tuple)]
     assert levels
@@ -605,7 +608,7 @@ def test_noise_that_differs_by_row_is_each_targets_own():
     rows, y = make_targets(2, 300, noise=0.0)
     y[:, 0] += np.where(rows[:, 7] > 0, 1.0, 0.1) * rng.standard_normal(300)
     y[:, 1] += 0.7 * rng.standard_normal(300)
-    model = MOHNRegressor("dense").fit(rows, y)
+    model = MOHNRegressor("gp").fit(rows, y)
     assert model.shared_targets_ == [0, 1]
     _, std = model.predict(rows, return_std=True)
     is_loud = rows[:, 7] > 0

@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from skmohn import Genotypes, MOHNRegressor
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.significance import (
     correct_p_values,
     p_values_of_further,
     p_values_of_terms,
 )
-from skmohn.mohn._walsh.design import make_design
 
 
 def by_brute_force(columns, y, weight=None):
@@ -281,7 +281,7 @@ def test_terms_without_a_test():
     assert np.isnan(constant.p_values_).all()
     few = MOHNRegressor("given", terms=[(0,), (1,), (2,)]).fit(square, y[:4])
     assert np.isnan(few.p_values_).all()
-    dense = MOHNRegressor("dense").fit(X, y)
+    dense = MOHNRegressor("gp").fit(X, y)
     assert np.isnan(dense.p_values_).tolist() == [True] * len(dense.terms_)
     with pytest.raises(ValueError, match="sparse model, but this one has"):
         dense.significance_table(X, y)

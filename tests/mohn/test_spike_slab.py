@@ -18,8 +18,8 @@ from skmohn import MOHNRegressor
 from skmohn._core._sklearn import lasso_cv
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.integrations import to_dimod
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     best_run,
@@ -408,20 +408,20 @@ def test_all_weights_are_there_listed_or_not():
     X, y = small()
     model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
     total = sum(
-        model.weight(list(term))[0] * X[:, list(term)].prod(axis=1)
+        model.weight_posterior(list(term))[0] * X[:, list(term)].prod(axis=1)
         for k in (1, 2)
         for term in itertools.combinations(range(6), k)
     )
-    assert_allclose(model.predict(X), model.weight([])[0] + total)
-    assert model.weight([0, 1, 2]) == (0.0, 0.0)
+    assert_allclose(model.predict(X), model.weight_posterior([])[0] + total)
+    assert model.weight_posterior([0, 1, 2]) == (0.0, 0.0)
     for term, weight, error in zip(
         model.terms_, model.weights_, model.standard_errors_, strict=True
     ):
-        assert model.weight(term) == pytest.approx((weight, error))
+        assert model.weight_posterior(term) == pytest.approx((weight, error))
         assert error == pytest.approx(0.5 / math.sqrt(120), rel=0.3)
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
     values = model.predict(cube)
-    assert model.weight([])[0] == pytest.approx(values.mean())
+    assert model.weight_posterior([])[0] == pytest.approx(values.mean())
     sobol = model.sobol_indices("uniform")
     for j in range(6):
         flipped = cube.copy()
@@ -502,7 +502,7 @@ def test_what_it_cannot_do_is_refused(parameters, error, words):
         MOHNRegressor("spike_slab", **parameters).fit(X, y)
 
 
-def test_more_than_two_categories_are_for_the_dense_model():
+def test_more_than_two_categories_are_for_the_gaussian_process():
     X = np.random.default_rng(0).integers(0, 3, (60, 3))
     with pytest.raises(ValueError, match="takes only two"):
         MOHNRegressor("spike_slab", categorical_features=[0]).fit(X, X[:, 0])
@@ -616,7 +616,7 @@ def test_it_is_saved_without_pickle():
     again = skops.io.loads(stored, trusted=trusted)
     assert all(name.startswith("skmohn.") for name in trusted)
     assert_array_equal(again.predict(X, return_std=True), [mean, std])
-    assert again.weight([0]) == model.weight([0])
+    assert again.weight_posterior([0]) == model.weight_posterior([0])
 
 
 def few_rows_of_a_glass(seed):

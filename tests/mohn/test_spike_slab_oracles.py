@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, softmax
 
-from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import STARTS, fit_spike_slab
 
 CENTERED = [start for start in STARTS if start.is_centered]

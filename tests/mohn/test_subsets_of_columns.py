@@ -19,15 +19,15 @@ X = RNG.choice([-1.0, 1.0], (60, 4))
 Y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=60)
 REGRESSORS = [
     MOHNRegressor(strategy, max_order=3, random_state=0)
-    for strategy in ("auto", "pursuit", "spike_slab", "msda", "full", "dense")
+    for strategy in ("auto", "pursuit", "spike_slab", "msda", "full", "gp")
 ]
 CLASSIFIERS = [
     MOHNClassifier(strategy, max_order=3, random_state=0)
-    for strategy in ("auto", "logistic", "pursuit", "msda", "full", "dense")
+    for strategy in ("auto", "logistic", "pursuit", "msda", "full", "gp")
 ]
 TRANSFORMERS = [
     MOHNTransformer(strategy, max_order=3, random_state=0)
-    for strategy in ("pursuit", "msda", "full", "dense")
+    for strategy in ("pursuit", "msda", "full", "gp")
 ]
 
 

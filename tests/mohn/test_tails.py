@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import kurtosis, norm, t
 
-from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense import model as dense_model
-from skmohn.mohn._dense.evidence import find_rows
-from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn import GPOptions, MOHNRegressor
+from skmohn.mohn._gp import model as gaussian_process
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import find_rows
 from skmohn.mohn._table.tails import Tails, fit_tails, tails_of_few
 
 
@@ -43,7 +43,7 @@ def test_heavy_tails_are_those_of_scipy():
 
 
 def test_the_most_likely_tails_are_found():
-    """Those of scipy's fit, the centre held at 0."""
+    """Those of scipy's fit, the center held at 0."""
     away = t(3.5, scale=0.8).rvs(600, random_state=np.random.default_rng(0))
     found = fit_tails(away**2, np.ones(600))
     df, _, scale = t.fit(away, floc=0.0)
@@ -80,15 +80,15 @@ def test_no_tails_without_errors(squares):
 
 
 @pytest.mark.slow_cases("auto")
-@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
 def test_heavy_noise_is_found_and_better_foreseen(strategy):
     """Densities of new observations rise; means and standard deviations stay."""
     X, y = heavy(300, 3.0)
     T, targets = heavy(2000, 3.0, seed=1)
     model = MOHNRegressor(strategy, random_state=0).fit(X, y)
     assert 2.0 < model.model_.tails.df < 6.0
-    control = DenseControl(noise="constant")
-    plain = MOHNRegressor(strategy, dense_control=control, random_state=0).fit(X, y)
+    control = GPOptions(noise="constant")
+    plain = MOHNRegressor(strategy, gp_options=control, random_state=0).fit(X, y)
     assert plain.model_.tails == Tails()
     gain = model.log_density(T, targets) - plain.log_density(T, targets)
     assert gain.mean() > 0.05
@@ -104,7 +104,7 @@ def test_heavy_noise_is_found_and_better_foreseen(strategy):
 def test_normal_noise_stays_normal():
     """Whatever the strategy."""
     X, y = heavy(300, 1e6)
-    for strategy in ("auto", "dense"):
+    for strategy in ("auto", "gp"):
         assert MOHNRegressor(strategy).fit(X, y).model_.tails == Tails()
 
 
@@ -115,7 +115,7 @@ def test_levels_of_noise_are_no_tails():
     X[:, 0] = np.sign(X[:, 0])
     noise = np.where(X[:, 0] > 0, 1.0, 0.1)
     y = 3.0 * X[:, 1] + noise * rng.standard_normal(400)
-    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert model.model_.noise_map is not None
     assert model.model_.tails == Tails()
 
@@ -124,9 +124,9 @@ def test_repeats_count():
     """A sample of weight 2 is two samples."""
     X, y = heavy(200, 2.5)
     weight = np.resize([1.0, 2.0], 200)
-    once = MOHNRegressor("dense", random_state=0).fit(X, y, sample_weight=weight)
+    once = MOHNRegressor("gp", random_state=0).fit(X, y, sample_weight=weight)
     counts = weight.astype(int)
-    often = MOHNRegressor("dense", random_state=0).fit(
+    often = MOHNRegressor("gp", random_state=0).fit(
         np.repeat(X, counts, axis=0), np.repeat(y, counts)
     )
     found, expected = once.model_.tails, often.model_.tails
@@ -140,7 +140,7 @@ def test_samples_of_different_precision_have_no_heavy_tails():
     X = rng.choice([-1.0, 1.0], (400, 5))
     precision = rng.choice([0.05, 5.5], 400)
     y = 3.0 * X[:, 1] + rng.standard_normal(400) / np.sqrt(precision)
-    model = MOHNRegressor("dense", random_state=0)
+    model = MOHNRegressor("gp", random_state=0)
     assert model.fit(X, y, sample_weight=precision).model_.tails == Tails()
     assert model.fit(X, y).model_.tails != Tails()
 
@@ -152,7 +152,7 @@ def test_rows_are_left_out_as_they_were_weighed():
     X = np.unique(X, axis=0)
     noise = np.where(X[:, 0] > 0, 1.0, 0.1)
     y = 3.0 * X[:, 1] + X[:, 2] * X[:, 3] + noise * rng.standard_normal(len(X))
-    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
     posterior = model.model_.posterior
     assert model.model_.share > 0.0
     assert np.ptp(posterior.sample.excess) > 0.1
@@ -166,13 +166,13 @@ def test_rows_are_left_out_as_they_were_weighed():
 
 def test_rows_beyond_a_part_are_foreseen_already(monkeypatch):
     """They are left out of nothing."""
-    monkeypatch.setattr(dense_model, "_MOST_EXACT", 100)
-    monkeypatch.setattr(dense_model, "_MANY_MORE", 2)
+    monkeypatch.setattr(gaussian_process, "_MOST_EXACT", 100)
+    monkeypatch.setattr(gaussian_process, "_MANY_MORE", 2)
     rng = np.random.default_rng(0)
     X = np.unique(rng.choice([-1.0, 0.0, 1.0], (200, 8)), axis=0)[:150]
     y = X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.standard_normal(150)
-    control = DenseControl(noise="constant", clip=False)
-    model = MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
+    control = GPOptions(noise="constant", clip=False)
+    model = MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
     fitted = model.model_
     assert fitted.route == "part"
     rows = model._to_rows(X)
@@ -195,8 +195,8 @@ def test_rows_that_are_hit_are_left_out_as_well():
     rng = np.random.default_rng(0)
     X = np.unique(rng.choice([-1.0, 1.0], (150, 6)), axis=0)
     y = (X @ [4.0, 3.0, 2.0, 2.0, 1.0, 1.0]) ** 2
-    control = DenseControl(noise="constant", clip=False, target_transform=None)
-    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    control = GPOptions(noise="constant", clip=False, target_transform=None)
+    model = MOHNRegressor("gp", gp_options=control).fit(X, y)
     covariance = model.model_.covariance
     exact = replace(covariance, prior=covariance.prior._replace(noise=1e-6))
     posterior = ExactPosterior.condition(exact, model.model_.posterior.sample)
@@ -214,7 +214,7 @@ def test_intervals_of_twins_hold_for_others(is_weight):
     X = rng.standard_normal((660, 4))
     y = 2.0 * X[:, 1] + X[:, 2] * X[:, 3]
     y += np.where(X[:, 0] > 0.0, 1.0, 0.1) * rng.standard_normal(660)
-    model = MOHNRegressor("dense", random_state=0)
+    model = MOHNRegressor("gp", random_state=0)
     if is_weight:
         model.fit(X[:160], y[:160], sample_weight=np.full(160, 2.0))
     else:
@@ -228,7 +228,7 @@ def test_repeats_with_noise_of_their_own_say_how_heavy_it_is():
     rng = np.random.default_rng(0)
     X = np.sign(rng.standard_normal((400, 4)))
     y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(400)
-    model = MOHNRegressor("dense", random_state=0).fit(X[:200], y[:200])
+    model = MOHNRegressor("gp", random_state=0).fit(X[:200], y[:200])
     low, high = model.predict_quantiles(X[200:], [0.05, 0.95]).T
     assert 0.8 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.97
 
@@ -247,14 +247,14 @@ def test_tails_of_few_rows_are_as_wide_as_left_out_rows_are_off():
 def test_few_rows_have_tails_of_their_own(n_rows, df):
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (n_rows, 2))
     y = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(n_rows)
-    assert MOHNRegressor("dense", random_state=0).fit(X, y).model_.tails.df == df
+    assert MOHNRegressor("gp", random_state=0).fit(X, y).model_.tails.df == df
 
 
 def test_copies_are_few_rows_and_repeats_are_many():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = X[:, 0] + 0.3 * rng.standard_normal(12)
-    model = MOHNRegressor("dense", random_state=0)
+    model = MOHNRegressor("gp", random_state=0)
     assert model.fit(np.tile(X, (5, 1)), np.tile(y, 5)).model_.tails.df == 4.0
     repeats = np.tile(X[:, 0], 5) + 0.3 * rng.standard_normal(60)
     assert model.fit(np.tile(X, (5, 1)), repeats).model_.tails.df > 4.0

@@ -13,14 +13,14 @@ from scipy.optimize import approx_fprime
 from scipy.stats import lognorm
 from sklearn.preprocessing import PowerTransformer
 
-from skmohn import DenseControl, MOHNClassifier, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
-from skmohn.mohn._dense.evidence import join_equal_rows, place_of_rows
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.scale import _Part, choose_scale
-from skmohn.mohn._table.rows import Alphabet, Rows, standardise
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import join_equal_rows, place_of_rows
+from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.transform_selection import _Part, choose_scale
+from skmohn.mohn._table.rows import Alphabet, Rows, standardize
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.optimize import maximize
 
@@ -42,10 +42,8 @@ def curved(n_rows, seed=0):
 
 
 def fitted(X, y, transform="auto", **data):
-    control = DenseControl(target_transform=transform)
-    return MOHNRegressor("dense", dense_control=control, random_state=0).fit(
-        X, y, **data
-    )
+    control = GPOptions(target_transform=transform)
+    return MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y, **data)
 
 
 # --------------------------------------------------------------------- the scales
@@ -57,16 +55,16 @@ def fitted(X, y, transform="auto", **data):
     st.floats(-10.0, 10.0),
     st.floats(0.1, 10.0),
 )
-def test_yeo_johnson_is_that_of_scikit_learn(power, values, centre, scale):
+def test_yeo_johnson_is_that_of_scikit_learn(power, values, center, scale):
     """Forward and back."""
     y = np.array(values)
-    transform = YeoJohnson(power, centre, scale)
+    transform = YeoJohnson(power, center, scale)
     peer = PowerTransformer(standardize=False).fit(np.arange(5.0)[:, None])
     peer.lambdas_ = np.array([power])
-    standard = (y - centre) / scale
+    standard = (y - center) / scale
     theirs = peer.transform(standard[:, None])[:, 0]
     found = transform.forward(y)
-    assert_allclose(found, centre + scale * theirs, rtol=1e-9, atol=1e-9)
+    assert_allclose(found, center + scale * theirs, rtol=1e-9, atol=1e-9)
     assert_allclose(transform.inverse(found), y, rtol=1e-6, atol=1e-6)
 
 
@@ -87,7 +85,7 @@ def test_slopes_are_finite_differences(transform):
 
 
 def test_a_power_of_one_changes_nothing():
-    """And any power keeps the unit of the target at its centre."""
+    """And any power keeps the unit of the target at its center."""
     y = np.linspace(-3.0, 8.0, 12)
     assert_allclose(YeoJohnson(1.0, 2.0, 3.0).forward(y), y, atol=1e-12)
     assert_allclose(YeoJohnson(0.3, 2.0, 3.0).forward(np.array([2.0])), 2.0)
@@ -118,7 +116,7 @@ def test_log_is_a_fit_of_logarithms():
     model, peer = fitted(X, y, "log"), fitted(X, np.log(y), None)
     assert model.terms_ == peer.terms_
     assert_allclose(model.weights_, peer.weights_)
-    assert_allclose(model.noise_, peer.noise_)
+    assert_allclose(model.noise_std_, peer.noise_std_)
     evidence = peer.log_marginal_likelihood_ - np.log(y).sum()
     assert_allclose(model.log_marginal_likelihood_, evidence)
     assert_allclose(model.predict_quantiles(X), np.exp(peer.predict_quantiles(X)))
@@ -229,18 +227,18 @@ def test_scales_are_judged_by_the_joint_density():
     trials = [Unchanged(), Logarithm(), YeoJohnson(0.4, y.mean(), y.std())]
     expected = []
     for trial in trials:
-        standard, _, scale = standardise(trial.forward(y))
+        standard, _, scale = standardize(trial.forward(y))
         spread = standard @ inverse @ standard / len(y)
         value = level - len(y) * (0.5 * np.log(spread) + np.log(scale))
         expected.append(value + trial.log_slope(y).sum())
     found, _ = part.judge(trials, posterior)
     constant = found[0] - expected[0]
     assert_allclose(found, np.array(expected) + constant, rtol=1e-9)
-    # A constant that other hyper-parameters do not change.
+    # A constant that other hyperparameters do not change.
     noisier = prior._replace(noise=3.0 * prior.noise)
     again = replace(posterior.covariance, prior=noisier)
     K += 2.0 * prior.noise * np.eye(len(y))
-    standard = standardise(y)[0]
+    standard = standardize(y)[0]
     spread = standard @ np.linalg.solve(K, standard) / len(y)
     expected = -0.5 * np.linalg.slogdet(K)[1]
     expected -= len(y) * (0.5 * np.log(spread) + np.log(y.std()))
@@ -250,12 +248,12 @@ def test_scales_are_judged_by_the_joint_density():
 
 
 def test_errors_are_those_of_left_out_rows():
-    """Of refits without them, with the same hyper-parameters."""
+    """Of refits without them, with the same hyperparameters."""
     X, y = skewed(32)
     part, posterior, rows = at_once(X, y)
     covariance = posterior.covariance
     trial = YeoJohnson(0.3, y.mean(), y.std())
-    standard, centre, scale = standardise(trial.forward(y))
+    standard, center, scale = standardize(trial.forward(y))
     _, (error,) = part.judge([trial], posterior)
     spread = ExactPosterior.condition(covariance, join_equal_rows(rows, standard))
     noise = covariance.prior.noise
@@ -270,7 +268,7 @@ def test_errors_are_those_of_left_out_rows():
         at = sample.rows.take([i])
         variance = without.variance(at) + noise / sample.weight[i]
         mean, _ = moments(
-            trial, centre + scale * without.mean(at), scale * np.sqrt(factor * variance)
+            trial, center + scale * without.mean(at), scale * np.sqrt(factor * variance)
         )
         own = y[place_of_rows(rows) == i]
         squares += [(own.mean() - np.clip(mean[0], y.min(), y.max())) ** 2] * len(own)
@@ -408,7 +406,7 @@ def test_quantiles_without_a_transform_are_normal():
     X, y = skewed()
     model = fitted(X, np.log(y), None)
     _, std = model.predict(X, return_std=True)
-    unclipped = model.set_params(dense_control__clip=False).predict(X)
+    unclipped = model.set_params(gp_options__clip=False).predict(X)
     found = model.predict_quantiles(X, [0.15865525393145707, 0.5])
     assert_allclose(found, np.column_stack([unclipped - std, unclipped]))
 
@@ -417,7 +415,7 @@ def test_an_exact_model_is_certain():
     """Its density is infinite where it is right and nowhere else."""
     X, y = skewed(noise=0.0)
     model = MOHNRegressor().fit(X, np.log(y))
-    assert model.noise_ == 0.0
+    assert model.noise_std_ == 0.0
     right = model.predict(X[:2])
     assert_allclose(model.predict_quantiles(X[:2], 0.9)[:, 0], right)
     assert model.log_density(X[:2], right + np.arange(2.0)).tolist() == [
@@ -497,15 +495,15 @@ def test_quantiles_are_shares(wrong):
 def test_transforms_concern_numbers():
     """A classifier refuses the option; unknown ones are refused by name."""
     X, y = skewed()
-    control = DenseControl(target_transform="log")
+    control = GPOptions(target_transform="log")
     with pytest.raises(ValueError, match="target_transform='log'"):
-        MOHNClassifier("dense", dense_control=control).fit(X, y > 1.0)
+        MOHNClassifier("gp", gp_options=control).fit(X, y > 1.0)
     with pytest.raises(ValueError, match="target_transform"):
         fitted(X, y, "square root")
 
 
 def test_errors_of_many_rows_decide(monkeypatch):
-    """Of 400 of them, from which is learnt, a few have most of the error."""
+    """Of 400 of them, from which is learned, a few have most of the error."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 2))
     y = np.exp(X[:, 0] + 0.3 * rng.standard_normal(2000))
@@ -560,14 +558,14 @@ def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
     squares = []
     for fold in range(3):
         test = folds[place] == fold
-        model = fit_dense(
+        model = fit_gp(
             rows.take(~test),
             y[~test],
             transform=transform,
             noise="constant",
             strong_terms=False,
         )
-        # Neither clipped as far, nor in doubt of its hyper-parameters.
+        # Neither clipped as far, nor in doubt of its hyperparameters.
         low, high = y[~test].min(), y[~test].max()
         model = replace(model, low=low, high=high, doubt=None)
         squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
@@ -581,8 +579,8 @@ def test_means_of_a_scale_are_those_of_one_level_of_noise():
     X = rng.uniform(-1.0, 1.0, (300, 3))
     noise = np.where(X[:, 1] > 0.0, 1.0, 0.1)
     y = np.exp(X[:, 0] + noise * rng.standard_normal(300))
-    control = DenseControl(target_transform="log")
-    model = MOHNRegressor("dense", dense_control=control).fit(X, y).model_
+    control = GPOptions(target_transform="log")
+    model = MOHNRegressor("gp", gp_options=control).fit(X, y).model_
     assert model.noise_map is not None
     rows = Rows(X, np.empty((300, 0), dtype=int))
     std = model.scale * np.sqrt(model.variance(rows) + model.noise)
@@ -605,7 +603,7 @@ def test_one_extreme_target_does_not_hide_that_others_are_skewed():
     taken = 0
     for seed in range(4):
         some = np.random.default_rng(seed).permutation(3000)[:100]
-        model = MOHNRegressor("dense", random_state=0).fit(X[some], y[some])
+        model = MOHNRegressor("gp", random_state=0).fit(X[some], y[some])
         taken += isinstance(model.target_transform_, Logarithm)
     assert taken == 4
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures
 
-from skmohn import MOHNRegressor, MOHNTransformer, MSDAControl
+from skmohn import MOHNRegressor, MOHNTransformer, MSDAOptions
 from skmohn.datasets import make_sparse_walsh
 
 RNG = np.random.default_rng(0)
@@ -143,19 +143,19 @@ def test_classes_are_searched_by_their_likelihood(parity):
     assert losses[0] == losses[1]
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense", "msda"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp", "msda"])
 def test_every_strategy_finds_what_classes_depend_on(strategy):
     features = MOHNTransformer(strategy, include_inputs=False, random_state=0)
     assert features.fit(X, ODD).terms_ == [(1, 3, 6)]
 
 
-@pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "msda"])
+@pytest.mark.parametrize("strategy", ["auto", "pursuit", "gp", "msda"])
 def test_every_strategy_finds_what_numbers_depend_on(strategy):
     features = MOHNTransformer(strategy, include_inputs=False, random_state=0)
     assert {(2,), (0, 5)} <= set(features.fit(X, NUMBERS).terms_)
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense", "msda"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp", "msda"])
 def test_numbers_and_gaps_enter_as_they_are(strategy):
     rng = np.random.default_rng(1)
     table = np.c_[X[:, :4], rng.uniform(-3, 3, (300, 2))]
@@ -232,20 +232,20 @@ def test_few_columns_are_as_good_as_all_pairs():
 
 
 @pytest.mark.parametrize("strategy", ["logistic", "pursuit"])
-@pytest.mark.parametrize("max_columns", [9, 12])
-def test_max_columns_is_the_most_that_is_built(strategy, max_columns, three_products):
+@pytest.mark.parametrize("max_terms", [9, 12])
+def test_max_columns_is_the_most_that_is_built(strategy, max_terms, three_products):
     rng = np.random.default_rng(6)
-    features = MOHNTransformer(strategy, max_columns=max_columns, random_state=0)
+    features = MOHNTransformer(strategy, max_terms=max_terms, random_state=0)
     noisy = three_products ^ (rng.random(300) < 0.05)
-    assert features.fit(X, noisy).transform(X).shape[1] <= max_columns
+    assert features.fit(X, noisy).transform(X).shape[1] <= max_terms
 
 
 @pytest.mark.parametrize("strategy", ["logistic", "pursuit"])
 def test_one_column_is_the_strongest(strategy):
     free = MOHNTransformer(strategy, include_inputs=False, random_state=0)
-    single = clone(free).set_params(max_columns=1).fit(X, NUMBERS > 0)
+    single = clone(free).set_params(max_terms=1).fit(X, NUMBERS > 0)
     assert single.terms_ == [(0, 5)]
-    strongest = MOHNTransformer("pursuit", max_columns=1, include_inputs=False)
+    strongest = MOHNTransformer("pursuit", max_terms=1, include_inputs=False)
     assert strongest.fit(X, NUMBERS).terms_ == [(0, 5)]
 
 
@@ -264,7 +264,7 @@ def test_every_bound_is_kept(three_products):
     assert (1, 3, 6) not in clone(features).set_params(max_order=2).fit(X, ODD).terms_
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense", "msda", "logistic"])
+@pytest.mark.parametrize("strategy", ["pursuit", "gp", "msda", "logistic"])
 def test_constant_columns_leave_the_highest_order_alone(strategy):
     table = np.hstack([X[:, :3], np.ones((300, 2))])
     y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
@@ -284,9 +284,9 @@ def test_folds_may_be_given(above):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_control_of_msda_is_passed_on():
     tried = []
-    for control in (None, MSDAControl(batch_size=1)):
+    for control in (None, MSDAOptions(batch_size=1)):
         features = MOHNTransformer(
-            "msda", msda_control=control, random_state=0, max_iter=2
+            "msda", msda_options=control, random_state=0, max_iter=2
         )
         coverage = features.fit(X, NUMBERS).search_coverage_
         tried.append(sum(order["tried"] for order in coverage))
@@ -413,7 +413,7 @@ def test_callback_can_stop_a_fit():
 @pytest.mark.parametrize(
     ("params", "y", "match"),
     [
-        ({"max_columns": 5}, ODD, "max_columns=5 is less than the 8 inputs"),
+        ({"max_terms": 5}, ODD, "max_terms=5 is less than the 8 inputs"),
         ({"strategy": "given"}, ODD, "needs terms"),
         ({"strategy": "given", "terms": [(0, 8)]}, ODD, "terms has 8, which is not"),
         ({"strategy": "given", "terms": [(1,), 1]}, ODD, "has 1 more than once"),
@@ -428,7 +428,7 @@ def test_callback_can_stop_a_fit():
             ODD,
             r"terms has \(1, 2, 4\), which is above max_order=2",
         ),
-        ({"strategy": "full", "max_columns": 10}, ODD, "more than max_columns=10"),
+        ({"strategy": "full", "max_terms": 10}, ODD, "more than max_terms=10"),
         ({"strategy": "logistic"}, NUMBERS, "y holds numbers"),
         ({"target_type": "classes"}, NUMBERS, "Unknown label type"),
         ({}, np.zeros(300, int), "only one class, 0"),

@@ -9,14 +9,14 @@ from scipy.stats import chi2, norm
 
 from benchmarks.shared import epistasis
 from skmohn import Genotypes, MOHNRegressor
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._genotypes import encode, learn_coding
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._sparse.variant_pairs import VariantPairs
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 N_SAMPLES, N_VARIANTS = 600, 12
 ALL_FOUR = [(2, 7), (2, 19), (7, 14), (14, 19)]
@@ -166,9 +166,9 @@ def test_a_pair_is_found_none_of_whose_products_stands_out():
     y = spread_target(design, 2.8, seed=5)
     products = design.columns([(i, j) for j in range(24) for i in range(j)])
     products = products - products.mean(axis=1, keepdims=True)
-    centred = y - y.mean()
-    scores = np.abs(products @ centred) / np.linalg.norm(products, axis=1)
-    assert scores.max() / centred.std() < math.sqrt(2.0 * math.log(len(products)))
+    centered = y - y.mean()
+    scores = np.abs(products @ centered) / np.linalg.norm(products, axis=1)
+    assert scores.max() / centered.std() < math.sqrt(2.0 * math.log(len(products)))
     search = Pursuit(design, y, PursuitControl(max_order=2))
     terms = [term for part in [search.descend(1.0)] for term in _last(part)]
     variants = {tuple(sorted(design.variants[list(term)])) for term in terms}

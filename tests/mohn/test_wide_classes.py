@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from skmohn import Genotypes, MOHNClassifier, MOHNTransformer
-from skmohn.mohn import _samples
-from skmohn.mohn._sparse.pool import PairPool
-from skmohn.mohn._walsh import pairs as _pairs
-from skmohn.mohn._walsh.design import PackedDesign
+from skmohn.mohn import _training_data
+from skmohn.mohn._design import pair_screening as _pairs
+from skmohn.mohn._design.design import PackedDesign
+from skmohn.mohn._sparse.pair_cache import PairPool
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def passes(monkeypatch):
         return serve(pool)
 
     monkeypatch.setattr(PairPool, "serve", count)
-    monkeypatch.setattr(_samples, "WIDE", 100)
+    monkeypatch.setattr(_training_data, "WIDE", 100)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
         monkeypatch.setattr(_pairs, name, 200)
     return served
@@ -69,7 +69,7 @@ def test_few_passes_find_what_screening_all_pairs_finds(
     assert passes[0] == 6 * (1 if n_classes == 2 else n_classes)
     assert (120, 2) not in screened
     n_passes = len(passes)
-    monkeypatch.setattr(_samples, "WIDE", 1000)
+    monkeypatch.setattr(_training_data, "WIDE", 1000)
     plain = classifier().fit(X, y, weight)
     assert plain.terms_ == model.terms_
     assert len(passes) == n_passes
@@ -126,7 +126,7 @@ def test_genotypes_are_searched_as_they_are(passes, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-9)
     chances = 1 / (1 + np.exp(-scores[:5]))
     np.testing.assert_allclose(model.predict_proba(X[:5])[:, 1], chances)
-    monkeypatch.setattr(_samples, "WIDE", 1000)
+    monkeypatch.setattr(_training_data, "WIDE", 1000)
     assert classifier().fit(X, y).terms_ == model.terms_
     total = float(np.sum(model.explain(X[[4]])["contribution"]))
     sign = 1 if model.predict(X[[4]])[0] == model.classes_[1] else -1
@@ -148,7 +148,7 @@ def test_given_products_of_genotypes():
     np.testing.assert_allclose(finder.transform(X), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "pursuit", "full", "msda"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "pursuit", "full", "msda"])
 def test_other_strategies_say_what_to_use(strategy):
     counts, y = counts_problem()
     X = Genotypes.from_counts(counts[:, :5])

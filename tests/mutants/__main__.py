@@ -36,17 +36,19 @@ from runs import Runs  # noqa: E402
 TESTS = {
     "_core/_numba": "core/test_numba.py mohn/test_lookup.py",
     "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
-    "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
+    "mohn/_sparse/term_screening": "mohn/test_frontier.py mohn/test_pursuit.py "
     "mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_effects": "mohn/test_effects.py mohn/test_explained_pools.py",
-    "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
-    "mohn/_dense/noise": "mohn/test_dense_noise.py",
-    "mohn/_dense/scale": "mohn/test_levels.py mohn/test_target_transform.py",
-    "mohn/_dense/together": "mohn/test_several.py",
-    "mohn/_dense/classes": "mohn/test_dense_classes.py",
-    "mohn/_dense/laplace": "mohn/test_dense_classes.py",
-    "mohn/_pool": "mohn/test_dense_classes.py mohn/test_pool.py",
+    "mohn/_gp/marginal_likelihood": (
+        "mohn/test_gp_covariance.py mohn/test_gp_posterior.py"
+    ),
+    "mohn/_gp/heteroscedastic_noise": "mohn/test_gp_noise.py",
+    "mohn/_gp/transform_selection": "mohn/test_levels.py mohn/test_target_transform.py",
+    "mohn/_gp/multitask": "mohn/test_several.py",
+    "mohn/_gp/classification": "mohn/test_gp_classes.py",
+    "mohn/_gp/laplace": "mohn/test_gp_classes.py",
+    "mohn/_stacking": "mohn/test_gp_classes.py mohn/test_pool.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
     "blm/_control": "blm/test_control.py blm/test_control_plan.py",
     "blm/_device/agreement": "blm/test_device_agreement.py integrations/test_onnx.py",

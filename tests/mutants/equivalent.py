@@ -36,7 +36,7 @@ EQUIVALENT = {
     "mohn/_sparse/logistic_selection": {
         ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is",
     },
-    "mohn/_dense/noise": {
+    "mohn/_gp/heteroscedastic_noise": {
         ("_log_density", "False  ->  True"): SAME_NUMBERS,
     },
 }

@@ -223,7 +223,7 @@ def test_integers_that_are_no_floats(given):
 def test_categories_that_are_no_floats():
     codes = 2**53 + np.arange(24) % 4
     X = pd.DataFrame({"code": codes, "z": np.arange(24) // 4 % 2})
-    model = MOHNRegressor("dense", categorical_features=["code"])
+    model = MOHNRegressor("gp", categorical_features=["code"])
     model.fit(X, X["z"] + np.arange(24) % 4)
     for code in codes[:4].tolist():
         x = minimize(model, fixed={"code": code}).x

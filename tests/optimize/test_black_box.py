@@ -20,8 +20,7 @@ from scipy.optimize import LinearConstraint
 import skmohn
 from skmohn.optimize import (
     BlackBoxOptimizer,
-    _learning,
-    maximize_black_box,
+    _sparse_search,
     minimize_black_box,
 )
 
@@ -188,7 +187,7 @@ def test_noise_is_noticed_and_its_points_repeated():
     result = minimize_black_box(
         lambda x: pairs(x) + rng.normal(scale=0.5), N, 40, random_state=0
     )
-    n_repeats = [record["stream"] for record in result.history].count("repeat")
+    n_repeats = [record["source"] for record in result.history].count("replicate")
     assert 4 <= n_repeats < 15
     assert not result.optimal
     values = [r["value"] for r in result.history if tuple(r["point"]) == (*result.x,)]
@@ -230,11 +229,14 @@ def test_values_that_differ_without_noise_are_refused():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("search", [minimize_black_box, maximize_black_box])
-def test_settings_of_a_run_are_named(search, settings):
+@pytest.mark.parametrize("maximize", [False, True])
+def test_settings_of_a_run_are_named(maximize, settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"The '{name}' parameter of run must be"):
-        search(**{"f": pairs, "space": N, "n_evaluations": 9, **settings})
+        minimize_black_box(
+            **{"f": pairs, "space": N, "n_evaluations": 9, **settings},
+            maximize=maximize,
+        )
 
 
 @pytest.mark.parametrize(
@@ -355,7 +357,7 @@ def test_tables_of_candidates(table):
         seen.append(repr(point))
         return len(seen)
 
-    result = maximize_black_box(f, table, 9, noise=0, random_state=0)
+    result = minimize_black_box(f, table, 9, maximize=True, noise=0, random_state=0)
     assert len(seen) == len(set(seen)) == 3
     assert result.fun == 3.0
     assert result.optimal
@@ -376,9 +378,9 @@ def test_told_points_are_not_asked_for():
     assert result.fun == -3.0
     assert_array_equal(result.x, asked[-1])
     assert result.nfev == 0
-    streams = [record["stream"] for record in result.history]
-    assert streams[:10] == ["told"] * 10
-    assert "told" not in streams[10:]
+    sources = [record["source"] for record in result.history]
+    assert sources[:10] == ["external"] * 10
+    assert "external" not in sources[10:]
 
 
 def test_points_that_break_constraints_teach_but_are_not_the_best():
@@ -394,7 +396,7 @@ def test_points_that_break_constraints_teach_but_are_not_the_best():
     assert all(x[0] == 1 for x in optimizer.ask(8))
 
 
-def test_nothing_told_is_nothing_learnt():
+def test_nothing_told_is_nothing_learned():
     optimizer = make()
     optimizer.tell([], [])
     optimizer.tell(np.empty((0, N)), np.empty(0))
@@ -425,7 +427,7 @@ def test_results_are_not_changed_by_what_follows():
 
 def test_maximum_is_the_minimum_of_the_negative():
     lowest = minimize_black_box(lambda x: -pairs(x), N, 24, random_state=3)
-    highest = maximize_black_box(pairs, N, 24, random_state=3)
+    highest = minimize_black_box(pairs, N, 24, maximize=True, random_state=3)
     assert_array_equal(lowest.x, highest.x)
     assert lowest.fun == -highest.fun
     assert lowest.message == highest.message
@@ -475,14 +477,14 @@ def test_exact_models_heed_constraints_and_fixed_values():
 
 
 def test_an_optimum_of_a_search_that_proves_nothing_is_not_called_so(monkeypatch):
-    minimize = _learning.minimize
+    minimize = _sparse_search.minimize
 
     def unsure(*args, **kwargs):
         found = minimize(*args, **kwargs)
         found.optimal = False
         return found
 
-    monkeypatch.setattr(_learning, "minimize", unsure)
+    monkeypatch.setattr(_sparse_search, "minimize", unsure)
     f, _ = sparse(13, 6)
     result = minimize_black_box(f, 13, 90, batch_size=60, random_state=0)
     assert result.message.endswith("weights is exact")
@@ -692,7 +694,7 @@ def test_what_an_optimizer_shows():
 
 def test_a_result_shows_no_record_of_its_history():
     shown = str(make().run(pairs, 9))
-    assert "history: <History of 9 records: point, value, best, stream>" in shown
+    assert "history: <History of 9 records: point, value, best, source>" in shown
     assert len(shown) < 700
 
 
@@ -715,8 +717,8 @@ def test_a_callback_sees_progress_and_may_stop():
         if len(seen) == 4:
             raise StopIteration
 
-    result = maximize_black_box(
-        pairs, N, 30, batch_size=2, callback=callback, random_state=0
+    result = minimize_black_box(
+        pairs, N, 30, maximize=True, batch_size=2, callback=callback, random_state=0
     )
     assert [one.nfev for one in seen] == [2, 4, 6, 8]
     assert [one.fun for one in seen] == [pairs(one.x) for one in seen]

@@ -10,14 +10,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import GPOptions, MOHNRegressor
+from skmohn.mohn._design.products import Products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Unchanged
-from skmohn.mohn._walsh.products import Products
 from skmohn.optimize import maximize, minimize
-from skmohn.optimize._dense import DenseMean, ProductSum, _State, hill_climb, tabu
 from skmohn.optimize._methods import Budget
 from skmohn.optimize._models import read_model
+from skmohn.optimize._product_sums import GPMean, ProductSum, _State, hill_climb, tabu
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:every column may be moved", "ignore:column grade has ordered categories"
@@ -59,8 +59,8 @@ def make_frame(n_rows=120):
 
 
 def fit(X, y, numeric="thermometer", **control):
-    control = DenseControl(numeric=numeric, **control)
-    return MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
+    control = GPOptions(numeric=numeric, **control)
+    return MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
 
 
 def all_rows(columns):
@@ -165,7 +165,7 @@ def test_lines_of_numbers_beside_categories():
 
 
 @pytest.mark.parametrize("kind", ["unknown", "nystroem"])
-def test_any_dense_model(kind, monkeypatch):
+def test_any_gaussian_process(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 4, 90), rng.integers(0, 3, (90, 2))])
     y = (X[:, 0] == 2) * (X[:, 1] - 1.0) + X[:, 2] + 0.1 * rng.standard_normal(90)
@@ -173,8 +173,8 @@ def test_any_dense_model(kind, monkeypatch):
     if kind == "unknown":
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     else:
-        monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 10)
-    model = MOHNRegressor("dense", categorical_features=[0, 1, 2]).fit(X, y)
+        monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 10)
+    model = MOHNRegressor("gp", categorical_features=[0, 1, 2]).fit(X, y)
     result = maximize(model)
     assert result.x.dtype == X.dtype
     assert_allclose(result.fun, model.predict(grid).max(), rtol=1e-9)
@@ -232,9 +232,9 @@ def test_a_model_of_nothing(x0):
     frame = pd.DataFrame({"base": rng.choice(list("abc"), 60)})
     frame[["u", "v", "w"]] = np.eye(3, dtype=int)[rng.integers(0, 3, 60)]
     frame["dose"] = rng.uniform(2.0, 3.0, 60)
-    control = DenseControl(one_hot="auto")
+    control = GPOptions(one_hot="auto")
     y = rng.standard_normal(60)
-    model = MOHNRegressor(dense_control=control).fit(frame, y)
+    model = MOHNRegressor(gp_options=control).fit(frame, y)
     assert model.model_.is_listed
     result = maximize(model, x0=x0)
     assert result.fun == model.intercept_
@@ -430,14 +430,14 @@ def test_moves_equal_full_evaluations(seed):
     for _ in range(300):
         values = state.values()
         reached = np.array(state.targets) - function.first[state.owner]
-        neighbours = np.tile(state.point, (len(values), 1))
-        neighbours[np.arange(len(values)), state.owner] = reached
-        assert_allclose(values, function.predict(neighbours), atol=1e-9)
-        moves = {tuple(row) for row in neighbours}
+        neighbors = np.tile(state.point, (len(values), 1))
+        neighbors[np.arange(len(values)), state.owner] = reached
+        assert_allclose(values, function.predict(neighbors), atol=1e-9)
+        moves = {tuple(row) for row in neighbors}
         assert len(moves | {tuple(state.point)}) == np.sum(function.sizes - 1) + 1
         m = int(rng.integers(len(values)))
         state.move(m, values[m])
-        assert_array_equal(state.point, neighbours[m])
+        assert_array_equal(state.point, neighbors[m])
     assert_allclose(state.value, function.predict(state.point[None])[0], atol=1e-9)
 
 
@@ -489,7 +489,7 @@ def test_factors_of_zero():
         0.0,
     )
     table = np.column_stack([coding.level_ends(0), [-1.0, 1.0, 1.0, 1.0]])
-    mean = DenseMean(products, coding, (-np.inf, np.inf), Unchanged())
+    mean = GPMean(products, coding, (-np.inf, np.inf), Unchanged())
     function = mean.at(table, np.arange(2), np.array([4, 2]))
     assert_allclose(function.factors[:, 0], [-1, 0, 0, 1, -1, 1], atol=1e-14)
     for start in itertools.product(range(4), range(2)):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.optimize import BlackBoxOptimizer
-from skmohn.optimize._climb import Climb
-from skmohn.optimize._evaluations import Evaluations
+from skmohn.optimize._archive import Evaluations
+from skmohn.optimize._local_search import Climb
 from skmohn.optimize._space import Space
 from skmohn.optimize._surrogate import Surrogate
 
@@ -17,7 +17,7 @@ def cube(n):
     return np.arange(2**n)[:, None] >> np.arange(n) & 1
 
 
-def neighbours(state):
+def neighbors(state):
     return {(state ^ change).tobytes() for change in np.eye(len(state), dtype=int)}
 
 
@@ -46,10 +46,10 @@ def climb_on(values, known, n_proposals, is_small):
 def test_climbs_in_small_spaces_go_on_beside_the_next_best_point(is_small):
     values = np.random.default_rng(1).uniform(1.0, 2.0, 2**N)
     best, second = 0, 2**N - 1
-    # Neither has a better neighbour.
+    # Neither has a better neighbor.
     values[best], values[second] = 0.0, 0.5
     proposed = climb_on(values, [best, second], 2 * N, is_small)
-    near_best, near_second = (neighbours(cube(N)[k]) for k in (best, second))
+    near_best, near_second = (neighbors(cube(N)[k]) for k in (best, second))
     assert {state.tobytes() for state in proposed[:N]} == near_best
     is_wide = {state.tobytes() for state in proposed[N:]} == near_second
     assert is_wide == is_small
@@ -62,11 +62,11 @@ def test_uniform_samples_come_first_where_few_points_will_be_seen(n, first):
     optimizer = BlackBoxOptimizer(n, noise=0.0, random_state=0)
     optimizer.tell(X, rng.normal(size=80))
     optimizer.ask()
-    assert (optimizer.asked_[0]["stream"] == "uniform") == first
+    assert (optimizer.pending_[0]["source"] == "uniform") == first
 
 
 @pytest.mark.parametrize(("n_known", "n_left_out"), [(5 * N, 0), (5 * N + 1, N // 2)])
-def test_climbs_in_small_spaces_leave_the_worse_neighbours_out(n_known, n_left_out):
+def test_climbs_in_small_spaces_leave_the_worse_neighbors_out(n_known, n_left_out):
     points, slopes = cube(N), np.arange(1.0, N + 1.0)
     known = np.setdiff1d(np.arange(2**N), [1 << i for i in range(N)])[:n_known]
     told, space, rng = Evaluations(N), Space(N), np.random.default_rng(0)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.optimize import _elimination
 
 
 def plan_and_run(graph, n_variables, spins, seed=0, **limits):
     rng = np.random.default_rng(seed)
-    neighbours = _elimination.neighbours_of(graph, n_variables)
-    plan = _elimination.make_plan(neighbours, rng, **limits)
+    neighbors = _elimination.neighbors_of(graph, n_variables)
+    plan = _elimination.make_plan(neighbors, rng, **limits)
     schedule = _elimination.make_schedule(graph, plan)
     ties = rng.random(len(schedule.order)) < 0.5
     entries = _elimination.eliminate(schedule, ties, spins)
@@ -76,8 +76,8 @@ def test_width_of_known_graphs():
     }
     for name, (sets, width) in cases.items():
         graph = Hypergraph.sort(sets, np.ones(len(sets)), 0.0)
-        neighbours = _elimination.neighbours_of(graph, 20)
-        assert _elimination.make_plan(neighbours, rng).width == width, name
+        neighbors = _elimination.neighbors_of(graph, 20)
+        assert _elimination.make_plan(neighbors, rng).width == width, name
 
 
 def test_ties_go_either_way():
@@ -101,7 +101,7 @@ def test_symmetry_is_seen_in_even_orders_only():
 def test_messages_that_wait_do_not_share_memory(problems, seed):
     rng = np.random.default_rng(seed)
     graph = graph_of(problems.random_terms(rng, 40, 60))
-    plan = _elimination.make_plan(_elimination.neighbours_of(graph, 40), rng)
+    plan = _elimination.make_plan(_elimination.neighbors_of(graph, 40), rng)
     schedule = _elimination.make_schedule(graph, plan)
     sizes = 2 ** np.diff(schedule.scope_ptr)
     owner = np.full((schedule.slot + sizes).max(), -1)
@@ -121,7 +121,7 @@ def test_memory_of_messages_is_used_again():
     terms = {(i, i + 1): 1.0 for i in range(300)}
     terms |= {tuple(range(i, i + 6)): 1.0 for i in range(0, 300, 50)}
     graph = graph_of(terms)
-    order = {i: {j for j in graph_neighbours(graph, i) if j > i} for i in range(301)}
+    order = {i: {j for j in graph_neighbors(graph, i) if j > i} for i in range(301)}
     plan = _elimination.Plan(order, set(), 5, 0)
     schedule = _elimination.make_schedule(graph, plan)
     sizes = 2 ** np.diff(schedule.scope_ptr)
@@ -130,5 +130,5 @@ def test_memory_of_messages_is_used_again():
     assert (schedule.slot + sizes).max() <= 2 * 32
 
 
-def graph_neighbours(graph, i):
+def graph_neighbors(graph, i):
     return set().union(*(term for term in graph.terms if i in term))

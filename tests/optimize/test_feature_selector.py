@@ -87,7 +87,13 @@ def test_record_has_the_score_of_each_subset(fitted, every_score):
         assert record["mean_score"] == every_score[record["features"]]
         assert record["n_features"] == len(record["features"])
     assert_array_equal(frame["best_score"], frame["mean_score"].cummax())
-    assert set(frame["stream"]) <= {"uniform", "surrogate", "climb", "check", "repeat"}
+    assert set(frame["source"]) <= {
+        "uniform",
+        "surrogate",
+        "local_search",
+        "verification",
+        "replicate",
+    }
     assert frame["std_score"].iloc[0] == pytest.approx(
         np.std(
             cross_val_score(
@@ -107,7 +113,7 @@ def test_model_says_which_columns_work_together(fitted, every_score):
     )
     predicted = fitted.model_.predict(points)
     assert np.corrcoef(predicted, list(every_score.values()))[0, 1] > 0.95
-    table = fitted.model_.structure_table().set_index("term")
+    table = fitted.model_.terms_table().set_index("term")
     assert table["weight"]["a x b"] > 0.1
 
 

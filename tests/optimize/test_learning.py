@@ -1,4 +1,4 @@
-"""Trials of sparse models, which are learnt a part at each tell."""
+"""Trials of sparse models, which are learned a part at each tell."""
 
 import copy
 import pickle
@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn.datasets import make_ising
-from skmohn.optimize import _learning
+from skmohn.optimize import _sparse_search
 
 
 def trial_of(n_samples):
-    """A spin glass of 16 variables, learnt in parts of a step or two."""
+    """A spin glass of 16 variables, learned in parts of a step or two."""
     problem = make_ising((4, 4), n_samples=n_samples, random_state=0)
-    return problem, _learning.Trial(problem.X, problem.y, work=1e6)
+    return problem, _sparse_search.Trial(problem.X, problem.y, work=1e6)
 
 
 def finish(trial, n_parts=0):
@@ -66,8 +66,8 @@ def test_an_interrupted_trial_begins_again(monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_learning.Pursuit, "_propose", interrupt)
-        patch.setattr(_learning.Pursuit, "_accept", lambda *_: interrupt(None))
+        patch.setattr(_sparse_search.Pursuit, "_propose", interrupt)
+        patch.setattr(_sparse_search.Pursuit, "_accept", lambda *_: interrupt(None))
         with pytest.raises(KeyboardInterrupt):
             finish(trial, 3)
     (same, _), same_parts = finish(trial, 3)

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from skmohn.optimize import BlackBoxOptimizer, minimize_black_box
+from skmohn.optimize._portfolio import (
+    EXTERNAL,
+    LOCAL_SEARCH,
+    SURROGATE,
+    UNIFORM,
+    Portfolio,
+)
 from skmohn.optimize._space import Space
-from skmohn.optimize._streams import CLIMB, SURROGATE, TOLD, UNIFORM, Portfolio
 
 N = 12
 
@@ -80,8 +86,8 @@ def test_a_model_of_told_rows_is_checked_with_the_budget_left():
     assert (result.optimal, result.status) == (True, 0)
     assert result.nfev == n_needed + 1  # and the best point
     assert result.fun == -6.0
-    streams = [record["stream"] for record in result.history[120:]]
-    assert streams == ["check"] + ["uniform"] * n_needed
+    sources = [record["source"] for record in result.history[120:]]
+    assert sources == ["verification"] + ["uniform"] * n_needed
 
 
 def test_points_that_others_have_drawn_count_as_drawn():
@@ -161,7 +167,7 @@ def test_auto_repeats_the_best_points_before_it_takes_noise_for_absent():
 def test_auto_looks_for_noise_again_each_time_the_evaluations_have_doubled():
     optimizer = BlackBoxOptimizer(30, random_state=0)
     result = optimizer.run(lambda x: float((x @ np.arange(30)) ** 2), 70)
-    repeats = [i for i, r in enumerate(result.history) if r["stream"] == "repeat"]
+    repeats = [i for i, r in enumerate(result.history) if r["source"] == "replicate"]
     assert repeats == [8, 16, 32, 64]
 
 
@@ -214,28 +220,32 @@ def test_batches_of_repeats_hold_no_point_twice():
     optimizer.tell(X, X.sum(axis=1))
     asked = optimizer.ask(20)
     assert len({tuple(x) for x in asked}) == len(asked) == 8
-    assert {record["stream"] for record in optimizer.asked_} == {"repeat"}
+    assert {record["source"] for record in optimizer.pending_} == {"replicate"}
     assert len(optimizer.ask()) == 0
 
 
-# ------------------------------------------------------------- shares of the streams
+# ------------------------------------------------------------- shares of the sources
 
 
-def told(values, streams, **known):
-    """Streams of four bits that were told values of points."""
+def told(values, sources, **known):
+    """Sources of four bits that were told values of points."""
     portfolio = Portfolio(Space(4), 0.0, 0)
     states = np.indices((2,) * 4).reshape(4, -1).T[: len(values)]
-    portfolio.tell(states, np.array(values, float), np.ones(len(values), bool), streams)
+    portfolio.tell(states, np.array(values, float), np.ones(len(values), bool), sources)
     return portfolio
 
 
 def test_a_value_as_good_as_the_best_is_no_improvement():
     base = told([2.0], [UNIFORM])
-    tie = told([2.0, 2.0], [UNIFORM, CLIMB])
-    better = told([2.0, 1.0], [UNIFORM, CLIMB])
-    assert tie._earned[CLIMB][0] < base._earned[CLIMB][0] < better._earned[CLIMB][0]
+    tie = told([2.0, 2.0], [UNIFORM, LOCAL_SEARCH])
+    better = told([2.0, 1.0], [UNIFORM, LOCAL_SEARCH])
+    assert (
+        tie._earned[LOCAL_SEARCH][0]
+        < base._earned[LOCAL_SEARCH][0]
+        < better._earned[LOCAL_SEARCH][0]
+    )
     assert (tie._n_idle, better._n_idle) == (1, 0)
-    assert told([2.0, 2.0, 2.0], [TOLD, CLIMB, SURROGATE])._n_idle == 2
+    assert told([2.0, 2.0, 2.0], [EXTERNAL, LOCAL_SEARCH, SURROGATE])._n_idle == 2
 
 
 def test_repeats_are_due_below_their_part_of_the_evaluations():
@@ -244,7 +254,7 @@ def test_repeats_are_due_below_their_part_of_the_evaluations():
     for n_repeats, is_due in ((2, True), (3, False)):
         portfolio = Portfolio(Space(5), 1.0, 0)
         X = np.concatenate([states[: 20 - n_repeats], states[:1].repeat(n_repeats, 0)])
-        portfolio.tell(X, np.arange(20.0), np.ones(20, bool), [CLIMB] * 20)
+        portfolio.tell(X, np.arange(20.0), np.ones(20, bool), [LOCAL_SEARCH] * 20)
         assert (portfolio._to_repeat() is not None) == is_due
 
 
@@ -255,7 +265,7 @@ def test_first_evaluations_are_uniform():
         result = optimizer.run(
             lambda x: float((x @ np.arange(len(x)) - 7) ** 2), first + 1, batch_size=1
         )
-        streams = [record["stream"] for record in result.history]
-        assert streams[:first] == ["uniform"] * first
+        sources = [record["source"] for record in result.history]
+        assert sources[:first] == ["uniform"] * first
         if n < 18:
-            assert streams[first] != "uniform"
+            assert sources[first] != "uniform"

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from skmohn import MOHNClassifier, MOHNRegressor
 from skmohn.datasets import make_ising, make_mk_trap
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.optimize import maximize, minimize
 
 METHODS = ["auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", "exact"]
@@ -139,7 +139,7 @@ def test_auto_mixes_exact_and_searched_parts():
 
 
 @pytest.mark.parametrize("k", [4, 5])
-def test_one_pass_of_weight_satisfaction_solves_learnt_traps(k):
+def test_one_pass_of_weight_satisfaction_solves_learned_traps(k):
     data = make_mk_trap(k, 5, n_samples=800, random_state=k)
     model = MOHNRegressor().fit(data.X, data.y)
     result = maximize(model, "weight_satisfaction", n_restarts=1, random_state=0)
@@ -150,7 +150,7 @@ def test_one_pass_of_weight_satisfaction_solves_learnt_traps(k):
 # ------------------------------------------------------------------- what it runs on
 
 
-def learnt(low, high, dtype=float, names=None):
+def learned(low, high, dtype=float, names=None):
     """A fitted model of x0 x1 - 2 x1 x2 + .5 x3, and its data."""
     points = np.array(list(itertools.product([-1, 1], repeat=4)))
     y = points[:, 0] * points[:, 1] - 2 * points[:, 1] * points[:, 2]
@@ -163,7 +163,7 @@ def learnt(low, high, dtype=float, names=None):
 
 @pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 1), (3, 7.5)])
 def test_estimator_is_searched_in_its_own_coding(low, high):
-    model, X, y = learnt(low, high)
+    model, X, y = learned(low, high)
     best, worst = maximize(model), minimize(model)
     assert_allclose([best.fun, worst.fun], [y.max(), y.min()])
     for result in (best, worst):
@@ -173,12 +173,12 @@ def test_estimator_is_searched_in_its_own_coding(low, high):
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32])
 def test_values_have_the_dtype_of_the_data(dtype):
-    model, X, y = learnt(0, 1, dtype)
+    model, X, y = learned(0, 1, dtype)
     result = maximize(model, fixed={0: dtype(1)})
     assert result.x.dtype == dtype
     assert result.x[0] == dtype(1)
     assert_allclose(result.fun, y[X[:, 0] == 1].max())
-    frame = maximize(learnt(0, 1, dtype, names=["a", "b", "c", "d"])[0], fixed={})
+    frame = maximize(learned(0, 1, dtype, names=["a", "b", "c", "d"])[0], fixed={})
     assert frame.x.dtype == dtype
 
 
@@ -190,7 +190,7 @@ def test_integers_do_not_hold_a_value_in_between():
 
 
 def test_names_are_understood():
-    model, X, y = learnt(0, 1, names=["a", "b", "c", "d"])
+    model, X, y = learned(0, 1, names=["a", "b", "c", "d"])
     result = maximize(model, fixed={"a": 0, "d": 0})
     assert result.variables == ["a", "b", "c", "d"]
     rows = (X["a"] == 0) & (X["d"] == 0)
@@ -572,7 +572,7 @@ def test_classifiers_that_cannot_be_searched():
     with pytest.raises(ValueError, match=r"3 classes, but only .* y == label"):
         maximize(three)
     with pytest.raises(ValueError, match=r'pools log-odds .* strategy="logistic"'):
-        maximize(MOHNClassifier("dense", random_state=0).fit(X, y))
+        maximize(MOHNClassifier("gp", random_state=0).fit(X, y))
     frame = pd.DataFrame({"a": X[:, 0], "g": np.tile(["x", "y", "z", "x"], 50)})
     labels = (frame["g"] == "x") ^ (frame["a"] > 0)
     model = MOHNClassifier("logistic", random_state=0).fit(frame, labels)

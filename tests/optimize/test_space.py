@@ -303,23 +303,23 @@ def test_small_spaces_are_listed():
         Space({i: ["a", "b", "c"] for i in range(10)}, lambda p: p[0] != "a"),
     ],
 )
-def test_drawn_points_and_neighbours_are_feasible(space):
+def test_drawn_points_and_neighbors_are_feasible(space):
     rng = np.random.default_rng(0)
     drawn = space.draw(30, rng, np.empty((0, space.n_variables), dtype=int))
     assert drawn.shape == (30, space.n_variables)
     assert space.is_feasible(drawn).all()
     assert len(set(keys_of(drawn))) > 20
-    near = space.neighbours(drawn[0], rng)
+    near = space.neighbors(drawn[0], rng)
     assert len(near) > 5
     assert space.is_feasible(near).all()
     assert_array_equal(np.isin(np.sum(near != drawn[0], axis=1), [1, 2]), True)
     assert len(set(keys_of(near))) == len(near)
 
 
-def test_neighbours_differ_in_one_variable_each():
+def test_neighbors_differ_in_one_variable_each():
     space = Space({"a": (0, 40), "b": (0, 99), "c": ["x"], "d": ["u", "v", "w"]})
     state = np.array([7, 5, 0, 1])
-    near = space.neighbours(state, np.random.default_rng(0))
+    near = space.neighbors(state, np.random.default_rng(0))
     assert len(set(keys_of(near))) == len(near) == space.n_moves == 40 + 99 + 2
     assert_array_equal(np.sum(near != state, axis=1), 1)
     assert_array_equal(near[:, 2], 0)
@@ -328,7 +328,7 @@ def test_neighbours_differ_in_one_variable_each():
 def test_listed_points_are_near_one_another():
     table = np.array([[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 1]])
     space = Space(table)
-    near = space.neighbours(np.array([0, 0, 0]), np.random.default_rng(0))
+    near = space.neighbors(np.array([0, 0, 0]), np.random.default_rng(0))
     assert_array_equal(near[0], [1, 0, 0])
     assert_array_equal(near[-1], [1, 1, 1])
 

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from skmohn.optimize import BlackBoxOptimizer
+from skmohn.optimize._portfolio import Portfolio
 from skmohn.optimize._space import Space
-from skmohn.optimize._streams import Portfolio
 from skmohn.optimize._surrogate import Surrogate
 
 WEIGHTS = np.random.default_rng(0).normal(size=8)
@@ -51,14 +51,14 @@ def test_values_of_categories_count_as_they_are():
 
 @pytest.mark.parametrize(
     ("space", "in_turn"),
-    [(rows(300), {"surrogate"}), (8, {"surrogate", "climb"})],
+    [(rows(300), {"surrogate"}), (8, {"surrogate", "local_search"})],
 )
 def test_first_evaluations_of_what_will_be_seen_are_searches(space, in_turn):
     result = search(space, cost, 28)
-    streams = [record["stream"] for record in result.history]
-    assert streams[:8] == ["uniform"] * 8
-    assert {*streams[8::2]} | {*streams[9::2]} == in_turn
-    assert len({*streams[8::2]}) == len({*streams[9::2]}) == 1
+    sources = [record["source"] for record in result.history]
+    assert sources[:8] == ["uniform"] * 8
+    assert {*sources[8::2]} | {*sources[9::2]} == in_turn
+    assert len({*sources[8::2]}) == len({*sources[9::2]}) == 1
 
 
 def test_scores_by_rank_are_normal_and_keep_mean_and_spread():
@@ -118,7 +118,7 @@ def test_penalties_do_not_drown_what_is_better():
         (lambda point: float(point[:3].all()), False),
     ],
 )
-def test_penalties_are_searched_and_sums_are_learnt(f, is_tailed):
+def test_penalties_are_searched_and_sums_are_learned(f, is_tailed):
     portfolio = Portfolio(Space(16, None, None), 0.0, 0)
     drawn = ALL[np.random.default_rng(2).choice(2**16, 60, replace=False)]
     values = np.array([f(point) for point in drawn])

@@ -6,48 +6,48 @@ import pytest
 from skmohn.optimize import BlackBoxOptimizer
 
 
-def next_stream(X, y, streams):
+def next_source(X, y, sources):
     """What asks for a point after these were told."""
     optimizer = BlackBoxOptimizer(14, noise=0, random_state=0)
-    optimizer.tell(X, y, streams)
+    optimizer.tell(X, y, sources)
     optimizer.ask()
-    return optimizer.asked_[0]["stream"]
+    return optimizer.pending_[0]["source"]
 
 
-def test_sparse_models_are_learnt_from_points_that_no_search_has_chosen():
+def test_sparse_models_are_learned_from_points_that_no_search_has_chosen():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (120, 14))
     spins = 2.0 * X - 1.0
     y = spins @ rng.normal(size=14) + 2.0 * spins[:, 0] * spins[:, 1] * spins[:, 2]
-    assert next_stream(X, y, None) == "check"
-    assert next_stream(X, y, ["uniform"] * 120) == "check"
-    assert next_stream(X, y, ["climb"] * 120) != "check"
+    assert next_source(X, y, None) == "verification"
+    assert next_source(X, y, ["uniform"] * 120) == "verification"
+    assert next_source(X, y, ["local_search"] * 120) != "verification"
 
 
-def test_streams_of_another_optimizer_count_for_their_shares():
+def test_sources_of_another_optimizer_count_for_their_shares():
     rng = np.random.default_rng(0)
     points = rng.choice(2**14, 80, replace=False)
     X, y = points[:, None] >> np.arange(14) & 1, rng.normal(size=80)
-    assert next_stream(X, y, None) == "uniform"
-    assert next_stream(X, y, ["uniform"] * 80) != "uniform"
-    assert next_stream(X, y, [*["uniform"] * 70, *["surrogate"] * 10]) == "climb"
+    assert next_source(X, y, None) == "uniform"
+    assert next_source(X, y, ["uniform"] * 80) != "uniform"
+    assert next_source(X, y, [*["uniform"] * 70, *["surrogate"] * 10]) == "local_search"
 
 
 def test_what_is_asked_for_is_known_until_it_is_told():
     optimizer = BlackBoxOptimizer({"a": (0, 9), "b": ["x", "y"]}, random_state=0)
-    assert optimizer.asked_ == []
+    assert optimizer.pending_ == []
     points = optimizer.ask(3)
-    assert [record["point"] for record in optimizer.asked_] == points
-    assert {record["stream"] for record in optimizer.asked_} == {"uniform"}
-    # Its own points have their own streams.
-    optimizer.tell(points[:2], [0.0, 1.0], ["told", "climb"])
-    assert [record["stream"] for record in optimizer.history_] == ["uniform"] * 2
-    assert [record["point"] for record in optimizer.asked_] == points[2:]
+    assert [record["point"] for record in optimizer.pending_] == points
+    assert {record["source"] for record in optimizer.pending_} == {"uniform"}
+    # Its own points have their own sources.
+    optimizer.tell(points[:2], [0.0, 1.0], ["external", "local_search"])
+    assert [record["source"] for record in optimizer.history_] == ["uniform"] * 2
+    assert [record["point"] for record in optimizer.pending_] == points[2:]
 
 
-@pytest.mark.parametrize("streams", [["uniform"], ["uniform", "other"], "uniform"])
-def test_bad_streams_are_named(streams):
+@pytest.mark.parametrize("sources", [["uniform"], ["uniform", "other"], "uniform"])
+def test_bad_sources_are_named(sources):
     optimizer = BlackBoxOptimizer(3, random_state=0)
-    with pytest.raises(ValueError, match="streams must have one of"):
-        optimizer.tell([[0, 0, 1], [0, 1, 1]], [0.0, 1.0], streams)
+    with pytest.raises(ValueError, match="sources must have one of"):
+        optimizer.tell([[0, 0, 1], [0, 1, 1]], [0.0, 1.0], sources)
     assert len(optimizer.history_) == 0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint
 
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import Hypergraph
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import Space

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._design.design import DenseDesign, PackedDesign
+from skmohn.mohn._design.hypergraph import Hypergraph
 
 FEW = settings(max_examples=settings.default.max_examples // 16)
 MANY = settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -59,7 +59,7 @@ def assert_same(found, expected, scale=1.0):
 @any_way
 @FEW
 @given(seed=seeds, noise=st.sampled_from([0.0, 0.3]))
-def test_relabelling_variables_permutes_terms(name, seed, noise):
+def test_relabeling_variables_permutes_terms(name, seed, noise):
     rng, X, y = problem(seed, noise)
     model, weights = fitted(name, X, y)
     place = rng.permutation(N_FEATURES)
@@ -120,7 +120,7 @@ def test_scaling_the_target_scales_everything(name, seed, noise, exponent, sign)
     assert other.intercept_ == pytest.approx(
         scale * model.intercept_, abs=1e-7 * abs(scale)
     )
-    assert other.noise_ == pytest.approx(abs(scale) * model.noise_, rel=1e-6)
+    assert other.noise_std_ == pytest.approx(abs(scale) * model.noise_std_, rel=1e-6)
 
 
 @pytest.mark.slow_cases("pursuit")
@@ -134,7 +134,7 @@ def test_repeated_rows_equal_weights(name, seed, noise):
     repeated, found = fitted(name, np.repeat(X, counts, axis=0), np.repeat(y, counts))
     assert_same(found, weights)
     assert repeated.intercept_ == pytest.approx(weighted.intercept_, abs=1e-7)
-    assert repeated.noise_ == pytest.approx(weighted.noise_, abs=1e-7)
+    assert repeated.noise_std_ == pytest.approx(weighted.noise_std_, abs=1e-7)
     assert_allclose(
         np.sort(repeated.standard_errors_),
         np.sort(weighted.standard_errors_),

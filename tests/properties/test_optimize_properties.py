@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from skmohn.optimize import maximize, minimize
-from skmohn.optimize._dense import ProductSum, answer_dense
-from skmohn.optimize._driver import Question
 from skmohn.optimize._methods import Budget
+from skmohn.optimize._product_sums import ProductSum, solve_product_sum
+from skmohn.optimize._solve import Question
 
 MANY = settings(max_examples=settings.default.max_examples // 4)
 
@@ -35,7 +35,7 @@ def value(terms, x):
 
 @MANY
 @given(terms=functions(), seed=seeds)
-def test_relabelling_variables_moves_the_optimum(terms, seed):
+def test_relabeling_variables_moves_the_optimum(terms, seed):
     place = np.random.default_rng(seed).permutation(N_VARIABLES).tolist()
     moved = {tuple(place[i] for i in term): w for term, w in terms.items()}
     result, other = maximize(terms), maximize(moved)
@@ -117,7 +117,7 @@ def search(function, method, seed=0):
         keep_optima=False,
         tell=lambda found: False,
     )
-    found = answer_dense(question, method, {})
+    found = solve_product_sum(question, method, {})
     return function.predict(found.spins[None])[0]
 
 

@@ -21,7 +21,7 @@ RNG = np.random.default_rng(0)
 SIGNS = RNG.choice([-1.0, 1.0], (40, 5))
 PRODUCT = SIGNS[:, 0] * SIGNS[:, 1] + SIGNS[:, 2]
 PENDULUM = InvertedPendulum(n_simulations=2, duration=1.5)
-CHEAP = EnergyNetTransformer(None, 4, polish=2, random_state=0)
+CHEAP = EnergyNetTransformer(None, 4, n_final_epochs=2, random_state=0)
 MLP = MLPClassifier(solver="lbfgs", max_iter=30)
 
 # Estimator, what it is fitted to, and what it is fitted to then.
@@ -58,7 +58,9 @@ FITS = {
     ),
     "EnergyNetTransformer": (CHEAP, (SIGNS > 0,), (SIGNS < 0,)),
     "EnergyNetTransformer that goes on": (
-        EnergyNetTransformer(None, 4, polish=2, warm_start=True, random_state=0),
+        EnergyNetTransformer(
+            None, 4, n_final_epochs=2, warm_start=True, random_state=0
+        ),
         (SIGNS > 0,),
         (SIGNS < 0,),
     ),

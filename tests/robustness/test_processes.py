@@ -47,7 +47,7 @@ def test_other_processes_find_the_same(method, all_fits, are_equal):
 @pytest.mark.slow
 def test_parts_of_a_fit_may_be_found_in_processes(all_fits, are_equal):
     (_, _, noisy), (_, classes, _), *others = all_fits
-    dense = [(MOHNClassifier("dense", random_state=0), classes, None)]
+    dense = [(MOHNClassifier("gp", random_state=0), classes, None)]
     selections = [
         (MOHNRegressor("pursuit", selection=selection, random_state=0), noisy, None)
         for selection in ("cv", "lasso", "auto")

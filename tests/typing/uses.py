@@ -15,18 +15,18 @@ from skmohn import (
     BLMRegressor,
     EnergyNetClassifier,
     EnergyNetTransformer,
+    InfiniteRBMOptions,
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
-    MSDAControl,
-    PaperControl,
-    SearchControl,
+    MSDAOptions,
+    SearchOptions,
     minimize_black_box,
 )
 from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
 from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
 from skmohn.integrations import from_dimod
-from skmohn.mohn import Linkage
+from skmohn.mohn import InteractionGraph
 from skmohn.optimize import maximize
 
 
@@ -34,7 +34,7 @@ def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
     model = MOHNRegressor("pursuit", max_order=3).fit(X, y)
     terms: list[tuple] = model.terms_
     weights: np.ndarray = model.weights_
-    linkage: Linkage = model.linkage_
+    linkage: InteractionGraph = model.interaction_graph_
     seconds = model.history_[-1]["seconds"]
     print(terms, weights.shape, linkage.neighbors(0), seconds, model.intercept_ + 1.0)
     classifier = MOHNClassifier(C=1.0, cv=KFold(3)).fit(X, y)
@@ -43,10 +43,14 @@ def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
     print(features.transform(X), features.get_feature_names_out(), features.terms_)
     network = BLMClassifier(5, n_bits=4, w_max=3.0, max_flips=9).fit(X, y)
     print(network.codes_.dtype, network.loss_ + 1.0, network.coefs_[0].shape)
-    print(network.to_c("net", X=X, input_unit=0.1).header.upper())
+    print(network.to_c("net", X=X, input_scale=0.1).header.upper())
     stack = EnergyNetTransformer().fit(X)
     print(stack.n_components_per_layer_[0], stack.stopping_reason_.upper())
-    print(EnergyNetTransformer(paper_control=PaperControl(beta=1.1)).paper_control)
+    print(
+        EnergyNetTransformer(
+            infinite_rbm_options=InfiniteRBMOptions(beta=1.1)
+        ).infinite_rbm_options
+    )
     print(EnergyNetClassifier(stack).fit(X, y).transformer_.coding_)
     print(BLMController((2,)).fit(InvertedPendulum()).n_evaluations_)
 
@@ -65,8 +69,8 @@ def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
     optimizer.tell(optimizer.ask(), [1.0])
     print(optimizer.run(np.sum, 9, n_jobs=2).fun, optimizer.history_.to_frame())
     print(HypergraphDisplay.from_estimator(model).plot().ax_)
-    print(BLMRegressor(search_control=SearchControl(phi=0.2)).search_control)
-    print(MSDAControl(batch_size=10).batch_size, skmohn.__version__.split("."))
+    print(BLMRegressor(search_options=SearchOptions(phi=0.2)).search_options)
+    print(MSDAOptions(batch_size=10).batch_size, skmohn.__version__.split("."))
     skmohn.warm_up()
 
 
@@ -79,7 +83,7 @@ def mistakes_are_reported(model: MOHNRegressor, X: np.ndarray) -> None:
     print(model.nonsense)  # pyright: ignore[reportAttributeAccessIssue]
     print(model.coef_)  # pyright: ignore[reportAttributeAccessIssue]
     model.fit(X)  # pyright: ignore[reportCallIssue]
-    model.linkage_.neighbours(0)  # pyright: ignore[reportAttributeAccessIssue]
+    model.interaction_graph_.neighbours(0)  # pyright: ignore[reportAttributeAccessIssue]
     MOHNTransformer().predict(X)  # pyright: ignore[reportAttributeAccessIssue]
     print(BLMRegressor().classes_)  # pyright: ignore[reportAttributeAccessIssue]
     print(EnergyNetTransformer().terms_)  # pyright: ignore[reportAttributeAccessIssue]

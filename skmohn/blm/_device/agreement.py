@@ -118,7 +118,7 @@ def coarse_numbers(reader, network, names):
     if np.any(steps > _WIDEST):
         which = steps.argmax()
         step = f"{steps[which]:.2g} standard deviations of column {names[which]!r}"
-        losses.append(f"input_unit is {step}: make it smaller")
+        losses.append(f"input_scale is {step}: make it smaller")
         if reader.kind == "float32":
             losses = [
                 f"float32 has steps of {step}, which lies far from zero: subtract a "
@@ -149,7 +149,7 @@ def cut_inputs(reader, network, names):
     return [
         f"input_type={reader.kind!r} cuts numbers of {names[is_cut].tolist()}, which "
         "are within a standard deviation of the mean: use another input_type, or a "
-        "larger input_unit"
+        "larger input_scale"
     ]
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skmohn.blm._device.c_parts import Array, counter, indent
-from skmohn.blm._device.c_picks import Picks
+from skmohn.blm._device.c_literals import Array, counter, indent
+from skmohn.blm._device.c_one_hot import Picks
 from skmohn.blm._device.packing import Packing
 
 

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 
-from skmohn.blm._device.floats import in_single, run_float
+from skmohn.blm._device.emulate_float import in_single, run_float
+from skmohn.blm._device.emulate_int import run_whole
 from skmohn.blm._device.network import UNBOUNDED
 from skmohn.blm._device.quantize import quantize
-from skmohn.blm._device.wholes import run_whole
 
 # Of classes, squared errors may be so many times as large for shorter code.
 _WORTH = 1.2
@@ -21,7 +21,7 @@ _FINE = 10
 _FEW, _MORE = 4.0, 8.0
 # Where rows are far away, inputs may be cut as near as this.
 _NEAR = 2.0
-# Standard deviations beyond which X is no table of what was learnt.
+# Standard deviations beyond which X is no table of what was learned.
 _FARTHEST = 1e6
 
 
@@ -130,8 +130,8 @@ def _reach_seen(most, network):
     if most > (_FARTHEST if network.is_standardized else 1e30):
         raise ValueError(
             f"X is up to {most:.3g} standard deviations away from the mean of what was "
-            "learnt from, so that nothing is left of ordinary inputs: pass rows as the "
-            "device will meet them, in the units of the table"
+            "learned from, so that nothing is left of ordinary inputs: pass rows as "
+            "the device will meet them, in the units of the table"
         )
     # Rows that hardly differ tell nothing.
     return max(most, 1.0 if network.is_standardized else 1e-6)
@@ -153,7 +153,7 @@ def _reach_unseen(network, reader, bits):
     if reader.kind == "float32":
         raise ValueError(
             "the range of the inputs is not known: pass X, rows as the device will "
-            'read them, or use input_type="int16" with an input_unit'
+            'read them, or use input_type="int16" with an input_scale'
         )
     return reader.largest(network)
 

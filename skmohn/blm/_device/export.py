@@ -13,7 +13,7 @@ from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
-from skmohn.blm._device import c_file
+from skmohn.blm._device import render
 from skmohn.blm._device.agreement import (
     coarse_numbers,
     compare,
@@ -22,10 +22,10 @@ from skmohn.blm._device.agreement import (
 )
 from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
-from skmohn.blm._device.floats import FloatProgram, in_single, run_float
+from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float
+from skmohn.blm._device.emulate_int import run_whole
 from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, Reader
 from skmohn.blm._device.network import network_of
-from skmohn.blm._device.wholes import run_whole
 from skmohn.blm._labels import Labels
 
 # Labels that have to stay the same for activations of 8 bits to be enough.
@@ -64,7 +64,7 @@ class Answering:
     @property
     def threshold_text(self):
         """The threshold in C."""
-        return c_file.number(self.threshold) if self.threshold else "0"
+        return render.number(self.threshold) if self.threshold else "0"
 
 
 class DeviceModel:
@@ -100,7 +100,7 @@ class DeviceModel:
         Text of ``name.h``, and of ``name_test.c``, empty without tests.
     activation_bits : int or None
         Bits of inputs and activations; None in single precision.
-    sum_bits : tuple of int
+    accumulator_bits : tuple of int
         Bits that the sums of each layer are proven to fit; none in single precision.
     weight_bytes, table_bytes : int
         Program memory that the weights take, and all other tables.
@@ -118,7 +118,7 @@ class DeviceModel:
     >>> from skmohn import BLMClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BLMClassifier((5,), n_bits=4, random_state=0).fit(X, y)
-    >>> device = model.to_c("iris", X=X, input_type="int16", input_unit=0.1)
+    >>> device = model.to_c("iris", X=X, input_type="int16", input_scale=0.1)
     iris.h: ...% of 150 labels are those of the estimator
     >>> device.agreement > 0.98
     True
@@ -133,16 +133,16 @@ class DeviceModel:
         # What a later fit sets are other attributes: this network stays.
         self._model, self._program, self._reader = copy(model), program, reader
         self._answers = _answering(program)
-        writer = c_file.writer_of(program)
+        writer = render.writer_of(program)
         self.name = name
-        self.header = c_file.header(name, program, self._answers)
+        self.header = render.header(name, program, self._answers)
         self.weight_bytes = writer.weights.nbytes
         tables = sum(array.nbytes for array in writer.arrays())
         self.table_bytes = tables - self.weight_bytes
         is_float = isinstance(program, FloatProgram)
         self.activation_bits = None if is_float else program.bits
         layers = [] if is_float else program.layers
-        self.sum_bits = tuple(layer.sum_bits for layer in layers)
+        self.accumulator_bits = tuple(layer.accumulator_bits for layer in layers)
         self.test = self._test(n_tests, X) if n_tests else ""
         self._agreement = self.agreement = self.largest_error = None
         if X is not None:
@@ -221,7 +221,7 @@ class DeviceModel:
         ends = (raw.min(), raw.max()) if reader.kind == "float32" else reader.ends
         raw[-2:] = np.array(ends)[-len(raw[-2:]) :, None]
         expected = self._run(raw, np.array([len(raw)]))
-        return c_file.test_file(self.name, self._program, raw, expected)
+        return render.test_file(self.name, self._program, raw, expected)
 
 
 def _answering(program):
@@ -245,7 +245,7 @@ class DeviceMixin:
         arithmetic="integer",
         X=None,
         input_type="float32",
-        input_unit=1.0,
+        input_scale=1.0,
         one_hot=(),
         activation_bits: int | str = "auto",
         n_tests=16,
@@ -277,7 +277,7 @@ class DeviceMixin:
             Type of the inputs that the device is given. "float32" takes the numbers of
             the table as they are, so it is the default: no other type knows the unit of
             a sensor. Whole numbers leave floating point out altogether.
-        input_unit : float or array-like of shape (n_features,), default=1.0
+        input_scale : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
             columns in `one_hot` are not looked at.
         one_hot : sequence of sequences of int or str, default=()
@@ -332,7 +332,7 @@ class DeviceMixin:
         network = network_of(self)
         _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
-        unit = _read_unit(input_unit, network)[columns[: len(columns) - sum(groups)]]
+        unit = _read_unit(input_scale, network)[columns[: len(columns) - sum(groups)]]
         reader = Reader(input_type, unit, columns, groups)
         network = network.with_categories(columns, groups)
         _check_unit(reader, network)
@@ -349,7 +349,7 @@ class DeviceMixin:
             program = _in_integers(self, network, reader, activation_bits, X)
         device = DeviceModel(self, name, program, reader, int(n_tests), X)
         _report_agreement(self, device)
-        if too_large := c_file.too_large_for_avr(program):
+        if too_large := render.too_large_for_avr(program):
             warn_caller(
                 f"{name}.h does not build on an AVR: {too_large}. If it is for one, "
                 "use fewer bits (n_bits), inputs or hidden units"
@@ -368,10 +368,12 @@ def _read_unit(unit, network):
     n_inputs = network.layout.sizes[0]
     if isinstance(unit, Real):
         unit = np.full(n_inputs, float(unit))
-    unit = check_array(unit, dtype=np.float64, ensure_2d=False, input_name="input_unit")
+    unit = check_array(
+        unit, dtype=np.float64, ensure_2d=False, input_name="input_scale"
+    )
     if unit.shape != (n_inputs,) or not np.all(unit > 0.0):
         raise ValueError(
-            f"input_unit must be a positive number, or one for each of the {n_inputs} "
+            f"input_scale must be a positive number, or one for each of the {n_inputs} "
             f"inputs, got {unit!r}"
         )
     return unit
@@ -425,8 +427,8 @@ def _check_unit(reader, network):
         sizes = np.abs([network.input_mean[:n], network.input_scale[:n]]) / reader.unit
     if np.any(sizes > _FARTHEST) or np.any(sizes[1] < 1.0 / _FARTHEST):
         raise ValueError(
-            "input_unit must be of the order of the numbers in the table, or of what a "
-            f"sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"
+            "input_scale must be of the order of the numbers in the table, or of what "
+            f"a sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"
         )
 
 
@@ -438,8 +440,8 @@ def _warn_of_cuts(model, reader, X):
         names = [column_names(model)[column] for column in cut]
         warn_caller(
             f"X has numbers that input_type={reader.kind!r} cannot hold, in {names}: "
-            f"they are cut at {low} and {high} times input_unit. Use another "
-            "input_type, or a larger input_unit"
+            f"they are cut at {low} and {high} times input_scale. Use another "
+            "input_type, or a larger input_scale"
         )
 
 
@@ -459,7 +461,7 @@ def _cures(device):
     """What may raise the agreement, where no column is known to be lost."""
     cures = []
     if device._reader.kind != "float32":
-        cures.append('use a smaller input_unit, or input_type="float32"')
+        cures.append('use a smaller input_scale, or input_type="float32"')
     elif device.activation_bits is None:
         cures.append(
             "subtract from columns that are far from zero a number near their mean, "

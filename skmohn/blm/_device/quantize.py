@@ -6,14 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn.blm._device.categories import Categories
-from skmohn.blm._device.inputs import (
-    FloatInputs,
-    WholeInputs,
-    float_inputs,
-    whole_inputs,
-)
-from skmohn.blm._device.network import UNBOUNDED, Network
-from skmohn.blm._device.tables import (
+from skmohn.blm._device.fixed_point import (
     ONE,
     PLACES,
     POWERS,
@@ -23,6 +16,13 @@ from skmohn.blm._device.tables import (
     make_shift,
     tanh_curve,
 )
+from skmohn.blm._device.inputs import (
+    FloatInputs,
+    WholeInputs,
+    float_inputs,
+    whole_inputs,
+)
+from skmohn.blm._device.network import UNBOUNDED, Network
 
 CURVED = ("tanh", "logistic")
 
@@ -49,7 +49,7 @@ class Layer:
     activation : str
         That of the network; of outputs also "softmax", "raw" for the sums themselves,
         and "positive" for these above zero.
-    sum_bits : int
+    accumulator_bits : int
         In so many bits its sums fit, 16 or 32.
     answers : Answers
     rescale : Rescale or None
@@ -61,7 +61,7 @@ class Layer:
     """
 
     activation: str
-    sum_bits: int
+    accumulator_bits: int
     answers: Answers
     rescale: Rescale | None
     own_rescale: Rescale | None
@@ -247,7 +247,7 @@ def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
         answers = Answers(low, sums.total, 0, unit, 0)
     layer = Layer(
         activation=activation,
-        sum_bits=sums.bits,
+        accumulator_bits=sums.bits,
         answers=answers,
         rescale=rescale,
         own_rescale=sums.own_rescale,

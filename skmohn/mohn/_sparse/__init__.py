@@ -1,1 +1,1 @@
-"""Few weights: found, chosen, learnt."""
+"""Few weights: found, chosen, learned."""

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import cholesky, lapack, solve_triangular
 
-from skmohn.mohn._sparse import learning_kernels as _learning_kernels
+from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
 # A column whose part outside the span of the others is below this share of its
 # length is aliased: its weight could not be told from theirs.

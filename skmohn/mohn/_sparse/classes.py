@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
+from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._sparse.logistic import SEARCH_C
-from skmohn.mohn._walsh.design import product_columns
 
 # Many small steps are cheap on few columns.
 _TOLERANCE = 1e-6

@@ -1,7 +1,7 @@
 """Terms that a user gives: all of a model, or those that are always in it."""
 
 from skmohn._core._validation import read_sets
-from skmohn.mohn._table.vocabulary import find_sets, to_inputs
+from skmohn.mohn._table.term_names import find_sets, to_inputs
 
 
 def listed_terms(samples, wishes):

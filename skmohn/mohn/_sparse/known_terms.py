@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-from skmohn.mohn._model import Solution
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import count_orders, with_kept
+from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.chance import rounding_variance
-from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.terms import count_orders, with_kept
+from skmohn.mohn._sparse.exact_fit import rounding_variance
+from skmohn.mohn._sparse.linear_solvers import delta_rule, lasso, moments, ols
 
 EXACT = "exact: the model reproduces every sample"
 REASONS = {
@@ -105,7 +105,7 @@ def _by_delta(samples, wishes, report, design, terms):
     rng = np.random.default_rng(samples.seed)
     best = (np.inf, coef, intercept)
     waited, reason = 0, "max_iter"
-    control = wishes.delta_control
+    control = wishes.delta_options
     for _ in range(wishes.max_iter):
         fit = delta_rule(
             samples.inputs,

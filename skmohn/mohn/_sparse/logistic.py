@@ -20,14 +20,14 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._fitting import last_of
-from skmohn.mohn._sparse.frontier import (
+from skmohn.mohn._design.terms import in_order
+from skmohn.mohn._sparse.term_screening import (
     NEAR_BEST,
     SCREEN_BAR,
     Frontier,
     chance_thresholds,
 )
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
-from skmohn.mohn._walsh.terms import in_order
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
 SEARCH_C = 0.1
@@ -323,7 +323,7 @@ class LogisticPath:
         if not found or batch < 1:
             return [], 0.0
         columns = self._columns(found)
-        spread = np.maximum(_centred_squares(columns, spreads), 0.0)
+        spread = np.maximum(_centered_squares(columns, spreads), 0.0)
         scores = np.abs(residuals.T @ columns) / np.sqrt(spread + 1 / SEARCH_C)
         thresholds = chance_thresholds(
             found, present, self.design.n_features, n_rivals=len(scores)
@@ -379,7 +379,7 @@ def _log_loss(log_probabilities, labels):
     return -log_probabilities[np.arange(len(labels)), labels]
 
 
-def _centred_squares(columns, weights):
+def _centered_squares(columns, weights):
     """Weighted sums of squares about the weighted means, one row for each weighting."""
     sums = weights.T @ columns
     totals = np.maximum(weights.sum(axis=0), 1e-300)[:, None]

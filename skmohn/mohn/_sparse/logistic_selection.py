@@ -12,12 +12,12 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
 from skmohn._core._fitting import unwatched
+from skmohn.mohn._design.design import make_design, number_rows
+from skmohn.mohn._design.terms import choice_length, with_kept
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
-from skmohn.mohn._sparse.pool import PairPool, run_together
-from skmohn.mohn._sparse.selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._sparse.pair_cache import PairPool, run_together
 from skmohn.mohn._table.rows import join_groups
-from skmohn.mohn._walsh.design import make_design, number_rows
-from skmohn.mohn._walsh.terms import choice_length, with_kept
 
 # Penalties that are compared when the logistic regression is to choose its own.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -348,7 +348,7 @@ def _settle(path, parts, position, how, held):
 
 
 def _sizes_up_to(most):
-    """Numbers of products that models are learnt with, from 1 on."""
+    """Numbers of products that models are learned with, from 1 on."""
     sizes = [0]
     while sizes[-1] < most:
         sizes.append(min(max(sizes[-1] + 1, int(_GROWTH * sizes[-1])), most))

@@ -4,7 +4,7 @@ Greedy pursuit compares one weight at a time with everything it has not explaine
 Message passing weighs all candidates together: it alternates between the pseudo-data
 ``r = w + noise`` that every candidate would see if all others were known as well as
 they are, and the posterior mean of ``w`` given ``r`` under a prior that is itself
-learnt from ``r``. On parity columns, which are close to independent, this recovers
+learned from ``r``. On parity columns, which are close to independent, this recovers
 structures from fewer samples than any convex method.
 
 Sources: Donoho, Maleki and Montanari, PNAS 106 (2009), for the iteration and its
@@ -17,14 +17,14 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skmohn.mohn._walsh.design import as_tuples
-from skmohn.mohn._walsh.terms import count_parents, shared_children
+from skmohn.mohn._design.design import as_tuples
+from skmohn.mohn._design.terms import count_parents, shared_children
 
 _GRID_SIZE = 30
 # Steps near zero are this many e-folds smaller than steps near the largest magnitude.
 _GRID_STRETCH = 2.0
 _EM_STEPS = 2
-# Undamped, the learnt prior and the iterate chase each other near the threshold.
+# Undamped, the learned prior and the iterate chase each other near the threshold.
 _DAMPING = 0.7
 _TOLERANCE = 1e-3
 # Exponents that neither overflow nor fall out of the normal numbers.
@@ -42,8 +42,8 @@ _BYTES_BESIDE = 400
 class MixturePrior:
     """A spike at zero and a symmetric mixture on an even grid of magnitudes.
 
-    One prior belongs to each class of candidates, such as one order; it is re-learnt
-    by expectation maximisation whenever it is used.
+    One prior belongs to each class of candidates, such as one order; it is re-learned
+    by expectation maximization whenever it is used.
     """
 
     def __init__(self):
@@ -95,17 +95,17 @@ class MixturePrior:
 
     def _weigh(self, sizes, noise, counts):
         """Re-learn the shares, and answer; components are half a step wide."""
-        share, centre = self.share, self.grid[1:]
+        share, center = self.share, self.grid[1:]
         variance = (0.5 * np.diff(self.grid)) ** 2
         precision = 1.0 / (noise**2 + variance)
         shrink = variance * precision
         # Logarithms of the likelihood ratios, to the spike, of each magnitude with the
         # sign of the pseudo-data, and with the other one.
-        near = sizes[:, None] - centre
+        near = sizes[:, None] - center
         near *= near
         near *= -0.5 * precision
         near += 0.5 * (sizes[:, None] / noise) ** 2
-        far = sizes[:, None] * (-2.0 * centre * precision)
+        far = sizes[:, None] * (-2.0 * center * precision)
         far += near
         for part in near, far:
             np.clip(part, *_RANGE, out=part)
@@ -120,9 +120,9 @@ class MixturePrior:
             share = (share + 1.0 / len(share)) / (counts.sum() + 1.0)
         self.share = share
         evidence = share[0] + ratios @ share[1:]
-        # Of the means, what comes from the pseudo-data and what from the centre, which
+        # Of the means, what comes from the pseudo-data and what from the center, which
         # has either sign.
-        weight, rest = share[1:] * shrink, (1.0 - shrink) * centre
+        weight, rest = share[1:] * shrink, (1.0 - shrink) * center
         first = sizes * (ratios @ weight) + near @ (share[1:] * rest)
         second = sizes**2 * (ratios @ (weight * shrink))
         second += 2.0 * sizes * (near @ (weight * rest))
@@ -145,10 +145,10 @@ def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):
     Parameters
     ----------
     columns : ndarray of shape (n_candidates, n_samples), float32
-        Centred columns of unit norm.
+        Centered columns of unit norm.
 
     y : ndarray of shape (n_samples,)
-        Centred target.
+        Centered target.
 
     classes : ndarray of shape (n_candidates,), int
         Candidates of one class share a prior. All of ``0 .. max`` occur.
@@ -324,7 +324,7 @@ def _merge(lowest, classes, first_equal):
 
 
 def _unit_columns(design, *blocks):
-    """Centred columns of unit length, shape (n_sets of all blocks, n_samples)."""
+    """Centered columns of unit length, shape (n_sets of all blocks, n_samples)."""
     columns = np.empty((sum(map(len, blocks)), design.n_samples), dtype=np.float32)
     # Some at a time: what is computed on the way is several times as large.
     n_columns = 1 + _ENTRIES_AT_ONCE // design.n_samples

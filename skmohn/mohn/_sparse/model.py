@@ -1,7 +1,7 @@
 """Bayesian linear regression on the weights of a sparse model.
 
 The terms are taken as given. Their weights are independent a priori with one variance,
-which like the noise maximises the evidence; the constant has the variance it has in the
+which like the noise maximizes the evidence; the constant has the variance it has in the
 product prior, so that the evidences of both models compare.
 
 Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86.
@@ -15,7 +15,10 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from skmohn._core._units import binary_unit
-from skmohn.mohn._model import (
+from skmohn.mohn._design.design import DenseDesign
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import choice_length
+from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
     LEAST_NOISE,
     LOG_NOISE,
@@ -25,13 +28,10 @@ from skmohn.mohn._model import (
     occam_factor,
     share_kept,
 )
-from skmohn.mohn._sparse.chance import rounding_variance
-from skmohn.mohn._sparse.learning import delta_rule, longest_step
+from skmohn.mohn._sparse.exact_fit import rounding_variance
+from skmohn.mohn._sparse.linear_solvers import delta_rule, longest_step
 from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
-from skmohn.mohn._table.rows import row_blocks, standardise
-from skmohn.mohn._walsh.design import DenseDesign
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.terms import choice_length
+from skmohn.mohn._table.rows import row_blocks, standardize
 
 # Logarithms of variances in units of the target's: of the weights, and the most noise.
 _SPREADS = (-30.0, 10.0)
@@ -51,16 +51,16 @@ class SparseModel(Model):
 
     factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
         Lower triangle: Cholesky factor of the inverse covariance of constant and
-        weights, for the standardised target. None when there is no doubt about them.
+        weights, for the standardized target. None when there is no doubt about them.
 
     noise : float
-        Variance of the noise of the standardised target.
+        Variance of the noise of the standardized target.
 
     evidence : float
         Log density of the targets; infinite where there is no noise.
 
     scale : float
-        What the target was divided by to standardise it.
+        What the target was divided by to standardize it.
 
     occam : float, default=0.0
         What having fitted both variances takes from the evidence.
@@ -124,10 +124,10 @@ class SparseModel(Model):
         """
         columns = design.columns([(), *graph.terms])
         gram = design.gram(columns, columns)
-        standard, _, scale = standardise(y, design.weights)
+        standard, _, scale = standardize(y, design.weights)
         target = design.project(columns, standard)
         least_noise = max(LEAST_NOISE, rounding_variance(standard))
-        spread, noise, evidence = _maximise_evidence(gram, target, least_noise)
+        spread, noise, evidence = _maximize_evidence(gram, target, least_noise)
         precision = gram / noise
         own = np.full(len(gram), 1.0 / spread)
         own[0] = 1.0 / CONSTANT_VARIANCE
@@ -194,14 +194,14 @@ class SparseModel(Model):
         """All weights and their standard deviations."""
         if not self.has_posterior:
             return self.graph, np.full(len(self.graph.coef), np.nan)
-        errors = [self.weight(term)[1] for term in self.graph.terms]
+        errors = [self.weight_posterior(term)[1] for term in self.graph.terms]
         return self.graph, np.array(errors)
 
     def relevance(self):
         """Belongs to all weights: an error."""
         raise AttributeError(
-            "relevance_ needs a dense model, but the sparse one was chosen: see "
-            'terms_, or fit with strategy="dense"'
+            "relevance_ needs a Gaussian process, but the sparse one was chosen: see "
+            'terms_, or fit with strategy="gp"'
         )
 
     def log_evidence(self):
@@ -223,7 +223,7 @@ class SparseModel(Model):
         return self.doubt * self.given_variances(rows)[0]
 
     def given_variances(self, rows, precision=1.0):
-        """Variances, as if hyper-parameters were known."""
+        """Variances, as if hyperparameters were known."""
         self._require_posterior()
         function = np.zeros(len(rows))
         if self.factor is not None:
@@ -235,7 +235,7 @@ class SparseModel(Model):
         return function, noise, share_kept(function, noise)
 
     def given_covariance(self, rows):
-        """Covariance of the function, as if hyper-parameters were known."""
+        """Covariance of the function, as if hyperparameters were known."""
         self._require_posterior()
         if self.factor is None:
             return np.zeros((len(rows), len(rows)))
@@ -259,7 +259,7 @@ class SparseModel(Model):
             draws += self._columns(rows.inputs).T @ weights
         return draws
 
-    def weight(self, term):
+    def weight_posterior(self, term):
         """Mean and standard deviation of one weight: 0 and 0 outside of the model."""
         self._require_posterior()
         terms = [(), *self.graph.terms]
@@ -286,13 +286,13 @@ class SparseModel(Model):
 
 
 def _charge(spread, noise, n_terms, n_observed):
-    """Occam factor of the variances; that of all terms as the dense model's scale."""
+    """Occam factor of the variances of the terms and of the noise."""
     parts = [(noise, LOG_NOISE, n_observed)]
     if n_terms:
         parts.append((spread * n_terms, LOG_SCALE, n_terms))
     variances, densities, known_from = zip(*parts, strict=True)
-    centres, deviations = np.transpose(densities)
-    gaps = (np.log(variances) - centres) / deviations
+    centers, deviations = np.transpose(densities)
+    gaps = (np.log(variances) - centers) / deviations
     return occam_factor(
         -0.5 * float(gaps @ gaps),
         np.diag(deviations**-2.0),
@@ -311,7 +311,7 @@ def _are_whole(weights):
     return np.all(weights == np.rint(weights))
 
 
-def _maximise_evidence(gram, target, least_noise):
+def _maximize_evidence(gram, target, least_noise):
     """Variances of weights and noise of maximum evidence.
 
     Parameters

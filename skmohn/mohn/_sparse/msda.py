@@ -21,9 +21,10 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaln
 
-from skmohn.mohn._controls import MSDAControl
-from skmohn.mohn._sparse.chance import Chance, exact_error, rounding_variance
-from skmohn.mohn._sparse.learning import (
+from skmohn.mohn._design.terms import count_orders, with_kept
+from skmohn.mohn._options import MSDAOptions
+from skmohn.mohn._sparse.exact_fit import Chance, exact_error, rounding_variance
+from skmohn.mohn._sparse.linear_solvers import (
     delta_rule,
     first_estimate,
     lasso,
@@ -32,7 +33,6 @@ from skmohn.mohn._sparse.learning import (
     ols,
 )
 from skmohn.mohn._sparse.proposals import Proposals
-from skmohn.mohn._walsh.terms import count_orders, with_kept
 
 # With more weights than this share of the different rows a small error proves nothing.
 _MOST_WEIGHTS = 0.8
@@ -94,7 +94,7 @@ def discover(
 
     y : ndarray of shape (n_samples,)
 
-    control : MSDAControl, default=None
+    control : MSDAOptions, default=None
         None for the defaults.
 
     learning_rule : {"lasso", "ols", "delta"}, default="lasso"
@@ -134,7 +134,7 @@ def discover(
         "no_improvement", "exhausted" (no untried set was found), "stopped" (by
         `on_iteration`) or "max_iter".
     """
-    control = MSDAControl() if control is None else control
+    control = MSDAOptions() if control is None else control
     search = _Search(
         design,
         y,

@@ -12,9 +12,9 @@ import math
 
 import numpy as np
 
+from skmohn.mohn._design.design import flatten_sets
+from skmohn.mohn._design.terms import count_orders
 from skmohn.mohn._sparse import proposal_kernels as kernels
-from skmohn.mohn._walsh.design import flatten_sets
-from skmohn.mohn._walsh.terms import count_orders
 
 # Stands for numbers of sets that no computer counts to.
 _COUNTLESS = 2**62
@@ -44,7 +44,7 @@ def updated_orders(orders, model_orders, mode, control):
     mode : int
         Lowest order with untried weights.
 
-    control : MSDAControl
+    control : MSDAOptions
         Its ``order_share``, ``mode_share`` and ``order_width``.
 
     Returns
@@ -71,7 +71,7 @@ def first_inputs(prior, contribution, exploitation):
         Sum of the sizes of the weights that contain each input.
 
     exploitation : float
-        From -1 (favour inputs not used yet) to 1 (favour those used most).
+        From -1 (favor inputs not used yet) to 1 (favor those used most).
 
     Returns
     -------
@@ -94,7 +94,7 @@ class Proposals:
     ----------
     n_features : int
 
-    control : MSDAControl
+    control : MSDAOptions
 
     seed : int
         Determines all draws.
@@ -291,7 +291,7 @@ def _share_of(share, count):
 def _distribution(name, given, size, owner):
     if len(given) != size:
         raise ValueError(
-            f"{name} of MSDAControl must have {size} numbers, one for each {owner}, "
+            f"{name} of MSDAOptions must have {size} numbers, one for each {owner}, "
             f"got {len(given)}"
         )
     return np.array(given) / np.sum(given)

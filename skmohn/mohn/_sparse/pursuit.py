@@ -13,18 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn._core._fitting import last_of
+from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.chance import exact_error
-from skmohn.mohn._sparse.frontier import (
+from skmohn.mohn._sparse.exact_fit import exact_error
+from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._sparse.term_screening import (
     BASE_ORDER,
     NEAR_BEST,
     SCREEN_BAR,
     Frontier,
     chance_thresholds,
 )
-from skmohn.mohn._sparse.message_passing import infer_structure
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
-from skmohn.mohn._walsh.terms import in_order, with_kept
 
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8

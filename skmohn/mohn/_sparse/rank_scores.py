@@ -18,9 +18,9 @@ import numpy as np
 from scipy.stats import norm, normaltest, rankdata
 from scipy.stats import t as student
 
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.selection import FEWEST_ROWS, fold_errors
-from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, fold_errors
 
 # Blom's approximation to the means of normal order statistics.
 _BLOM = 0.375

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
 
-from skmohn.mohn._model import FAMILY_WISE_ERROR
+from skmohn.mohn._models import FAMILY_WISE_ERROR
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # Standard deviations a priori of the log-odds, from one that is nothing to one that

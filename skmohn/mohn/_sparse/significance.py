@@ -9,9 +9,9 @@ from scipy.special import betaln
 from scipy.stats import t as student
 
 from skmohn._core._units import binary_unit
+from skmohn.mohn._design.pair_screening import best_pairs
+from skmohn.mohn._design.terms import pair_of
 from skmohn.mohn._sparse.active_set import ALIAS_TOLERANCE, ActiveSet
-from skmohn.mohn._walsh.pairs import best_pairs
-from skmohn.mohn._walsh.terms import pair_of
 
 # Numbers that columns have at a time.
 _ENTRIES = 2**22

@@ -39,8 +39,8 @@ def split_variance(graph, variables):
     means, variances = input_moments(n_inputs, variables)
     weights = graph.coef / binary_unit(graph.coef)
     if _is_expanded(graph.terms, means):
-        centred = standardise_terms(graph.terms, weights, means)
-        variance, first, total = _sum_squares(*centred, variances)
+        centered = standardize_terms(graph.terms, weights, means)
+        variance, first, total = _sum_squares(*centered, variances)
     else:
         variance, first, total = _sum_pairs(graph.terms, weights, means, variances)
     parts = np.zeros((2, len(variables)))
@@ -50,7 +50,7 @@ def split_variance(graph, variables):
     return variance, parts[0], parts[1]
 
 
-def standardise_terms(terms, weights, means):
+def standardize_terms(terms, weights, means):
     """Write a sum of products in inputs less their means.
 
     Parameters
@@ -210,7 +210,7 @@ def shares_of_products(terms, weights, vocabulary, variables):
         found = [_sum_pairs(terms, own, means, variances) for own in weights]
         total = np.sum([part[2] for part in found], axis=0)[: len(variables)]
         return total / (sum(part[0] for part in found) or 1.0)
-    terms, weights = standardise_terms(terms, weights.T, means)
+    terms, weights = standardize_terms(terms, weights.T, means)
     parts = {}
     for term, own in zip(terms, weights, strict=True):
         inputs, categoricals = [], {}
@@ -220,20 +220,20 @@ def shares_of_products(terms, weights, vocabulary, variables):
                 categoricals[variable] = categoricals.get(variable, 1.0) * values[m]
             else:
                 inputs.append(variable)
-        centres = {
+        centers = {
             categorical: chances[categorical] @ value
             for categorical, value in categoricals.items()
         }
         for varying in _subsets(sorted(categoricals)):
             factor = np.prod(
                 [
-                    centres[categorical]
+                    centers[categorical]
                     for categorical in categoricals
                     if categorical not in varying
                 ]
             )
             apart = [
-                categoricals[categorical] - centres[categorical]
+                categoricals[categorical] - centers[categorical]
                 for categorical in varying
             ]
             part = factor * reduce(np.multiply.outer, apart, own)

@@ -9,11 +9,13 @@ import numpy as np
 
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import require_memory
-from skmohn.mohn._model import Solution
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import count_orders, with_kept
+from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.chance import Chance, rounding_variance
-from skmohn.mohn._sparse.frontier import BASE_ORDER
+from skmohn.mohn._sparse.exact_fit import Chance, rounding_variance
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.known_terms import (
     EXACT,
@@ -23,14 +25,12 @@ from skmohn.mohn._sparse.known_terms import (
     penalty_of,
     rms,
 )
-from skmohn.mohn._sparse.learning import moments, ols
-from skmohn.mohn._sparse.pool import PairPool
+from skmohn.mohn._sparse.linear_solvers import moments, ols
+from skmohn.mohn._sparse.model_selection import Rivals, choose_model, shorter
+from skmohn.mohn._sparse.pair_cache import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
-from skmohn.mohn._sparse.selection import Rivals, choose_model, shorter
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.terms import count_orders, with_kept
+from skmohn.mohn._sparse.term_screening import BASE_ORDER
 
 
 def solve_pursuit(samples, wishes, report):
@@ -317,13 +317,13 @@ def _run_msda(samples, wishes, report):
     found = _msda.discover(
         design,
         samples.y,
-        wishes.msda_control,
+        wishes.msda_options,
         wishes.learning_rule,
         samples.seed,
         max_order=min(wishes.max_order or design.n_features, design.n_features),
         max_iter=wishes.max_iter,
         alpha=penalty_of(samples, wishes),
-        learning_rate=wishes.delta_control.learning_rate,
+        learning_rate=wishes.delta_options.learning_rate,
         validation=validation,
         on_iteration=tell,
         initial_terms=samples.start,

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from skmohn._core._rows import row_slices
-from skmohn.mohn._model import (
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
     LEAST_NOISE,
     LOG_NOISE,
     LOG_SCALE,
     occam_factor,
 )
-from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, State, Vamp
-from skmohn.mohn._table.rows import count_observations, standardise
+from skmohn.mohn._table.rows import count_observations, standardize
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
-from skmohn.mohn._walsh.design import make_design
 
 # The runs end in different fixed points, which the evidence tells apart by tens to
 # hundreds of nats where one of them is the true function.
@@ -238,7 +238,7 @@ class _Standard(NamedTuple):
     ) -> "_Standard":
         """Standardize columns of all sets and the target, see `fit_spike_slab`."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        standard, center, scale = standardise(y, sample_weight)
+        standard, center, scale = standardize(y, sample_weight)
         n_inputs = inputs.shape[1]
         candidates, columns = standardize_columns(inputs, weight, max_order)
         target = np.sqrt(weight) * standard

@@ -11,21 +11,21 @@ from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
 from skmohn._core._units import binary_unit
-from skmohn.mohn._controls import DeltaControl
-from skmohn.mohn._model import (
+from skmohn.mohn._design.design import product_columns
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.products import Products
+from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
     FAMILY_WISE_ERROR,
     Model,
 )
+from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
-from skmohn.mohn._walsh.design import product_columns
-from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.mohn._walsh.products import Products
 
 Term = tuple[int, ...]
 # A row whose own fit leaves less of its error says nothing of it.
@@ -57,7 +57,7 @@ class Candidates:
         return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
     def columns(self, inputs: NDArray) -> NDArray:
-        """Standardised columns of some rows, ndarray of shape (n_terms, n_rows)."""
+        """Standardized columns of some rows, ndarray of shape (n_terms, n_rows)."""
         columns = product_columns(inputs, self.terms).T
         return (columns - self.means[:, None]) / self.stds[:, None]
 
@@ -123,7 +123,7 @@ class SpikeSlabModel(Model):
         return Hypergraph(candidates.terms, coef, intercept)
 
     def products(self) -> Products:
-        """Write out the mean, see `DenseModel.products`."""
+        """Write out the mean, see `GPModel.products`."""
         terms, coef = self.graph.terms, self.graph.coef
         low, high = np.ones((2, self.n_inputs, len(terms)))
         for k, term in enumerate(terms):
@@ -210,7 +210,7 @@ class SpikeSlabModel(Model):
             draws[part] += self._columns(rows.inputs[part]).T @ apart
         return draws
 
-    def weight(self, term: Term) -> tuple[float, float]:
+    def weight_posterior(self, term: Term) -> tuple[float, float]:
         """Mean and standard deviation of one weight: 0 and 0 for no candidate."""
         if term:
             (mean,), (std,) = self.weights_of([term])
@@ -301,7 +301,7 @@ class SpikeSlabModel(Model):
         rows: Rows,
         y: NDArray,
         sample_weight: NDArray | None,
-        control: DeltaControl,
+        control: DeltaOptions,
     ) -> Self:
         """Condition on further observations; the hyperparameters stay."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight

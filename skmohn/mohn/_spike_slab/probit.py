@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtri
 
-from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import (
     ONE_STRENGTH,
     best_run,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from skmohn._core._memory import in_words
-from skmohn.mohn._controls import Wishes
-from skmohn.mohn._model import Solution
+from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._models import Solution
+from skmohn.mohn._options import Wishes
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     fit_additive,
@@ -18,7 +19,6 @@ from skmohn.mohn._spike_slab.fit import (
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
-from skmohn.mohn._walsh.terms import with_kept
 
 # Order that is looked at unless another is asked for, where sets are not too many.
 HIGHEST_ORDER = 3

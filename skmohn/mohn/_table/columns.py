@@ -16,7 +16,7 @@ def find_one_hot(
 ) -> list[Term]:
     """Groups of columns of 0 and 1 in which every row has one 1.
 
-    `wanted` is as for `DenseControl`; categorical columns are taken.
+    `wanted` is as for `GPOptions`; categorical columns are taken.
     """
     if wanted is None:
         return []
@@ -41,7 +41,7 @@ def find_one_hot(
 
 
 def _detect_one_hot(X: NDArray[np.float64], taken: Collection[int]) -> list[Term]:
-    """Runs of three neighbouring columns or more that are a one-hot group."""
+    """Runs of three neighboring columns or more that are a one-hot group."""
     n_features = X.shape[1]
     fits = np.all((X == 0) | (X == 1), axis=0) & (X.min(axis=0) < X.max(axis=0))
     fits[list(taken)] = False

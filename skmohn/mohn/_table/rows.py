@@ -157,7 +157,7 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
 
 
-def standardise(
+def standardize(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], Any, Any]:
     """Targets of mean 0 and variance 1, and the mean and deviation that they had.
@@ -165,14 +165,14 @@ def standardise(
     Several targets, columns of `y`, have as many means and deviations.
     """
     if y.ndim > 1:
-        parts = [standardise(column, sample_weight) for column in y.T]
+        parts = [standardize(column, sample_weight) for column in y.T]
         values, means, deviations = zip(*parts, strict=True)
         return np.transpose(values), np.transpose(means), np.transpose(deviations)
     unit = binary_unit(y)
     y = y / unit
-    centre = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    return (y - centre) / scale, unit * centre, unit * scale
+    center = float(np.average(y, weights=sample_weight))
+    scale = float(np.sqrt(np.average((y - center) ** 2, weights=sample_weight))) or 1.0
+    return (y - center) / scale, unit * center, unit * scale
 
 
 def member_values(rows: Rows, alphabets: tuple[Alphabet, ...]) -> NDArray[np.float64]:

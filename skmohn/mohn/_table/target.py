@@ -77,11 +77,11 @@ def moments(
     # What is beyond all numbers is infinite, and so is its spread.
     with np.errstate(over="ignore", invalid="ignore"):
         values = transform.inverse(mean[:, None] + std[:, None] * _NODES)
-        centre = values @ _WEIGHTS
+        center = values @ _WEIGHTS
         unit = binary_unit(values[np.isfinite(values)])
-        squares = ((values - centre[:, None]) / unit) ** 2
+        squares = ((values - center[:, None]) / unit) ** 2
         spread = unit * np.sqrt(squares @ _WEIGHTS)
-    return centre, np.nan_to_num(spread, nan=np.inf, posinf=np.inf)
+    return center, np.nan_to_num(spread, nan=np.inf, posinf=np.inf)
 
 
 def require_domain(transform: "Transform", y: NDArray[np.float64]) -> None:

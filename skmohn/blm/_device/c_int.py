@@ -1,0 +1,403 @@
+"""A program in whole numbers as C."""
+
+import numpy as np
+
+from skmohn.blm._device.c_literals import TYPES, Array, indent, literal
+from skmohn.blm._device.c_writer import Writer
+from skmohn.blm._device.fixed_point import ONE, POWERS
+from skmohn.blm._device.inputs import RANGES
+from skmohn.blm._device.quantize import CURVED
+
+# Adding the product of an input, at which x points, and a code in assembler of an AVR,
+# by bits of the sum, type of the input and of the code. Of several bytes A
+# is the lowest; products are in r1 and r0, and r1 has to be zero again.
+_ASSEMBLER = {
+    (16, "int8_t", "int8_t"): """\
+ld %1, %a2+
+muls %1, %3
+add %A0, r0
+adc %B0, r1
+clr r1""",
+    (32, "int16_t", "int8_t"): """\
+ld %1, %a2+
+mulsu %3, %1
+sbc %1, %1
+add %A0, r0
+adc %B0, r1
+adc %C0, %1
+adc %D0, %1
+ld %1, %a2+
+muls %1, %3
+sbc %1, %1
+add %B0, r0
+adc %C0, r1
+adc %D0, %1
+clr r1""",
+    (32, "int16_t", "int16_t"): """\
+ld %A1, %a2+
+ld %B1, %a2+
+mul %A1, %A3
+add %A0, r0
+adc %B0, r1
+clr r1
+adc %C0, r1
+adc %D0, r1
+mulsu %B3, %A1
+sbc %A1, %A1
+add %B0, r0
+adc %C0, r1
+adc %D0, %A1
+mulsu %B1, %A3
+sbc %A1, %A1
+add %B0, r0
+adc %C0, r1
+adc %D0, %A1
+muls %B1, %B3
+add %C0, r0
+adc %D0, r1
+clr r1""",
+}
+
+# Bytes of weights up to which loops are short rather than quick; with 2 bits, a loop
+# over the weights of a byte takes a third of the time more.
+_SMALL, _SMALL_OF_2 = 256, 64
+
+
+class WholeWriter(Writer):
+    """Writes the functions of a program in whole numbers.
+
+    Parameters
+    ----------
+    program : WholeProgram
+    """
+
+    def __init__(self, program):
+        biases = [bias for member in program.biases for bias in member]
+        super().__init__(program, np.concatenate(biases))
+        self.code = TYPES[8 if program.bits <= 8 else 16]
+        self.output = TYPES[program.output_bits]
+        self.silent = [layer.answers.silent for layer in program.layers[:-1]]
+        # Two short groups in one round of the loop, if rows have pairs of them.
+        groups = [self.packing.padded(n) // self.packing.group for n in self.sizes[:-1]]
+        is_short = self.packing.group <= 2 and not any(n % 2 for n in groups)
+        n_bits = self.packing.n_bits
+        self.is_small = self.weights.nbytes <= (_SMALL_OF_2 if n_bits == 2 else _SMALL)
+        self.at_once = 2 if is_short and not self.is_small else 1
+        self.inputs = self._input_arrays()
+        self.curves = self._curve_arrays()
+
+    def arrays(self):
+        """All tables."""
+        return [*super().arrays(), *self.inputs.values(), *self.curves.values()]
+
+    # --------------------------------------------------------------------- tables
+
+    def _input_arrays(self):
+        inputs = self.program.inputs
+        names = ("start", "inverse")
+        if not self.sizes[0]:
+            return {}
+        if self.program.kind != "float32":
+            names = ("center", "factor", "shift")
+        return {name: Array(f"@{name}", getattr(inputs, name)) for name in names}
+
+    def _curve_arrays(self):
+        kinds = {layer.activation for layer in self.program.layers}
+        found = {}
+        if kinds.intersection(CURVED):
+            points = self.program.curve.points
+            found["tanh"] = Array("@tanh", points, always=True)
+        if "softmax" in kinds:
+            found["powers"] = Array("@powers", POWERS.points, always=True)
+        return found
+
+    # ------------------------------------------------------------------ functions
+
+    def helpers(self):
+        """Lines of the functions that a network calls."""
+        lines = [*self.picks.helper(), *self._picked()]
+        for bits in sorted({layer.accumulator_bits for layer in self.program.layers}):
+            lines += [*self._add(bits), *self._dot(bits)]
+        if "tanh" in self.curves:
+            lines += self._curve()
+        for depth, layer in enumerate(self.program.layers):
+            lines += self._unit(depth, layer)
+        return [*lines, *self._read()]
+
+    def _picked(self):
+        bits = self.program.layers[0].accumulator_bits
+        # Modulo 2 ** bits, as the whole sum.
+        kind = f"u{TYPES[bits]}"
+        wide = "(unsigned)" if bits == 16 else "(uint32_t)"
+        product = f"({kind})({wide}factors[i] * {wide}u)"
+        return self.picks.sum(kind, product)
+
+    def _rounds(self, n):
+        """How often the loop over a row of so many weights runs."""
+        return self.packing.padded(n) // self.packing.group // self.at_once
+
+    def _dot(self, bits):
+        """Sum of inputs times codes, modulo 2 ** bits."""
+        reads, fields = self.packing.unpacked()
+        total, group = f"u{TYPES[bits]}", []
+        for stored, after in fields:
+            group += [f"@ADD{bits}({self.packing.code(stored)});", *after]
+        if self.is_small and self.packing.n_bits == 2:
+            group = ["uint8_t k = 4;", "do {", *indent(group[:2]), "} while (--k);"]
+        group = [*reads, *group]
+        if self.at_once > 1:
+            group = ["{", *indent(group), "}"] * self.at_once
+        return [
+            f"static {total} @dot{bits}(const {self.code} *x, const uint8_t *w, "
+            f"{self.counter} n)",
+            "{",
+            f"    {total} sum = 0;",
+            "    do {",
+            *indent(group, 2),
+            "    } while (--n);",
+            "    return sum;",
+            "}",
+            "",
+        ]
+
+    def _add(self, bits):
+        """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
+        n_bits, x, code = self.packing.n_bits, self.code, self.packing.type
+        # Casts to types that cannot overflow.
+        if bits == 32:
+            kind = "(int32_t)" if n_bits <= 16 else "(uint32_t)"
+        else:
+            kind = "(int)" if x == "int8_t" and n_bits <= 8 else "(unsigned)"
+        product = f"sum += (u{TYPES[bits]})({kind}*x++ * {kind}(u))"
+        plain = [f"#define @ADD{bits}(u) {product}"]
+        assembler = _ASSEMBLER.get((bits, x, code))
+        if assembler is None:
+            return [*plain, ""]
+        room = "uint16_t" if "%A1" in assembler else "uint8_t"
+        # The registers that the products take.
+        any_of = "a" if "mulsu" in assembler else "d"
+        lines = [f'"{line}\\n\\t"' for line in assembler.splitlines()]
+        body = [
+            f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
+            *lines,
+            f': "+r" (sum), "=&{any_of}" (room), "+x" (x)',
+            f': "{any_of}" (({code})(u)) : "memory"); }} while (0)',
+        ]
+        body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
+        return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
+
+    def _curve(self):
+        points = self.program.curve.points
+        most = int(np.diff(points).max())
+        rise = "uint8_t" if most < 256 else "uint16_t"
+        product = "uint16_t" if most * 255 + 128 < 2**16 else "uint32_t"
+        at = self.curves["tanh"].at
+        value = "uint8_t" if self.curves["tanh"].kind == "uint8_t" else "uint16_t"
+        return f"""\
+/* The hyperbolic tangent, on straight lines between points. */
+static {self.code} @curve(uint16_t place)
+{{
+    const uint8_t k = (uint8_t)(place >> 8), part = (uint8_t)place;
+    const {value} before = {at("k")};
+    const {rise} rise = ({rise})({at("k + 1")} - before);
+    return ({self.code})(before + (({product})(({product})rise * part + 128) >> 8));
+}}
+""".splitlines()
+
+    def _scaled(self, rescale, size):
+        """The expression of a size in other units."""
+        half = literal((1 << rescale.shift) >> 1)
+        if rescale.factor == 1 and not rescale.pre:
+            return f"({size} + {half}) >> {rescale.shift}"
+        inner = f"({size} >> {rescale.pre})" if rescale.pre else size
+        product = f"(uint32_t)(uint16_t){inner} * {rescale.factor}U"
+        if not rescale.shift:
+            return product
+        return f"({product} + {half}) >> {rescale.shift}"
+
+    def _unit(self, depth, layer):
+        """The activation of a layer, and the scale of sums over its own units."""
+        kind, bits = layer.activation, layer.accumulator_bits
+        lines = []
+        if layer.own_rescale is not None:
+            scaled = self._scaled(layer.own_rescale, "size")
+            lines += [
+                f"static {TYPES[bits]} @own{depth}({TYPES[bits]} s)",
+                "{",
+                f"    const u{TYPES[bits]} size = {self._size(bits)};",
+                f"    const {TYPES[bits]} y = ({TYPES[bits]})({scaled});",
+                "    return s < 0 ? -y : y;",
+                "}",
+                "",
+            ]
+        if layer.rescale is None or kind == "softmax":
+            return lines
+        rescale, curved = layer.rescale, kind in CURVED
+        inner = self._scaled(rescale, "size")
+        value = f"@curve((uint16_t)({inner}))" if curved else f"({self.code})({inner})"
+        if rescale.limit is not None:
+            top = layer.answers.high
+            value = f"size >= {literal(rescale.limit)} ? {top} : {value}"
+        lines += [
+            f"static {self.code} @unit{depth}({TYPES[bits]} s)",
+            "{",
+            f"    const u{TYPES[bits]} size = {self._size(bits)};",
+            f"    const {self.code} y = {value};",
+            "    return s < 0 ? 0 : y;"
+            if kind == "relu"
+            else "    return s < 0 ? -y : y;",
+            "}",
+            "",
+        ]
+        return lines
+
+    def _size(self, bits):
+        kind = f"u{TYPES[bits]}"
+        return f"s < 0 ? ({kind})(0U - ({kind})s) : ({kind})s"
+
+    def _read(self):
+        """From what the device is given to codes."""
+        if not self.sizes[0]:
+            return self.reader([])
+        at = {name: array.at("i") for name, array in self.inputs.items()}
+        if self.program.kind == "float32":
+            top = self.program.inputs.top
+            body = [
+                f"float v = (input[i] - {at['start']}) * {at['inverse']};",
+                "int16_t t;",
+                "/* What is not a number counts as the mean. */",
+                "if (v != v) v = 0.0f;",
+                f"if (v < -{top}.0f) v = -{top}.0f;",
+                f"if (v > {top}.0f) v = {top}.0f;",
+                "t = (int16_t)v;",
+                f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",
+            ]
+        elif any(array.is_table for array in self.inputs.values()):
+            body = self._scaled_input(at)
+        else:
+            body = self._equal_input()
+        return self.reader(body)
+
+    def _scaled_input(self, at):
+        """Lines that make a code of an input; inputs differ in center or scale."""
+        inputs = self.program.inputs
+        shift, center = self.inputs["shift"], self.inputs["center"]
+        d, top = "input[i]", inputs.top
+        if center.is_table or center.values[0]:
+            d = f"({d} - {at['center']})"
+            if self.program.kind == "int16":
+                d = f"((int32_t)input[i] - {at['center']})"
+        half = f"((1L << {at['shift']}) >> 1)"
+        if not shift.is_table:
+            half = literal((1 << int(shift.values[0])) >> 1)
+        places = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
+        widest = max(
+            np.abs(inputs.uncut(end)).max() for end in RANGES[self.program.kind]
+        )
+        kind = "int16_t" if widest < 2**15 else "int32_t"
+        value = "v"
+        if widest > top:
+            value = f"v > {top} ? {top} : v < -{top} ? -{top} : v"
+        return [
+            f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
+            f"x[i] = ({self.code})({value});",
+        ]
+
+    def _equal_input(self):
+        """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
+        inputs, low, high = self.program.inputs, *RANGES[self.program.kind]
+        center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
+        # Numbers that are not cut, less the center.
+        numbers = np.arange(low, high + 1)
+        places = inputs.uncut(numbers[:, None])[:, 0]
+        inner = numbers[np.abs(places) <= inputs.top] - center
+        ends = int(inner.min(initial=0)), int(inner.max(initial=0))
+        half = (1 << shift) >> 1
+        is_wide = low - center < -(2**15) or high - center >= 2**15
+        kind = "int32_t" if is_wide else "int16_t"
+        value = "d"
+        if factor != 1:
+            is_short = max(-ends[0], ends[1]) * factor + half < 2**15
+            value = f"d * {factor}" if is_short else f"(int32_t)d * (uint16_t){factor}"
+        if shift:
+            value = f"({value} + {half}) >> {shift}"
+        value = f"({self.code})({value})"
+        for end, sign, reached, top in (
+            (ends[0], "<", low - center, -inputs.top),
+            (ends[1], ">", high - center, inputs.top),
+        ):
+            if reached != end:
+                value = f"d {sign} {literal(end)} ? {top} : {value}"
+        less = f" - {literal(center)}" if center else ""
+        d = f"(int32_t)input[i]{less}" if is_wide else f"({kind})(input[i]{less})"
+        return [f"const {kind} d = {d};", f"x[i] = {value};"]
+
+    # ------------------------------------------------------------------ the network
+
+    def layer(self, depth, x, to):
+        """Lines of a layer, from one buffer to another, or to the outputs."""
+        layer = self.program.layers[depth]
+        n_in, n_out = self.sizes[depth : depth + 2]
+        bits, packing = layer.accumulator_bits, self.packing
+        groups = self._rounds(n_in)
+        kind, signed = f"u{TYPES[bits]}", TYPES[bits]
+        own, lines = layer.own_rescale is not None, []
+        if layer.activation == "softmax":
+            lines += [f"{signed} sums[{n_out}], most;", "uint32_t total = 0;"]
+        total = f"({kind})(@dot{bits}({x}, w, {groups}) + ({kind}){self.bias})"
+        inner = [
+            f"{signed} s = ({signed}){self.picked(depth, total)};",
+            f"w += {self.row_bytes(depth)};",
+            "b++;",
+        ]
+        if own:
+            dot = f"@dot{bits}(state, w, {self._rounds(n_out)})"
+            inner += [
+                f"s += @own{depth}(({signed}){dot});",
+                f"w += {packing.row_bytes(n_out)};",
+            ]
+        target = f"{to}[j]" if to else "output[j]"
+        inner.append(self._answer(depth, layer, target, to is None))
+        lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]
+        if layer.activation == "softmax":
+            lines += self._shares(layer, n_out)
+        lines += self.keep(to, n_out)
+        title = f"{{ /* from {n_in} to {n_out}: sums fit {bits} bits */"
+        return [title, *indent(lines), "}"]
+
+    def _answer(self, depth, layer, target, is_last):
+        """The statement that makes an output of a sum."""
+        if layer.activation == "softmax":
+            return "sums[j] = s;"
+        value = {
+            "step": f"s > {layer.threshold}",
+            "positive": "s > 0 ? s : 0",
+            "raw": "s",
+        }.get(layer.activation, f"@unit{depth}(s)")
+        sign = "+=" if is_last and self.n_members > 1 else "="
+        return f"{target} {sign} {value};"
+
+    def _shares(self, layer, n):
+        """Of sums, the shares of their exponentials."""
+        bits, rescale = layer.accumulator_bits, layer.rescale
+        kind = f"u{TYPES[bits]}"
+        place = f"({self._scaled(rescale, 'fall')})"
+        if rescale.limit is not None:
+            place = f"(fall >= {literal(rescale.limit)} ? {rescale.top}U : {place})"
+        at = self.curves["powers"].at
+        return f"""\
+uint16_t parts[{n}];
+most = sums[0];
+for (j = 1; j < {n}; j++) if (sums[j] > most) most = sums[j];
+for (j = 0; j < {n}; j++) {{
+    const {kind} fall = ({kind})(({kind})most - ({kind})sums[j]);
+    const uint16_t place = (uint16_t){place};
+    const uint8_t k = (uint8_t)(place >> 8 & 15), part = (uint8_t)place;
+    const uint16_t before = {at("k")}, drop = (uint16_t)(before - {at("k + 1")});
+    const uint16_t less = (uint16_t)(((uint32_t)drop * part + 128) >> 8);
+    parts[j] = (uint16_t)((uint16_t)(before - less) >> (place >> 12));
+    total += parts[j];
+}}
+for (j = 0; j < {n}; j++)
+    output[j] += (@output)(((uint32_t)parts[j] * {ONE}UL + total / 2) / total);
+""".splitlines()

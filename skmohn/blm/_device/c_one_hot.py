@@ -1,0 +1,115 @@
+"""Categories in C: the weight of the one that is given, and no other, is added."""
+
+from skmohn.blm._device.c_literals import Array, counter, indent
+
+# Whether a number is below n, and not below zero, by its type.
+_KNOWN = {
+    "uint8": "v < n",
+    "int16": "(uint16_t)v < n",  # below zero is far above
+    "float32": "v >= 0.0f && v < (float)n",
+}
+
+
+class Picks:
+    """Writes what concerns categories; false, and nothing to write, without them.
+
+    Of each input that is a category ``picks`` has the place of its weights in a row,
+    ``factors`` what its one stands for, and zero if there is no such category.
+
+    Parameters
+    ----------
+    program : WholeProgram or FloatProgram
+    packing : Packing
+    """
+
+    def __init__(self, program, packing):
+        groups, factors = program.categories
+        self.kind, self.packing, self.n = program.kind, packing, len(groups)
+        self.row_bytes = packing.row_bytes(sum(groups)) if groups else 0
+        self.arrays = []
+        if groups:
+            self.sizes, self.factors = Array("@sizes", groups), Array("@ones", factors)
+            self.arrays = [self.sizes, self.factors]
+            place = counter(sum(groups))
+            self.types = {"picks": place, "factors": self.factors.kind}
+
+    def __bool__(self):
+        """Whether there are categories."""
+        return self.n > 0
+
+    def buffers(self):
+        """Declare what the categories of one input are kept in."""
+        return [f"{kind} {name}[{self.n}];" for name, kind in self._types()]
+
+    def outputs(self):
+        """Arguments of what fills the buffers."""
+        return [f"{kind} *{name}" for name, kind in self._types()]
+
+    def arguments(self):
+        """Arguments of what reads the buffers."""
+        return [f"const {kind} *{name}" for name, kind in self._types()]
+
+    def names(self):
+        """Names of the buffers."""
+        return [name for name, _ in self._types()]
+
+    def _types(self):
+        return self.types.items() if self.n else ()
+
+    def read(self, first):
+        """Lines that fill the buffers from the inputs, the first of them with a number.
+
+        `i` counts.
+        """
+        if not self.n:
+            return []
+        place = self.types["picks"]
+        body = f"""\
+const @input v = input[{first} + i];
+const {place} n = {self.sizes.at("i")};
+picks[i] = 0;
+factors[i] = 0;
+if ({_KNOWN[self.kind]}) {{
+    picks[i] = ({place})(before + ({place})v);
+    factors[i] = {self.factors.at("picks[i]")};
+}}
+before = ({place})(before + n);""".splitlines()
+        loop = [f"for (i = 0; i < {self.n}; i++) {{", *indent(body), "}"]
+        return ["{", *indent([f"{place} before = 0;", *loop]), "}"]
+
+    def helper(self):
+        """Find a weight in a row of weights of categories."""
+        if not self.n:
+            return []
+        lines, weight = self.packing.one()
+        arguments = f"const uint8_t *w, {self.types['picks']} k"
+        return [
+            f"static {self.packing.type} @weight({arguments})",
+            "{",
+            *indent([*lines, f"return {weight};"]),
+            "}",
+            "",
+        ]
+
+    def sum(self, kind, product):
+        """Add the weights of the categories of an input to a sum.
+
+        Parameters
+        ----------
+        kind : str
+            Type of the sum.
+        product : str
+            Of ``factors[i]`` and the code ``u``.
+        """
+        if not self.n:
+            return []
+        arguments = [f"{kind} sum", "const uint8_t *w", *self.arguments()]
+        body = f"""\
+{counter(self.n)} i;
+for (i = 0; i < {self.n}; i++) {{
+    const {self.packing.type} u = @weight(w, picks[i]);
+    sum += {product};
+}}
+return sum;""".splitlines()
+        head = f"static {kind} @picked({', '.join(arguments)})"
+        return [head, "{", *indent(body), "}", ""]

@@ -1,0 +1,405 @@
+"""The files of a program: a header, and a test of it."""
+
+import string
+import textwrap
+
+import numpy as np
+
+from skmohn import __version__
+from skmohn.blm._device.c_float import FloatWriter
+from skmohn.blm._device.c_int import WholeWriter
+from skmohn.blm._device.c_literals import (
+    Array,
+    counter,
+    indent,
+    literal,
+    number,
+    whole_literals,
+)
+from skmohn.blm._device.quantize import WholeProgram
+
+_INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
+
+
+# An AVR counts the bytes of an array with a sign, and without one all that it can read
+# of its program memory as here, both in 16 bits.
+_MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
+
+
+def writer_of(program):
+    """What writes a program of either arithmetic."""
+    is_whole = isinstance(program, WholeProgram)
+    return (WholeWriter if is_whole else FloatWriter)(program)
+
+
+def too_large_for_avr(program):
+    """Reason why an AVR cannot have the tables of a program; empty if it can."""
+    sizes = [array.nbytes for array in writer_of(program).arrays()]
+    if max(sizes) > _MOST_OF_ARRAY:
+        return f"an array has {max(sizes)} bytes, the most are {_MOST_OF_ARRAY}"
+    if sum(sizes) > _MOST_OF_TABLES:
+        return f"tables have {sum(sizes)} bytes, the most are {_MOST_OF_TABLES}"
+    return ""
+
+
+def header(name, program, answers):
+    """Text of the header.
+
+    Parameters
+    ----------
+    name : str
+    program : WholeProgram or FloatProgram
+    answers : Answering
+
+    Returns
+    -------
+    text : str
+    """
+    writer = writer_of(program)
+    declarations = [line for array in writer.arrays() for line in array.declaration()]
+    lines = [
+        *_title(name, program, writer),
+        "#ifndef @H",
+        "#define @H",
+        "",
+        "#include <stdint.h>",
+        "",
+        *_memory(),
+        *_refusal(too_large_for_avr(program)),
+        "",
+        *_macros(program, writer, answers),
+        "",
+        *_kinds(program, writer),
+        "",
+        *declarations,
+        "",
+        *_rounded(
+            [
+                *writer.functions(),
+                *_predict(program, writer, answers),
+                *(
+                    _probabilities(program, answers)
+                    if answers.has_probabilities
+                    else []
+                ),
+            ]
+        ),
+        "#endif",
+    ]
+    return _named("\n".join(lines) + "\n", name)
+
+
+def _rounded(functions):
+    """Functions in which each operation on floats is rounded, if there are any."""
+    if not any("float" in line for line in functions):
+        return functions
+    text = "\n".join(functions)
+    # A product that is fused with a sum is not rounded, and gives other bits. GCC fuses
+    # wherever a processor can, and knows no standard pragma; its own is for all that
+    # is compiled after it, as clang's is: hence both begin and end.
+    return f"""\
+/* Each operation is rounded, and NaN is seen: else bits would differ. */
+#if defined(__clang__)
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize ("fp-contract=off", "no-fast-math")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+{text}
+#if defined(__clang__)
+#pragma float_control(pop)
+#elif defined(__GNUC__)
+#pragma GCC pop_options
+#else
+#pragma STDC FP_CONTRACT DEFAULT
+#endif""".splitlines()
+
+
+def _named(text, name):
+    """Put the name of the program in place of the marks."""
+    parts = text.split("@")
+    return parts[0] + "".join(
+        (name.upper() if part[:1].isupper() else name) + "_" + part
+        for part in parts[1:]
+    )
+
+
+def _title(name, program, writer):
+    sizes = "-".join(str(n) for n in program.network.layout.sizes)
+    kind, cut = "in single precision", "of which sums would overflow"
+    if isinstance(program, WholeProgram):
+        kind = f"in whole numbers, activations of {program.bits} bits"
+        cut = "beyond the range that the network was made for"
+    many = f", mean of {writer.n_members}" if writer.n_members > 1 else ""
+    text = (
+        f"{name}: a {sizes} network{many}, weights of {program.network.n_bits} bits, "
+        f"{kind}. Written by skmohn {__version__}."
+    )
+    notes = [
+        "@run computes the outputs, @predict what they stand for. Inputs "
+        f"{cut} are cut."
+    ]
+    if program.kind == "float32":
+        notes.append("What is not a number counts as the mean.")
+    if writer.is_recurrent:
+        notes.append("A state belongs to one sequence; @reset begins the next one.")
+    body = textwrap.wrap(text, 84) + textwrap.wrap(" ".join(notes), 84)
+    return ["/*", *(f" * {line}" for line in body), " */"]
+
+
+def _memory():
+    """Tables in the program memory of an AVR, which is read by functions."""
+    return """\
+#if defined(__AVR__) && !defined(__AVR_TINY__)
+#include <avr/pgmspace.h>
+#define @ROM PROGMEM
+#define @READ8(p) pgm_read_byte(p)
+#define @READ16(p) pgm_read_word(p)
+#define @READ32(p) pgm_read_dword(p)
+#define @READ_FLOAT(p) pgm_read_float(p)
+#if defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_LPMX__) && !defined(@PLAIN_C)
+#define @ASSEMBLER
+#endif
+#else
+#define @ROM
+#define @READ8(p) (*(p))
+#define @READ16(p) (*(p))
+#define @READ32(p) (*(p))
+#define @READ_FLOAT(p) (*(p))
+#endif
+#ifdef @ASSEMBLER
+__attribute__((always_inline))
+static inline uint8_t @next(const uint8_t **w)
+{
+    uint8_t byte;
+    __asm__ ("lpm %0, %a1+" : "=r" (byte), "+z" (*w));
+    return byte;
+}
+#define @NEXT(w) @next(&w)
+#else
+#define @NEXT(w) @READ8(w++)
+#endif""".splitlines()
+
+
+def _refusal(reason):
+    """Stop a compiler for an AVR with a reason, if there is one."""
+    return ["#ifdef __AVR__", f'#error "{reason}"', "#endif"] if reason else []
+
+
+def _macros(program, writer, answers):
+    lines = [
+        f"#define @INPUTS {writer.n_inputs}",
+        f"#define @OUTPUTS {writer.sizes[-1]}",
+    ]
+    if groups := program.network.groups:
+        lines.append("/* The last inputs are numbers of categories, below these: */")
+        lines.append(f"#define @CATEGORIES {{{', '.join(map(str, groups))}}}")
+    if answers.labels is None or answers.has_probabilities:
+        lines.append("/* An output stands for output * scale + offset. */")
+        for what in ("scale", "offset"):
+            values = getattr(program, f"output_{what}")
+            macro = f"#define @{what.upper()}"
+            if np.all(values == values[0]):
+                lines.append(f"{macro} {number(values[0])}")
+            else:
+                listed = ", ".join(number(value) for value in values)
+                lines.append(f"{macro}S {{{listed}}}")
+    if answers.labels is not None and not answers.labels.multilabel:
+        classes = answers.labels.classes
+        lines.append(f"#define @CLASSES {len(classes)}")
+        lines.append("/* Labels of the classes that @predict numbers. */")
+        lines.append(f"#define @LABELS {{{', '.join(_labels(classes.tolist()))}}}")
+    return lines
+
+
+def _labels(labels):
+    """Labels in C, all of one type: numbers, or texts in quotation marks."""
+    if all(isinstance(label, bool | int) for label in labels):
+        return whole_literals(labels)
+    if all(isinstance(label, float) for label in labels):
+        return [repr(label) for label in labels]
+    return [_text(label) for label in labels]
+
+
+def _text(label):
+    # Others in octal: no character has a meaning of its own in a macro or a string.
+    plain = f"{string.ascii_letters}{string.digits} _-+.,:;()[]=".encode()
+    text = "".join(
+        chr(byte) if byte in plain else f"\\{byte:03o}" for byte in str(label).encode()
+    )
+    return f'"{text}"'
+
+
+def _kinds(program, writer):
+    lines = [f"typedef {_INPUT_TYPES[program.kind]} @input;"]
+    if writer.is_recurrent:
+        size = sum(writer.state_sizes) * writer.n_members
+        lines.append(f"typedef struct {{ {writer.code} units[{size}]; }} @state;")
+    return [*lines, f"typedef {writer.output} @output;"]
+
+
+def _predict(program, writer, answers):
+    """From outputs to what they stand for."""
+    n = writer.sizes[-1]
+    state = "state, " if writer.is_recurrent else ""
+    run = [f"@output output[{n}];", f"@run({state}input, output);"]
+    index = counter(n)
+    kind, argument, last = "void", "", []
+    if answers.labels is None:
+        argument = ", float *values"
+        what = "Compute the outputs in the units of the targets."
+        scales, offsets = (
+            Array(what, getattr(program, f"output_{what}").astype(np.float32))
+            for what in ("scale", "offset")
+        )
+        tables = [
+            f"static const float {array.name}s[{n}] = @{array.name.upper()}S;"
+            for array in (scales, offsets)
+            if array.is_table
+        ]
+        scale, offset = (
+            f"{array.name}s[i]" if array.is_table else f"@{array.name.upper()}"
+            for array in (scales, offsets)
+        )
+        run = [*tables, f"{index} i;", *run]
+        last = [
+            f"for (i = 0; i < {n}; i++)",
+            f"    values[i] = (float)output[i] * {scale} + {offset};",
+        ]
+    elif answers.labels.multilabel:
+        argument = ", uint8_t *labels"
+        what = "Compute for each label whether it applies, 0 or 1."
+        run = [f"{index} i;", *run]
+        last = [
+            f"for (i = 0; i < {n}; i++)",
+            f"    labels[i] = output[i] > {answers.threshold_text};",
+        ]
+    elif n == 1:
+        kind, what = "uint8_t", "Compute the number of the class, 0 or 1."
+        last = [f"return output[0] > {answers.threshold_text};"]
+    else:
+        kind, what = index, "Compute the number of the class."
+        run = [f"{index} i, best = 0;", *run[:1], "@output most;", *run[1:]]
+        last = [
+            "most = output[0];",
+            f"for (i = 1; i < {n}; i++)",
+            "    if (output[i] > most) {",
+            "        most = output[i];",
+            "        best = i;",
+            "    }",
+            "return best;",
+        ]
+    return [
+        f"/* {what} */",
+        f"static inline {kind} @predict({writer.own_state()}const @input *input"
+        f"{argument})",
+        "{",
+        *indent([*run, *last]),
+        "}",
+        "",
+    ]
+
+
+def _probabilities(program, answers):
+    """Probabilities of classes; compiled if a macro asks for them."""
+    n, activation = program.network.layout.sizes[-1], program.network.out_activation
+    value = "(float)output[i] * @SCALE + @OFFSET"
+    if program.network.answers_raw and activation == "logistic":
+        value = f"1.0f / (1.0f + expf(-({value})))"
+    index = counter(n + 1)
+    lines = [f"{index} i;"]
+    if activation == "softmax" and program.network.answers_raw:
+        lines += f"""\
+@output most = output[0];
+float total = 0.0f;
+for (i = 1; i < {n}; i++) if (output[i] > most) most = output[i];
+for (i = 0; i < {n}; i++)
+    total += probabilities[i] = expf(((float)output[i] - (float)most) * @SCALE);
+for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
+    else:
+        lines.append(f"for (i = 0; i < {n}; i++) probabilities[i] = {value};")
+        if answers.labels.one_of_many:
+            lines += [
+                "{",
+                "    float total = 0.0f;",
+                f"    for (i = 0; i < {n}; i++) total += probabilities[i];",
+                f"    for (i = 0; i < {n}; i++) probabilities[i] /= total;",
+                "}",
+            ]
+    if n == 1 and not answers.labels.multilabel:
+        lines += [
+            "probabilities[1] = probabilities[0];",
+            "probabilities[0] = 1.0f - probabilities[1];",
+        ]
+    return [
+        "#ifdef @WITH_PROBABILITIES",
+        "#include <math.h>",
+        "/* From what @run has computed to the probability of each class. */",
+        "static inline void @probabilities(const @output *output,",
+        "    float *probabilities)",
+        "{",
+        *indent(lines),
+        "}",
+        "#endif",
+        "",
+    ]
+
+
+def test_file(name, program, raw, expected):
+    """Text of a program that compares outputs with those of the emulator.
+
+    Parameters
+    ----------
+    name : str
+    program : WholeProgram or FloatProgram
+    raw : ndarray of shape (n_tests, n_inputs)
+        What the device reads; of recurrent networks one sequence.
+    expected : ndarray of shape (n_tests, n_outputs)
+
+    Returns
+    -------
+    text : str
+    """
+    writer = writer_of(program)
+    tables = []
+    for what, values in (("input", raw), ("output", expected)):
+        entry = number if values.dtype.kind == "f" else literal
+        tables.append(
+            f"static const @{what} {what}s[{len(raw)}][{values.shape[1]}] = {{"
+        )
+        for row in values:
+            listed = ", ".join(entry(value) for value in row)
+            tables += textwrap.wrap(
+                f"{{{listed}}},", 84, initial_indent="    ", subsequent_indent="     "
+            )
+        tables.append("};")
+    state, reset = ("&state, ", ["@state state;"]) if writer.is_recurrent else ("", [])
+    lines = [
+        f"/* Compares {name}.h with what is expected; returns how many rows differ. */",
+        "#include <stdio.h>",
+        f'#include "{name}.h"',
+        "",
+        *tables,
+        "",
+        "int main(void)",
+        "{",
+        *indent([*reset, "int row, k, wrong = 0;"]),
+        *indent(["@reset(&state);"] if reset else []),
+        f"    for (row = 0; row < {len(raw)}; row++) {{",
+        f"        @output output[{writer.sizes[-1]}];",
+        "        int differs = 0;",
+        f"        @run({state}inputs[row], output);",
+        f"        for (k = 0; k < {writer.sizes[-1]}; k++)",
+        "            if (output[k] != outputs[row][k]) differs = 1;",
+        "        wrong += differs;",
+        "    }",
+        f'    printf("{name}: %d of {len(raw)} rows differ\\n", wrong);',
+        "    return wrong;",
+        "}",
+    ]
+    return _named("\n".join(lines) + "\n", name)

@@ -1,0 +1,461 @@
+"""Samples with unknown values: means over all that the values could be.
+
+An unknown value could be any state of the visible units of its column: both of a bit,
+each level of a thermometer, each category. Given the known units of a sample, the first
+layer is a machine of the unknown ones, whose hidden biases hold what the known ones
+say: means and sums over all completions are those of this machine. Numbers that are
+whitened are drawn given one another instead, and the draws weighed by the machine.
+"""
+
+from numbers import Integral
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.utils import check_random_state, check_scalar, gen_batches
+
+from skmohn._core._validation import require_memory
+from skmohn.energynet._features import batches
+from skmohn.energynet._groups import list_states, unit_probabilities
+from skmohn.energynet._missing import (
+    Gaps,
+    drawer,
+    known_free_energies,
+    listed_exponents,
+)
+from skmohn.energynet._rbm import (
+    MOST_LISTED,
+    RBM,
+    draw_visible,
+    hidden_means,
+    sides_of,
+)
+from skmohn.energynet._whitening import N_COMPLETIONS, Completions
+
+# Completions of a sample, or states of the hidden units, that are summed over.
+MOST_COMPLETIONS = 4096
+# Where there are more of both: chains of each sample, their steps before and between
+# looks, and looks.
+_CHAINS, _BURN_IN, _STEPS, _LOOKS = 10, 50, 5, 20
+# Completions to choose each draw from: few would be drawn again and again.
+_PER_DRAW = 5
+# Numbers that are in memory at once.
+_MOST_NUMBERS = 5_000_000
+
+
+def given_known(rbm, units, unknown):
+    """The machine of the unknown visible units of a sample.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    units : ndarray of shape (n_units,)
+        What is in the place of unknown ones does not count.
+
+    unknown : ndarray of shape (n_units,), bool
+
+    Returns
+    -------
+    machine : RBM
+    """
+    known = np.where(unknown, 0.0, units)
+    groups = rbm.groups and rbm.groups.within(unknown)
+    return RBM(
+        rbm.weights[:, unknown],
+        rbm.hidden_bias + rbm.weights.astype(np.float64) @ known,
+        rbm.visible_bias[unknown],
+        groups,
+    )
+
+
+def means_of(rbm):
+    """Means of the units of a machine that has few states on either side.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    Returns
+    -------
+    visible : ndarray of shape (n_visible,), float64
+    hidden : ndarray of shape (n_hidden,), float64
+    """
+    sides = sides_of(rbm)
+    n_visible, n_hidden = (side.n_states for side in sides)
+    if n_visible <= n_hidden:
+        visible = list_states(sides[0], 0, n_visible)
+        hidden = rbm.hidden_probabilities(visible)
+        weights = softmax(-rbm.free_energy(visible))
+    else:
+        hidden = list_states(sides[1], 0, n_hidden)
+        visible = rbm.visible_probabilities(hidden)
+        weights = softmax(rbm.log_hidden_marginal(hidden))
+    return weights @ visible, weights @ hidden
+
+
+def _means_of_chains(rbm, units, unknown, seed):
+    """Means of the units of incomplete samples, by chains over their gaps.
+
+    The chains of each sample see the same random numbers, so that its means do not
+    depend on the other samples.
+    """
+    n_samples = len(units)
+    streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
+    chains = _Chains(rbm, units, unknown, np.tile(streams, n_samples), _CHAINS)
+    chains.step(_BURN_IN)
+    visible, hidden = np.zeros(units.shape), np.zeros((n_samples, rbm.n_hidden))
+    for _ in range(_LOOKS):
+        chains.step(_STEPS)
+        for total, mean in zip((visible, hidden), chains.means(), strict=True):
+            of_samples = mean.reshape(n_samples, _CHAINS, -1)
+            total += of_samples.mean(axis=1) / _LOOKS
+    return visible, hidden
+
+
+class _Chains:
+    """Gibbs chains over the gaps of samples, several for each, one after another."""
+
+    def __init__(self, rbm, units, unknown, streams, n_chains):
+        self.rbm, self.streams = rbm, streams
+        self.unknown = np.repeat(unknown, n_chains, axis=0)
+        self.V = np.repeat(units, n_chains, axis=0)
+        # From states of the same weight.
+        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
+
+    def step(self, n_steps):
+        for _ in range(n_steps):
+            hidden = drawer(self.rbm, self.streams)(self.V)
+            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
+
+    def means(self):
+        """Probabilities of the visible units, given draws of the hidden ones, which
+        are those of the visible ones as they are."""
+        hidden = drawer(self.rbm, self.streams.copy())(self.V)
+        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
+
+    def _draw(self, logits, bias):
+        drawn = np.empty_like(logits)
+        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
+        self.V = np.where(self.unknown, drawn, self.V)
+
+
+def filled(rbm, coding, X, units, seed):
+    """Put means over completions in the place of what is not known.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+
+    X : ndarray of shape (n_samples, n_features)
+
+    units : ndarray of shape (n_samples, n_units), float32
+
+    seed : int
+        Of chains, where both sides have too many states for a sum; the same for each
+        sample.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Without NaN; the same table if there was none.
+
+    visible : ndarray of shape (n_samples, n_units)
+        Units, with means in the place of unknown ones.
+
+    hidden : dict of int to ndarray of shape (n_hidden,)
+        For each incomplete sample the mean hidden probabilities.
+    """
+    if not np.isnan(X).any():
+        return X, units, {}
+    if coding.whitening is None:
+        visible, hidden = _filled_units(rbm, coding, X, units, seed)
+    else:
+        X, visible, hidden = _filled_numbers(rbm, coding, X, units, seed)
+    return coding.complete(X, visible), visible, hidden
+
+
+def _filled_units(rbm, coding, X, units, seed):
+    """Visible units with means in the place of unknown ones, and hidden means."""
+    visible, hidden = units.astype(np.float64), {}
+    gaps = Gaps.of(coding, X)
+    if gaps is not None:
+        rows = gaps.rows
+        known = np.where(gaps.unknown, np.float32(0.0), units[rows])
+        means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
+        visible[rows] = np.where(gaps.unknown, means, visible[rows])
+        hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
+    return visible, hidden
+
+
+def _filled_numbers(rbm, coding, X, units, seed):
+    """The same by draws of whitened numbers, whose means the table then has."""
+    X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
+    for rows, drawn, log_density in weighed_draws(rbm, coding, X, seed):
+        shares = drawn.shares(log_density)
+        units_drawn = coding.encode(drawn.table)
+        of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
+        states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
+        if known:
+            states[list(known)] = list(known.values())
+        visible[rows] = drawn.means(of_draws, shares)
+        means = drawn.means(states, shares)
+        hidden |= dict(zip(rows.tolist(), means, strict=True))
+        # Other columns may be unknown in the draws, too. Powers take draws far out, by
+        # which means over few would go.
+        table, columns = X[rows], coding.whitening.columns
+        plausible = coding.within_range(drawn.table)[:, columns]
+        table[:, columns] = drawn.means(plausible, shares)
+        X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
+    return X, visible, hidden
+
+
+def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
+    """Draw whitened numbers in incomplete rows, some rows at once.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+        With a whitening.
+
+    X : ndarray of shape (n_samples, n_features)
+
+    seed : int
+
+    n_completions : int, default=100
+        Draws of each row.
+
+    Yields
+    ------
+    rows : ndarray of int
+        Some of the rows with NaN.
+
+    drawn : Completions
+        Of these. What is NaN in other columns still is.
+
+    log_density : ndarray of shape (n_draws,)
+        Of the draws, by the machine, up to a constant.
+    """
+    incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
+    for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
+        rows = incomplete[part]
+        drawn = Completions.of(coding.whitening, X[rows], n_completions, seed)
+        units = np.rint(coding.encode(drawn.table))
+        gaps = Gaps.of(coding, drawn.table)
+        energies = known_free_energies(rbm, units, gaps, seed, alike=True)
+        yield rows, drawn, coding.log_density(drawn.table) - energies
+
+
+def _means_of_gaps(rbm, known, unknown, seed):
+    """Means of the visible and of the hidden units, each way where it can be gone."""
+    visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
+    if rbm.n_hidden <= MOST_LISTED:
+        for part in _in_parts(len(known), 2**rbm.n_hidden):
+            visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
+        return visible, hidden
+    groups = sides_of(rbm)[0]
+    starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
+    is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
+    for row in np.flatnonzero(is_short):
+        machine = given_known(rbm, known[row], unknown[row])
+        visible[row, unknown[row]], hidden[row] = means_of(machine)
+    (rest,) = np.nonzero(~is_short)
+    for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
+        at = rest[part]
+        visible[at], hidden[at] = _means_of_chains(rbm, known[at], unknown[at], seed)
+    return visible, hidden
+
+
+def _listed(rbm, known, unknown):
+    """Means over all states of the hidden units."""
+    exponent, states, logits = listed_exponents(rbm, known, unknown)
+    weights = softmax(exponent, axis=1)
+    groups = sides_of(rbm)[0]
+    return weights @ unit_probabilities(logits, groups), weights @ states
+
+
+def _in_parts(n_rows, width):
+    """Rows that are worked on at once."""
+    n_at_once = max(_MOST_NUMBERS // width, 1)
+    return gen_batches(n_rows, n_at_once) if n_rows else ()
+
+
+def imputed(rbm, coding, X, encode, strategy, seed):
+    """Put what is expected, or most probable, in the place of what is not known.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+
+    X : ndarray of shape (n_samples, n_features)
+
+    encode : callable
+        Returns the visible units of samples.
+
+    strategy : {"mean", "mode"}
+
+    seed : int
+        As of :func:`filled`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+    """
+    if strategy not in ("mean", "mode"):
+        raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
+    blocks = []
+    for rows in batches(X):
+        part = X[rows]
+        if strategy == "mode" and coding.whitening is not None:
+            part = _likeliest_numbers(rbm, coding, part, seed)
+        means, visible, _ = filled(rbm, coding, part, encode(part), seed)
+        if strategy == "mode":
+            means = coding.complete(part, coding.modes(visible))
+        # Means may be out of the range by a rounding.
+        blocks.append(np.where(np.isnan(part), coding.within_range(means), part))
+    return np.concatenate(blocks)
+
+
+def _likeliest_numbers(rbm, coding, X, seed):
+    """The table with the most probable of draws in the place of whitened numbers."""
+    X = X.astype(np.float64)
+    for rows, found, density in weighed_draws(rbm, coding, X, seed):
+        likeliest = coding.within_range(found.table[found.largest(density)])
+        X[rows] = np.where(np.isnan(X[rows]), likeliest, X[rows])
+    return X
+
+
+def drawn(rbm, coding, X, encode, n_draws, random_state):
+    """Draw what is not known, given what is known of each sample.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+
+    X : ndarray of shape (n_samples, n_features)
+
+    encode : callable
+        Returns the visible units of samples.
+
+    n_draws : int
+
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    tables : ndarray of shape (n_draws, n_samples, n_features)
+    """
+    check_scalar(n_draws, "n_draws", Integral, min_val=1)
+    require_memory(
+        8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
+    )
+    seed = check_random_state(random_state).randint(2**31 - 1)
+    rng = np.random.default_rng(seed)
+    tables = np.repeat(X[None], n_draws, axis=0)
+    if coding.whitening is not None:
+        tables = tables.astype(np.float64)
+        n_drawn = max(N_COMPLETIONS, _n_to_choose_from(rbm, coding, X, n_draws))
+        for rows, found, log_density in weighed_draws(rbm, coding, X, seed, n_drawn):
+            shares = found.shares(log_density)
+            places = _spread_places((len(rows), n_draws), rng)
+            for table, place in zip(tables, places.T, strict=True):
+                table[rows] = found.table[found.chosen(shares, place)]
+    flat = tables.reshape(-1, X.shape[1])
+    gaps = Gaps.of(coding, flat)
+    if gaps is not None:
+        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MOST_LISTED))
+        for part in _in_parts(len(gaps.rows), width):
+            rows, unknown = gaps.rows[part], gaps.unknown[part]
+            units = encode(flat[rows])
+            bits = (rng.random(units.shape) < units).astype(np.float32)
+            known = np.where(unknown, np.float32(0.0), bits)
+            values = coding.draw(_draw_gaps(rbm, known, unknown, rng), rng)
+            flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
+    # What never varies is known.
+    constant = coding.decode(np.zeros((1, rbm.n_visible)))
+    tables = np.where(np.isnan(tables), constant, tables)
+    return np.where(np.isnan(X), coding.within_range(tables), tables)
+
+
+def _n_to_choose_from(rbm, coding, X, n_draws):
+    """Completions of a row from which so many are chosen."""
+    others = np.delete(X, coding.whitening.columns, axis=1)
+    if rbm.n_hidden > MOST_LISTED and np.isnan(others).any():
+        # Each is weighed by annealing.
+        return n_draws
+    return _PER_DRAW * n_draws
+
+
+def _spread_places(shape, rng):
+    """Uniform numbers, those of a row spread evenly, so that what they choose repeats
+    no more than it must."""
+    order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
+    return (order + rng.random(shape)) / shape[1]
+
+
+def _draw_gaps(rbm, known, unknown, rng):
+    """Visible units of incomplete samples, (n_samples, n_visible)."""
+    streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
+    if rbm.n_hidden <= MOST_LISTED:
+        exponent, states, _ = listed_exponents(rbm, known, unknown)
+        share = np.cumsum(softmax(exponent, axis=1), axis=1)
+        place = rng.random((len(known), 1)) * share[:, -1:]
+        chosen = states[np.minimum((share < place).sum(axis=1), len(states) - 1)]
+        logits = chosen.astype(np.float32) @ rbm.weights
+        V = np.empty_like(logits)
+        draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
+        return V
+    chains = _Chains(rbm, known, unknown, streams, 1)
+    chains.step(_BURN_IN)
+    return chains.V
+
+
+def completions(coding, units, unknown, row):
+    """List what the visible units of an incomplete sample could be.
+
+    Parameters
+    ----------
+    coding : UnitCoding
+
+    units : ndarray of shape (n_units,), float32
+        What is in the place of unknown ones does not count.
+
+    unknown : ndarray of shape (n_units,), bool
+
+    row : int
+        Number of the sample, for errors.
+
+    Returns
+    -------
+    states : ndarray of shape (n_completions, n_units), float32
+        Its visible units, as often as there are completions.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 4096 of them.
+    """
+    groups = coding.groups.within(unknown)
+    n_completions = groups.n_states
+    if n_completions > MOST_COMPLETIONS:
+        raise ValueError(
+            f"sample {row} of X has NaN in {len(groups.sizes)} columns that vary, "
+            f"which could be completed in {n_completions} ways, but the likelihood of "
+            f"several layers sums over at most {MOST_COMPLETIONS}: impute first or "
+            "lower n_bins"
+        )
+    states = np.repeat(units[None], n_completions, axis=0)
+    states[:, unknown] = list_states(groups, 0, n_completions)
+    return states

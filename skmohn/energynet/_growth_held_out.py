@@ -1,0 +1,288 @@
+"""How wide a layer becomes by samples that do not train it.
+
+A layer that grows, unit by unit, trains long before it has its width, and learns few
+samples by heart. So machines of doubling width are trained here, each from the start
+and as long as the final one, and the likelihood of samples held out decides.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import linregress
+
+from skmohn._core._rows import n_distinct_rows
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._growth import Grown, decision, free_lengths, train
+from skmohn.energynet._missing import Gaps
+from skmohn.energynet._partition import (
+    LEAST_SIZE,
+    annealed_weights,
+    cautious_value,
+    exact_log_partition,
+    is_listed,
+    log_partition_of,
+)
+from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._training import Plan, new_machine
+
+# One of so many samples is held out, and no more than so many; no more than so many
+# others train before the width is found.
+_SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
+# The first width that is tried, whose states can be listed; and how wide layers are
+# tried even where narrower ones gain nothing. Wider ones are tried while twice as many
+# units gain so many nats, as the widths of a window tell.
+_FIRST, _WIDE = 8, 64
+_RISE, _WINDOW = 0.24, 4
+# Temperatures of annealing: more are taken while its error is not this share of that of
+# the samples.
+_TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
+# So many standard errors make a width better than the others, and so many rule it out
+# as the best one.
+_BETTER, _WORSE = 1.0, 3.0
+# How far a width is from the best is counted in a sum of so many nats and so many
+# standard errors; neighbors that are further from it by this count no more.
+_NEAR, _NEAR_ERRORS, _FAR = 0.05, 0.5, 3.0
+
+HELD_OUT_REASON = "no other width makes held-out samples clearly more likely"
+SAMPLES_REASON = "there are no more units than distinct samples to learn from"
+BELOW_REASON = "a layer is no wider than the one below"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Samples that train, and those that decide.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_train, n_visible), float32
+    plan : Plan
+        How to train on these.
+    data : ndarray of shape (n_held, n_visible), float32
+        Bits.
+    gaps : Gaps or None
+        What is unknown of `data`.
+    """
+
+    X: np.ndarray
+    plan: Plan
+    data: np.ndarray
+    gaps: Gaps | None
+
+    @classmethod
+    def draw(cls, X, plan, seed):
+        """Hold out a fifth of the samples: the same with all seeds.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_visible), float32
+
+        plan : Plan
+
+        seed : int
+            Of bits drawn from probabilities.
+        """
+        order = np.random.default_rng(0).permutation(len(X))
+        n_held = min(max(len(X) // _SHARE, 1), _MOST_HELD)
+        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:][:_MOST_KEPT])
+        data, gaps = X[held], plan.gaps
+        if plan.resample:
+            kernels.bernoulli(X[held], random_stream(seed + 1), data)
+        if gaps is not None:
+            plan, gaps = replace(plan, gaps=gaps.take(kept)), gaps.take(held)
+        return cls(X[kept], plan, data, gaps)
+
+
+def width_by_held_out(X, plan, control, seed, report, below=np.inf):
+    """Double the width of a layer while that makes samples held out more likely.
+
+    Few units come first; fewer still are tried last, while they are about as good.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    plan : Plan
+        How to train.
+
+    control : NatsControl
+        Of its fields `n_final_epochs`, `clock` in its place where it is zero, and the
+        limits.
+
+    seed : int
+
+    report : callable
+        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
+        ``clock``; at a decision also ``held_out_log_likelihood``, else ``epochs``.
+
+    below : float, default=inf
+        Width of the layer below, which is not exceeded.
+
+    Returns
+    -------
+    grown : Grown
+        Of a width between those that are about the best; trained on all samples, or as
+        it was if there is no final training.
+    """
+    parts = Parts.draw(X, plan, seed)
+    # Copies on both sides would ask for a unit each, and for more.
+    n_distinct = n_distinct_rows(parts.X)
+    room, reason = min(n_distinct, below), HELD_OUT_REASON
+    widths = list(_doubling(min(control.max_units, room)))
+    first = sum(width <= _FIRST for width in widths) - 1
+    trials, limit = _Trials(parts, control, seed, report), None
+    for width in widths[first:]:
+        if not trials.take(width):
+            limit = "max_steps"
+            break
+        if width >= _WIDE and not trials.rises(width):
+            break
+    for width in reversed(widths[:first]):
+        if not trials.take(width):
+            limit = "max_steps"
+            break
+        if trials.gain(width) < -_WORSE:
+            break
+    # Narrower ones may be as good as the widest.
+    if limit is None and trials.rises(widths[-1]):
+        if room < control.max_units:
+            reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
+        else:
+            limit = "max_units"
+    width = _likely_width(trials.lengths)
+    if control.final_clock > 0:
+        rbm = new_machine(X, width, seed, plan.groups)
+        run = plan.begin(X, rbm, plan.steps_of_clock(control.final_clock), seed)
+        train(run, X, plan, "final", report, trials.n_steps)
+    else:
+        runs = trials.runs
+        run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
+    return Grown(run, limit or reason, limit, trials.narrow)
+
+
+class _Trials:
+    """Machines of some widths, and the nats that samples held out take by each.
+
+    Parameters
+    ----------
+    parts : Parts
+
+    control, seed, report
+        As in :func:`width_by_held_out`.
+    """
+
+    def __init__(self, parts, control, seed, report):
+        self.parts, self.control = parts, control
+        self.seed, self.report = seed, report
+        self.n_steps, self.runs, self.lengths = 0, {}, {}
+        self.errors, self.narrow = {}, None
+
+    def take(self, width):
+        """Train a machine and measure it, unless there are not steps enough left."""
+        parts, control = self.parts, self.control
+        n_steps = parts.plan.steps_of_clock(control.final_clock or control.clock)
+        ahead = min(n_steps, control.max_steps - self.n_steps)
+        if self.runs and ahead < n_steps:
+            return False
+        rbm = new_machine(parts.X, width, self.seed, parts.plan.groups)
+        run = self.runs[width] = parts.plan.begin(parts.X, rbm, ahead, self.seed)
+        train(run, parts.X, parts.plan, "grow", self.report, self.n_steps)
+        self.n_steps += ahead
+        # The first one, whose states can be listed.
+        self.narrow = self.narrow or run.rbm
+        self.lengths[width], self.errors[width] = self._measured(run.rbm)
+        told = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
+        decision(self.report, run, "grow", self.n_steps, told)
+        return True
+
+    def gain(self, width):
+        """Standard errors by which a width is better than the best of the others."""
+        others = [tried for tried in self.lengths if tried != width]
+        if not others:
+            return np.inf
+        best = min(others, key=lambda tried: self.lengths[tried].mean())
+        error = np.hypot(self.errors[best], self.errors[width])
+        return _errors(self.lengths[best] - self.lengths[width], error)
+
+    def rises(self, width):
+        """Whether a width was tried, and is so good that a wider one may be better.
+
+        Of wide ones several tell, since chance in the training of one would decide.
+        """
+        if width not in self.lengths:
+            return False
+        if width < _WIDE:
+            return self.gain(width) > _BETTER
+        widths = sorted(self.lengths)[-_WINDOW:]
+        nats = [self.lengths[tried].mean() for tried in widths]
+        return -linregress(np.log2(widths), nats).slope > _RISE
+
+    def _measured(self, rbm):
+        """Nats that each sample held out takes; the error that they have in common.
+
+        A few temperatures are enough where the samples leave more in doubt, or for a
+        machine that is worse than others even by an estimate that flatters it. Where
+        no temperatures are, it is not flattered.
+        """
+        parts, seed = self.parts, self.seed
+        free = free_lengths(rbm, parts.data, parts.gaps, seed)
+        # So the first one has a value that others are compared with, however many
+        # columns there are.
+        if not self.lengths or is_listed(rbm):
+            return free + exact_log_partition(rbm).value, 0.0
+        best = min(self.lengths.values(), key=np.mean)
+        for number in _TEMPERATURES:
+            weights = annealed_weights(
+                rbm, parts.X, narrow=self.narrow, n_temperatures=number,
+                random_state=seed,
+            )  # fmt: skip
+            found = log_partition_of(weights)
+            gains, error = best - free - found.value, found.standard_error
+            is_known = found.effective_sample_size >= LEAST_SIZE
+            is_sure = is_known and error <= _SMALL * _error(gains)
+            if is_sure or _errors(gains, error) < -_WORSE:
+                break
+        log_z = found.value if is_known else max(found.value, cautious_value(weights))
+        return free + log_z, error
+
+
+def _errors(gains, of_all=0.0):
+    """A mean, in its standard errors, where all gains have an error in common."""
+    mean = gains.mean()
+    error = np.hypot(_error(gains), of_all)
+    if error == 0.0:
+        return float(np.sign(mean)) * np.inf if mean else 0.0
+    return float(mean / error)
+
+
+def _error(gains):
+    """Standard error of a mean; 0 of one gain, of which scipy's `sem` warns."""
+    return gains.std() / np.sqrt(len(gains))
+
+
+def _likely_width(lengths):
+    """Mean of the widths, counted in doublings, by how near each is to the best.
+
+    So chance, which decides between widths that are about as good, decides little. Much
+    of it is in the training of each; so distances are means over a width, twice, and
+    its neighbors. A weight falls with the distance, not with its square: whether all of
+    those that are nearly the best are in or out would be chance again.
+    """
+    widths = sorted(lengths)
+    best = min(lengths.values(), key=np.mean)
+    worse = [lengths[width] - best for width in widths]
+    far = np.array(
+        [nats.mean() / (_NEAR + _NEAR_ERRORS * _error(nats)) for nats in worse]
+    )
+    around = np.pad(far, 1, mode="edge")
+    around = np.minimum(around[:-2], far + _FAR) + np.minimum(around[2:], far + _FAR)
+    far = (around + 2.0 * far) / 4.0
+    return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
+
+
+def _doubling(most):
+    """1, 2, 4 and so on up to a number, which ends them."""
+    width = 1
+    while width < most:
+        yield width
+        width *= 2
+    yield most

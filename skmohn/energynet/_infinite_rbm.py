@@ -1,0 +1,303 @@
+"""The infinite restricted Boltzmann machine: hidden units in order, grown when needed.
+
+An order z says how many of the hidden units take part, the first z of them, and each
+costs a penalty (Côté and Larochelle, "An infinite restricted Boltzmann machine", 2015):
+
+    F(v, z) = -c.v - sum_{i <= z} [softplus(W_i.v + b_i) - beta softplus(b_i)]
+
+Units that are not yet born have neither weights nor bias. Each multiplies exp(-F) by
+r = 2^(1 - beta), so the orders past the last unit n sum to r / (1 - r) exp(-F(v, n)).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._missing import Gaps
+from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
+from skmohn.energynet._training import (
+    check_weights,
+    copy_of,
+    data_logits,
+    epochs_at_once,
+)
+
+
+@dataclass
+class InfiniteRBM:
+    """An infinite machine whose first units are born.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_hidden, n_visible), float32
+    hidden_bias : ndarray of shape (n_hidden,), float32
+    visible_bias : ndarray of shape (n_visible,), float32
+    beta : float, default=1.01
+        More than 1; what a unit costs is beta softplus(b_i).
+    groups : Groups, default=None
+        The visible units of each column; None where each is a column.
+    """
+
+    weights: np.ndarray
+    hidden_bias: np.ndarray
+    visible_bias: np.ndarray
+    beta: float = 1.01
+    groups: Groups | None = None
+
+    @classmethod
+    def empty(cls, X, beta=1.01, groups=None):
+        """Start without units, with the log-odds of the data as visible biases."""
+        nothing = np.zeros((0, X.shape[1]), np.float32)
+        logits = data_logits(X, groups)
+        return cls(nothing, np.zeros(0, np.float32), logits, beta, groups)
+
+    @property
+    def n_hidden(self):
+        """Number of units that are born."""
+        return len(self.hidden_bias)
+
+    @property
+    def log_tail(self):
+        """Logarithm of the weight of all orders past n, over that of n: r / (1 - r)."""
+        log_r = (1.0 - self.beta) * np.log(2.0)
+        return float(log_r - np.log(-np.expm1(log_r)))
+
+    def penalties(self):
+        """What each unit costs, ndarray of shape (n_hidden,), float64."""
+        return self.beta * np.logaddexp(0.0, self.hidden_bias.astype(np.float64))
+
+    def log_weights(self, V):
+        """Minus the free energy of each order; of all past the last in the last column.
+
+        Parameters
+        ----------
+        V : array-like of shape (n_samples, n_visible)
+
+        Returns
+        -------
+        log_weights : ndarray of shape (n_samples, n_hidden + 1), float64
+            In double precision: orders 1 to n, then the tail.
+        """
+        V = check_states(V, len(self.visible_bias), "V").astype(np.float64)
+        active = V @ self.weights.T.astype(np.float64) + self.hidden_bias
+        gains = np.logaddexp(0.0, active) - self.penalties()
+        log_weights = np.zeros((len(V), self.n_hidden + 1))
+        np.cumsum(gains, axis=1, out=log_weights[:, :-1])
+        last = log_weights[:, -2] if self.n_hidden else 0.0
+        log_weights[:, -1] = last + self.log_tail
+        return log_weights + (V @ self.visible_bias.astype(np.float64))[:, None]
+
+    def free_energy(self, V):
+        """Minus the logarithm of the sum over hidden units and orders, (n_samples,)."""
+        return -np.logaddexp.reduce(self.log_weights(V), axis=1)
+
+    def order_probabilities(self, V):
+        """P(z | v) for z = 1 to n and for all z > n, (n_samples, n_hidden + 1)."""
+        log_weights = self.log_weights(V)
+        return np.exp(log_weights + self.free_energy(V)[:, None])
+
+    def converted(self):
+        """The machine with the units that are born and no order.
+
+        It is another model of the data, and a bad one until it has been trained on.
+        """
+        return copy_of(
+            RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
+        )
+
+    def drawer(self, stream):
+        """Function that draws hidden units, given visible ones."""
+        return lambda V: self.visit(V, 0.0, stream)[0]
+
+    def add_unit(self):
+        """Let a unit be born: neither weights nor bias yet."""
+        row = np.zeros((1, self.weights.shape[1]), np.float32)
+        self.weights = np.vstack([self.weights, row])
+        self.hidden_bias = np.append(self.hidden_bias, np.float32(0.0))
+
+    def visit(self, V, share, stream):
+        """Draw the hidden units of visible ones, and how the likelihood rises there.
+
+        Parameters
+        ----------
+        V : ndarray of shape (n_samples, n_visible), float32
+
+        share : float
+            Weight of a sample in the gradient.
+
+        stream : ndarray of shape (1,), uint64
+
+        Returns
+        -------
+        hidden : ndarray of shape (n_samples, n_hidden), float32
+            Zero past the order drawn.
+
+        gradient : tuple of three ndarrays
+            Of the sum of share times minus the free energy, by the weights, the hidden
+            and the visible biases; orders and hidden units are summed out.
+
+        n_past : int
+            Samples whose order fell past the last unit.
+        """
+        n = self.n_hidden
+        logits = V @ self.weights.T
+        residual = np.zeros_like(logits)
+        hidden = np.empty_like(logits)
+        reach = np.zeros(n, np.float32)
+        n_past = kernels.ordered_pass(
+            logits, self.hidden_bias, self.penalties(), self.log_tail,
+            np.float32(share), stream, residual, hidden, reach, np.empty(n + 1),
+        )  # fmt: skip
+        price = np.empty((1, n), np.float32)
+        kernels.logistic(self.hidden_bias[None, :], np.zeros(n, np.float32), price)
+        by_bias = residual.sum(axis=0) - np.float32(self.beta) * price[0] * reach
+        return hidden, (residual.T @ V, by_bias, share * V.sum(axis=0)), n_past
+
+
+@dataclass(frozen=True)
+class OrderedPlan:
+    """How an infinite machine is trained and grows: EnergyNet's parameters.
+
+    Parameters
+    ----------
+    beta : float, default=1.01
+        Penalty of a unit, more than 1.
+    threshold : float, default=0.1
+        Gamma: growth ends when there are no more units than this for each step.
+    learning_rate : float, default=0.01
+        Constant.
+    batch_size : int, default=10
+        Samples of a step; the more there are, the more often one asks for a unit.
+    n_gibbs : int, default=1
+        Steps of the chains of contrastive divergence.
+    persistent : bool, default=False
+        Whether chains go on where they were after the step before, instead of starting
+        at the data.
+    resample : bool, default=False
+        Whether inputs are probabilities from which bits are drawn at every step.
+    max_units : int, default=2000
+    max_steps : int, default=100000
+    groups : Groups, default=None
+        The visible units of each column; None where each is a column.
+    gaps : Gaps, default=None
+        What is unknown of the inputs, as in :class:`Plan`.
+    """
+
+    beta: float = 1.01
+    threshold: float = 0.1
+    learning_rate: float = 0.01
+    batch_size: int = 10
+    n_gibbs: int = 1
+    persistent: bool = False
+    resample: bool = False
+    max_units: int = 2000
+    max_steps: int = 100_000
+    groups: Groups | None = None
+    gaps: Gaps | None = None
+
+    def begin(self, X, seed):
+        """Start a run without units."""
+        machine = InfiniteRBM.empty(X, self.beta, self.groups)
+        return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
+
+    def advance(self, run, X):
+        """Go on for an epoch, or several short ones, or until growth ends.
+
+        Parameters
+        ----------
+        run : OrderedRun
+            Changed in place; its `reason` says why growth has ended.
+
+        X : ndarray of shape (n_samples, n_visible), float32
+
+        Returns
+        -------
+        n_epochs : int
+            How many were begun, at most :func:`epochs_at_once`.
+        """
+        n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
+        with np.errstate(over="ignore", invalid="ignore"):
+            while run.reason is None and n_epochs < at_once:
+                n_epochs += 1
+                indices = run.order.permutation(len(X))
+                for start in range(0, len(X), self.batch_size):
+                    rows = indices[start : start + self.batch_size]
+                    batch = X[rows]
+                    if self.resample:
+                        probabilities, batch = batch, np.empty_like(batch)
+                        kernels.bernoulli(probabilities, run.stream, batch)
+                    if self.gaps is not None:
+                        machine, stream = run.machine, run.stream
+                        draw = machine.drawer(stream)
+                        self.gaps.renew(machine, draw, X, rows, batch, stream)
+                    self._step(run, batch)
+                    if run.reason is not None:
+                        break
+        check_weights(run.machine.weights, run.step, self.learning_rate)
+        return n_epochs
+
+    def _step(self, run, batch):
+        """Let a unit be born if asked for; follow the gradient; look at gamma."""
+        machine, share = run.machine, 1.0 / len(batch)
+        hidden, data, n_past = machine.visit(batch, share, run.stream)
+        if n_past and machine.n_hidden >= self.max_units:
+            run.reason = "max_units"
+        elif n_past:
+            machine.add_unit()
+            # The same distribution with one unit more, whose gradient is wanted.
+            hidden, data, _ = machine.visit(batch, share, run.stream)
+        if self.persistent and run.chains is not None:
+            # Units born since then are past the orders of the chains.
+            hidden = np.zeros((len(run.chains), machine.n_hidden), np.float32)
+            hidden[:, : run.chains.shape[1]] = run.chains
+        share = 1.0 / len(hidden)
+        for _ in range(self.n_gibbs):
+            logits = hidden @ machine.weights
+            fantasy = np.empty_like(logits)
+            draw_visible(
+                logits, machine.visible_bias, machine.groups, run.stream, fantasy
+            )
+            hidden, model, _ = machine.visit(fantasy, share, run.stream)
+        if self.persistent:
+            run.chains = hidden
+        parameters = machine.weights, machine.hidden_bias, machine.visible_bias
+        for parameter, up, down in zip(parameters, data, model, strict=True):
+            parameter += np.float32(self.learning_rate) * (up - down)
+        run.step += 1
+        run.gamma = machine.n_hidden / run.step
+        if run.gamma <= self.threshold:
+            run.reason = "gamma"
+        elif run.step >= self.max_steps:
+            run.reason = "max_steps"
+
+
+@dataclass
+class OrderedRun:
+    """One run of an infinite machine; it can be pickled and go on elsewhere.
+
+    Attributes
+    ----------
+    machine : InfiniteRBM
+    order : numpy.random.Generator
+        Source of the orders in which samples are visited.
+    stream : ndarray of shape (1,), uint64
+        Source of all other random numbers.
+    chains : ndarray of shape (n_chains, n_hidden), float32, or None
+        Hidden units of persistent chains after the last step.
+    step : int
+        Steps done.
+    gamma : float
+        Units for each step done.
+    reason : {"gamma", "max_units", "max_steps"} or None
+        Why growth has ended; None while it goes on.
+    """
+
+    machine: InfiniteRBM
+    order: np.random.Generator
+    stream: np.ndarray
+    chains: np.ndarray | None = None
+    step: int = 0
+    gamma: float = np.inf
+    reason: str | None = None

@@ -1,0 +1,481 @@
+"""From an estimator's parameters to a stack of layers."""
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+
+from skmohn._core._fitting import one_blas_thread, warn_caller
+from skmohn._core._options import Control, control_of
+from skmohn._core._sklearn import Interval, StrOptions
+from skmohn._core._validation import is_whole
+from skmohn.energynet._growth import (
+    NatsControl,
+    given_width,
+    width_by_gamma,
+    width_by_nats,
+)
+from skmohn.energynet._growth_held_out import width_by_held_out
+from skmohn.energynet._infinite_rbm import OrderedPlan
+from skmohn.energynet._likelihood import likelihood_weight
+from skmohn.energynet._missing import BURN_IN
+from skmohn.energynet._rbm import ROWS_AT_ONCE, random_stream
+from skmohn.energynet._stack import StackControl, grow_stack, of_layer
+from skmohn.energynet._training import Plan, epochs_at_once, new_machine
+
+# The sum of the learning rates of a layer's last training.
+_FINAL_CLOCK = 300.0
+# What "auto" stands for: centered PCD of so many columns, and the growth of the paper.
+_RATE, _BATCH_SIZE, _COLUMNS = 0.2, 50, 100
+_PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
+# Of normal priors of weights: their standard deviation is 1, or 2 where units have a
+# price as well.
+_PRECISION, _PRICED_PRECISION = 1.0, 0.25
+
+GIVEN_DEPTH = "the layers were given"
+STOPPED = "a callback stopped the fit"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class InfiniteRBMOptions(Control):
+    """Options of ``growth="infinite_rbm"``, with the paper's defaults.
+
+    Learning rate, batch size and limits are parameters of
+    :class:`EnergyNetTransformer`.
+
+    Parameters
+    ----------
+    beta : float, default=1.01
+        Penalty of a unit of the infinite machine, above 1 ([2]_).
+    threshold : float, default=0.1
+        New units per step (gamma of [1]_) at which a layer stops growing.
+    p : float, default=2.0
+        Norm of a unit's weights in the Rademacher bound ([1]_).
+    n_gibbs : int, default=1
+        Steps k of contrastive divergence while a layer grows.
+    persistent : bool, default=False
+        Whether the chains of contrastive divergence go on from step to step instead of
+        starting at the data.
+    likelihood : {"total", "mean"}, default="total"
+        Log-likelihood that counts against the Rademacher bound in the description
+        length (Eq 7 of [1]_, which leaves it open): that of all samples, or their mean.
+
+    See Also
+    --------
+    EnergyNetTransformer : The estimator that takes it as `infinite_rbm_options`.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+       learning of artificial neural network architectures" (2017).
+    .. [2] Côté and Larochelle, "An infinite restricted Boltzmann machine", Neural
+       Computation 28 (2016).
+
+    Examples
+    --------
+    >>> from skmohn import EnergyNetTransformer, InfiniteRBMOptions
+    >>> net = EnergyNetTransformer(
+    ...     "infinite_rbm", infinite_rbm_options=InfiniteRBMOptions(threshold=0.5)
+    ... )
+    >>> net.set_params(infinite_rbm_options__beta=1.1).infinite_rbm_options
+    InfiniteRBMOptions(beta=1.1, threshold=0.5)
+    """
+
+    _parameter_constraints = {
+        "beta": [Interval(Real, 1, None, closed="neither")],
+        "threshold": [Interval(Real, 0, None, closed="neither")],
+        "p": [Interval(Real, 1, None, closed="left")],
+        "n_gibbs": [Interval(Integral, 1, None, closed="left")],
+        "persistent": ["boolean"],
+        "likelihood": [StrOptions({"total", "mean"})],
+    }
+
+    beta: float = 1.01
+    threshold: float = 0.1
+    p: float = 2.0
+    n_gibbs: int = 1
+    persistent: bool = False
+    likelihood: str = "total"
+
+
+@dataclass(frozen=True)
+class Built:
+    """Layers and what is known of them.
+
+    Parameters
+    ----------
+    rbms : list of RBM
+        From the bottom to the top.
+    reason : str
+        Why there are no more.
+    width_reasons : list of str
+        Why each layer has its width.
+    limits : list of {"max_units", "max_steps", None}
+        What kept the growth of each layer from its own end.
+    log_partitions : list of LogPartition or None
+        None when they were not computed, as `descriptions`.
+    descriptions : list of DescriptionLength or None
+        Of the samples by the stack up to each layer.
+    weight : float
+        What the mean log-likelihood counts in the descriptions.
+    """
+
+    rbms: list
+    reason: str
+    width_reasons: list
+    limits: list
+    log_partitions: list | None = None
+    descriptions: list | None = None
+    weight: float = 1.0
+
+    def measured(self, within):
+        """What the stack up to each layer says of the samples, in the units of columns.
+
+        Parameters
+        ----------
+        within : float
+            Mean over samples of the log-densities within levels.
+
+        Returns
+        -------
+        log_likelihoods : list of float
+            In nats per sample.
+
+        complexities, lengths : list of float
+            In nats.
+        """
+        found = self.descriptions
+        return (
+            [float(one.log_likelihood / self.weight + within) for one in found],
+            [one.complexity for one in found],
+            [float(one.total - self.weight * within) for one in found],
+        )
+
+
+class _Stopped(Exception):  # noqa: N818
+    """A callback asks to stop, which ends all loops inside; holds the layers so far."""
+
+
+class Builder:
+    """How an estimator wants its layers.
+
+    Parameters
+    ----------
+    estimator : EnergyNetTransformer
+        Only its parameters are looked at.
+
+    seed : int
+
+    n_samples : int
+        Number of samples in all, those of earlier calls included.
+
+    groups : Groups
+        The visible units of each column.
+
+    gaps : Gaps, default=None
+        What is unknown of the samples. Its states in them are as good as any, and are
+        replaced.
+    """
+
+    def __init__(self, estimator, seed, n_samples, groups, gaps=None):
+        self.parameters = estimator
+        self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
+        self.is_paper = estimator.growth == "infinite_rbm"
+        self.likelihood = (
+            self.infinite_rbm_options.likelihood if self.is_paper else "total"
+        )
+        self.weight = likelihood_weight(self.likelihood, n_samples)
+        self.seed = seed
+        self.n_samples = n_samples
+        self.groups, self.gaps = groups, gaps
+
+    @one_blas_thread
+    def build(self, X, report, rbms=None):
+        """Grow or train layers, to their end or until a callback asks to stop.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_units), float32
+            In [0, 1].
+
+        report : callable
+            Called as ``report(record, make_rbms)`` after every epoch, decision and
+            layer, with a dictionary and a function that returns the stack as it is;
+            says whether to stop. That is then the result.
+
+        rbms : list of RBM, default=None
+            Layers that keep their widths and are trained further, each as long as one
+            that has just got its width. None to begin from nothing.
+
+        Returns
+        -------
+        built : Built
+        """
+
+        def tell(record, make_rbms):
+            if report(record, make_rbms):
+                raise _Stopped(make_rbms())
+
+        starts = self._starts(rbms)
+        self._settle(X, rbms)
+        try:
+            return (
+                self._grow(X, tell) if starts is None else self._train(X, starts, tell)
+            )
+        except _Stopped as stop:
+            (rbms,) = stop.args
+            return Built(rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms))
+
+    def n_records(self, X, rbms=None):
+        """How many records there will be; None where layers grow.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_units), float32
+
+        rbms : list of RBM, default=None
+            Layers that are trained further.
+
+        Returns
+        -------
+        n_records : int or None
+        """
+        widths = widths_of(self.parameters)
+        if rbms is not None:
+            widths = [rbm.n_hidden for rbm in rbms]
+        if widths is None:
+            return None
+        n_records = 0
+        for n_columns in (len(self.groups.sizes), *widths[:-1]):
+            plan = self._paced(n_columns, len(X), self.parameters.n_final_epochs)
+            at_once = epochs_at_once(len(X), plan.batch_size)
+            n_records += -(-self._n_epochs(plan, len(X)) // at_once)
+        return n_records
+
+    @one_blas_thread
+    def train_epoch(self, X, rbms, seed):
+        """Train each layer for an epoch.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_units), float32
+
+        rbms : list of RBM or None
+            None to begin with layers of the widths that are given.
+
+        seed : int
+
+        Returns
+        -------
+        rbms : list of RBM
+        """
+        trained, inputs = [], X
+        self._settle(X, rbms)
+        for start in self._starts(rbms):
+            of_columns = (None, None) if trained else (self.groups, self.gaps)
+            plan = self._plan(inputs, *of_columns, n_epochs=1)
+            n_steps = plan.steps_of_epochs(1, len(inputs))
+            run = plan.begin(inputs, start(inputs), n_steps, seed)
+            plan.advance(run, inputs)
+            trained.append(run.rbm)
+            inputs = run.rbm.hidden_probabilities(inputs)
+        return trained
+
+    def _settle(self, X, rbms):
+        """Have gaps agree with the layers that there are already."""
+        if rbms and self.gaps is not None:
+            self.gaps.settle(rbms[0], X, BURN_IN, random_stream(self.seed))
+
+    def _starts(self, rbms):
+        """For each layer a function from its inputs to the machine that it begins as.
+
+        None where layers grow.
+        """
+        if rbms is not None:
+            return [lambda inputs, rbm=rbm: rbm for rbm in rbms]
+        widths = widths_of(self.parameters)
+        if widths is None:
+            return None
+        return [
+            lambda inputs, width=width, depth=depth: new_machine(
+                inputs, width, self.seed + depth, None if depth else self.groups
+            )
+            for depth, width in enumerate(widths)
+        ]
+
+    def _train(self, X, starts, report):
+        """Train layers whose width does not change."""
+        rbms, reasons, inputs = [], [], X
+        for depth, start in enumerate(starts):
+            of_columns = (None, None) if depth else (self.groups, self.gaps)
+            plan = self._plan(inputs, *of_columns)
+            grown = given_width(
+                inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
+                self.seed + depth, of_layer(report, depth, rbms),
+            )  # fmt: skip
+            rbms = [*rbms, grown.run.rbm]
+            reasons.append(grown.reason)
+            inputs = rbms[-1].hidden_probabilities(inputs)
+        return Built(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
+
+    def _grow(self, X, report):
+        """Find how many layers there are, and how wide they are."""
+        stack = grow_stack(
+            X, self._grow_layer, self._stack_control(), self.seed, report,
+            self.groups, self.gaps,
+        )  # fmt: skip
+        return Built(
+            [layer.rbm for layer in stack.layers],
+            stack.reason,
+            [layer.grown.reason for layer in stack.layers],
+            [layer.grown.limit for layer in stack.layers],
+            [layer.log_partition for layer in stack.layers],
+            [layer.description for layer in stack.layers],
+            self.weight,
+        )
+
+    def _grow_layer(self, inputs, seed, report, groups, gaps):
+        """Find how wide a layer is, as :func:`grow_stack` wants it."""
+        parameters, plan = self.parameters, self._plan(inputs, groups, gaps)
+        if self.is_paper:
+            n_epochs = self._n_epochs(plan, len(inputs))
+            ordered = self._ordered_plan(plan.resample, groups, gaps)
+            return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
+        final_clock = _FINAL_CLOCK
+        if parameters.n_final_epochs != "auto":
+            n_steps = plan.steps_of_epochs(parameters.n_final_epochs, len(inputs))
+            final_clock = plan.clock_of_steps(n_steps)
+        control = NatsControl(
+            unit_cost=parameters.unit_cost,
+            final_clock=final_clock,
+            max_units=parameters.max_units,
+            max_steps=parameters.max_steps,
+        )
+        if parameters.growth != "held_out":
+            return width_by_nats(inputs, plan, control, seed, report)
+        # Only the first layer has groups; there hardly ever is a second one that is
+        # wider, for which most of the time would be spent.
+        below = inputs.shape[1] if groups is None else np.inf
+        return width_by_held_out(inputs, plan, control, seed, report, below)
+
+    def _plan(self, inputs, groups=None, gaps=None, n_epochs=None):
+        """How to train on these inputs, of columns if there are groups."""
+        n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
+        paced = self._paced(
+            n_columns, len(inputs), n_epochs or self.parameters.n_final_epochs
+        )
+        resample = not are_bits(inputs)
+        return replace(paced, resample=resample, groups=groups, gaps=gaps)
+
+    def _paced(self, n_columns, n_samples, n_epochs):
+        """How fast to train on so many columns, for so many epochs or "auto".
+
+        The error of a step's gradient moves the energy of a state by a sum over
+        columns, whose variance is as the learning rate times their number, by the batch
+        size. Where it is large a machine has modes that its chains never see. So it is
+        the same for all numbers beyond some, unless epochs that are given end sooner.
+        """
+        parameters, finer = self.parameters, n_columns / _COLUMNS
+        if n_epochs != "auto":
+            clock = n_epochs * n_samples / _BATCH_SIZE * _RATE / 2
+            finer = min(finer, clock / _FINAL_CLOCK)
+        root = max(finer, 1.0) ** (1 / 3)
+        rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
+        is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
+        precision = _PRICED_PRECISION if is_priced else _PRECISION
+        return Plan(
+            learning_rate=_unless_auto(parameters.learning_rate, rate),
+            batch_size=_unless_auto(parameters.batch_size, batch_size),
+            l2=_unless_auto(parameters.l2, precision / self.n_samples),
+            n_samples=self.n_samples if parameters.l2 == "auto" else None,
+        )
+
+    def _ordered_plan(self, resample, groups, gaps):
+        parameters, control = self.parameters, self.infinite_rbm_options
+        return OrderedPlan(
+            beta=control.beta,
+            threshold=control.threshold,
+            learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
+            batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
+            n_gibbs=control.n_gibbs,
+            persistent=control.persistent,
+            resample=resample,
+            groups=groups,
+            gaps=gaps,
+            max_units=parameters.max_units,
+            max_steps=parameters.max_steps,
+        )
+
+    def _n_epochs(self, plan, n_samples):
+        """Epochs of a layer's last training."""
+        if self.parameters.n_final_epochs != "auto":
+            return self.parameters.n_final_epochs
+        n_steps = plan.steps_of_clock(_FINAL_CLOCK)
+        return -(-n_steps // plan.steps_of_epochs(1, n_samples))
+
+    def _stack_control(self):
+        parameters = self.parameters
+        return StackControl(
+            max_layers=parameters.max_layers,
+            complexity="rademacher" if self.is_paper else "parameters",
+            likelihood=self.likelihood,
+            # The paper knows no network without layers.
+            beats_nothing=not self.is_paper,
+            unit_cost=parameters.unit_cost,
+            p=self.infinite_rbm_options.p,
+            n_temperatures=parameters.n_temperatures,
+            n_draws=parameters.n_draws,
+        )
+
+
+def widths_of(parameters):
+    """The widths that are given; None when layers are to grow.
+
+    Raises
+    ------
+    ValueError
+        If there are none or they are no numbers of units.
+    """
+    widths = parameters.n_components
+    if widths is None:
+        if parameters.growth is None:
+            raise ValueError("growth=None needs n_components, the width of each layer")
+        return None
+    widths = [widths] if isinstance(widths, Integral) else list(widths)
+    if not widths or any(not is_whole(width) or width < 1 for width in widths):
+        raise ValueError(
+            "n_components must be whole numbers of units, at least 1 each, got "
+            f"{parameters.n_components!r}"
+        )
+    return [int(width) for width in widths]
+
+
+def warn_of_limits(parameters, limits):
+    """Warn of layers whose growth did not come to its own end."""
+    prices = {
+        "infinite_rbm": "infinite_rbm_options__threshold",
+        "description_length": "unit_cost",
+    }
+    price = prices.get(parameters.growth)
+    advice = f", or make units cost more by {price}" if price else ""
+    for k, limit in enumerate(limits):
+        if limit is not None:
+            warn_caller(
+                f"layer {k} was still growing at {limit}={getattr(parameters, limit)}: "
+                f"raise {limit}{advice}",
+                ConvergenceWarning,
+            )
+
+
+def are_bits(X):
+    """Whether all numbers are 0 or 1."""
+    return all(
+        np.all((X[rows] == 0.0) | (X[rows] == 1.0))
+        for rows in gen_batches(len(X), ROWS_AT_ONCE)
+    )
+
+
+def _unless_auto(value, default):
+    return default if isinstance(value, str) else value

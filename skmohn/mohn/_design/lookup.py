@@ -1,0 +1,128 @@
+"""Many columns of -1, 0 and +1 multiplied with residuals and others, by tables.
+
+A tile of pairs is a matrix of small whole numbers, the first columns times residuals,
+times a matrix of bits, the other columns: see `lookup_kernels`.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._numba import TABLES_AT_ONCE
+from skmohn.mohn._design import lookup_kernels as _kernels
+
+_AT_ONCE = 64
+# Where an instruction leaves each column of 64: even bytes, then odd ones, by halves.
+_ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
+
+
+def lay_out(*planes: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Bytes of bits of many columns, side by side, (n_groups, 8 * n_words, 64).
+
+    Groups are of 64 columns of one plane, or of 32 of two. Columns that are not there
+    are 0.
+    """
+    n_columns, n_words = planes[0].shape
+    width = _AT_ONCE // len(planes)
+    n_groups = -(-n_columns // _AT_ONCE) * len(planes)
+    codes = np.empty((n_groups, 8 * n_words, _AT_ONCE), dtype=np.uint8)
+    group = np.empty((_AT_ONCE, 8 * n_words), dtype=np.uint8)
+    for g in range(n_groups):
+        group[:] = 0
+        for k, plane in enumerate(planes):
+            part = plane[width * g : width * (g + 1)].view(np.uint8)
+            group[width * k : width * k + len(part)] = part
+        codes[g] = group[_ORDER].T
+    return codes
+
+
+class Stems:
+    """Columns times factors, by which columns of bits are multiplied.
+
+    Columns come some at a time and take the memory of those before: a process
+    that hands memory back at once, as dask's workers do, would spend as long on new
+    pages as on the products.
+
+    Parameters
+    ----------
+    factors : ndarray of shape (n_factors, 64 * n_words), int8
+        From -3 to 3.
+
+    with_squares : bool, default=False
+        Whether squares of the columns come after their products with factors.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_columns, n_factors + with_squares), int32
+        Of the columns times factors.
+    """
+
+    def __init__(
+        self, factors: NDArray[np.int8], *, with_squares: bool = False
+    ) -> None:
+        self._factors, self._with_squares = factors, with_squares
+        self._n_each = len(factors) + with_squares
+        self._n_words = factors.shape[1] // 64
+        self._places = np.empty(16 * self._n_words, dtype=np.int32)
+        self._found = np.empty((TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
+        self._products = np.empty(0, dtype=np.int32)
+        self._make_room(0)
+
+    def _make_room(self, n_blocks: int) -> None:
+        n_rows = n_blocks * TABLES_AT_ONCE
+        shape = n_blocks, 8 * self._n_words, 2, TABLES_AT_ONCE, 2
+        self._room = (
+            np.empty((n_rows, 64 * self._n_words), dtype=np.int8),
+            np.empty(shape, dtype=np.uint64),
+            np.empty((n_rows, 2), dtype=np.int32),
+        )
+
+    def hold(self, sign: NDArray[np.uint64], nonzero: NDArray[np.uint64]) -> None:
+        """Take columns in the place of those before: bits of -1, and of -1 and +1.
+
+        Each is (n_columns, n_words); of `nonzero` there may be one row for all columns.
+        """
+        self._shape = len(sign), self._n_each
+        n_used = math.prod(self._shape)
+        n_blocks = -(-n_used // TABLES_AT_ONCE)
+        n_rows = n_blocks * TABLES_AT_ONCE
+        if n_rows > len(self._room[0]):
+            self._make_room(n_blocks)
+        values, tables, offsets = self._room
+        values, tables = values[:n_rows], tables[:n_blocks]
+        self._offsets = offsets[:n_rows]
+        # What fills the last block is looked up as well, where only -3 to 3 is known.
+        values[n_used:] = 0
+        _kernels.expand(sign, nonzero, self._factors, self._with_squares, values)
+        _kernels.fill_tables(values, _all_tables(), self._places, tables, self._offsets)
+        self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
+        self.sums = self._offsets[:n_used, 0].reshape(self._shape)
+
+    def multiply(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Inner products with columns of bits, laid out; good until the next call.
+
+        Of shape (n_columns, n_factors + with_squares, 64 * n_groups).
+        """
+        shape = len(self._offsets), _AT_ONCE * len(codes)
+        if len(self._products) < math.prod(shape):
+            self._products = np.empty(math.prod(shape), dtype=np.int32)
+        products = self._products[: math.prod(shape)].reshape(shape)
+        _kernels.multiply_bits(
+            self._tables, codes, self._offsets, self._found, products
+        )
+        return products[: math.prod(self._shape)].reshape(*self._shape, -1)
+
+
+@cache
+def _all_tables() -> NDArray[np.uint64]:
+    """Tables of all quadruples of numbers, (7**4, 2) uint64, the first varying least.
+
+    Each is larger by what its negative numbers add up to, so that none is below 0.
+    """
+    numbers = np.arange(-_kernels.MOST, _kernels.MOST + 1)
+    quadruples = np.stack(np.meshgrid(*4 * [numbers], indexing="ij"), -1).reshape(-1, 4)
+    bits = np.arange(16)[:, None] >> np.arange(4) & 1
+    sums = quadruples @ bits.T - np.minimum(quadruples, 0).sum(axis=1)[:, None]
+    return sums.astype(np.uint8).view(np.uint64)

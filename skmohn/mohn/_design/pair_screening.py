@@ -1,0 +1,237 @@
+"""The pairs of columns that go best with some residuals, of any number of columns.
+
+What scores them, a table, is asked for a tile at a time: the pairs of some columns with
+some others. Nothing grows with the number of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from skmohn._core._types import Term
+from skmohn.mohn._design import product_kernels as _kernels
+
+# So many columns make a table wide: to look at all pairs for each question takes longer
+# than to keep track of the best.
+WIDE = 750
+# Columns on both sides of a tile, and of what the second begins at a multiple.
+_ROWS_OF_TILE, _COLUMNS_OF_TILE, _GROUP = 16, 2048, 64
+# Pairs that are handed to a worker at once: so few, and at most so many times.
+_PAIRS_OF_PART = 2**20
+_MOST_PARTS = 64
+# Products kept of a pass, and at most so many bytes of their columns.
+_MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
+
+
+# Given a range of columns and an array that it fills with scores.
+ScorePairs: TypeAlias = Callable[[range, NDArray[np.float32]], None]
+
+
+class PairTable(Protocol):
+    """What answers how well products of two columns go with residuals.
+
+    Attributes
+    ----------
+    n_samples, n_features : int
+    """
+
+    n_samples: int
+    n_features: int
+
+    def compare(self, residuals: NDArray[np.float64]) -> Any:
+        """Lay residuals out for the comparison with many pairs; joblib may send it.
+
+        They are zero in samples that take no part.
+        """
+        ...
+
+    def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
+        """What scores the pairs of some columns with others, for a range of the first.
+
+        It is good until the next call. The range of the others begins at a multiple of
+        64 and ends at one or with the last column; ``padded`` is its length up to the
+        next multiple. The array, (n_residuals, n_first, padded), is set to the length
+        of each residual's part along the centered product of each pair, 0 where that is
+        constant. What lies past the end, and pairs of a column with itself or one
+        before it, are not looked at.
+        """
+        ...
+
+
+class Kept(NamedTuple):
+    """The best pairs of one residual.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_kept, 2), int32
+        The best first, of those that score the same the first.
+
+    scores : ndarray of shape (n_kept,), float32
+
+    least : float
+        No other pair scores more.
+    """
+
+    pairs: np.ndarray
+    scores: np.ndarray
+    least: float
+
+
+def best_pairs(
+    table: PairTable,
+    residuals: NDArray[np.float64],
+    size: int,
+    *,
+    n_jobs: int | None = None,
+    on_part: Callable[[], None] | None = None,
+) -> list[Kept]:
+    """Find the pairs that go best with each of some residuals, in one pass.
+
+    Parts of the pairs are scored at once, by joblib's threads unless its context says
+    otherwise; the result is the same, bit by bit. `on_part` is called after each of
+    :func:`count_parts` parts of about as many pairs.
+    """
+    residuals = np.atleast_2d(residuals)
+    n, n_residuals = table.n_features, len(residuals)
+    compared = table.compare(residuals)
+    # What is kept so far: parts that come later look for nothing less.
+    least = np.zeros(n_residuals, dtype=np.float32)
+    empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
+    kept = [empty] * n_residuals
+    # Parts are of some size already: larger batches would leave workers waiting.
+    workers: Any = Parallel(
+        n_jobs=n_jobs,
+        prefer="threads",
+        return_as="generator",
+        batch_size=1,  # pyright: ignore[reportArgumentType]
+    )
+    common = _Pass(table, compared)
+    found = workers(
+        delayed(_screen)(common, part, size, least) for part in _parts_of(n)
+    )
+    for better in found:
+        for r, one in enumerate(better):
+            kept[r] = _join(kept[r], one, size)
+            if len(kept[r][1]) == size:
+                least[r] = kept[r][1].min()
+        if on_part is not None:
+            on_part()
+    return [_in_order(*one, size) for one in kept]
+
+
+class _HasColumns(Protocol):
+    def columns(self, sets: Sequence[Term]) -> NDArray: ...
+
+
+def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
+    """How many products a search may keep of those that it has compared.
+
+    As many as fit into some memory, but no fewer than `fewest`; None for thousands.
+    """
+    fewest = _FEWEST_KEPT if fewest is None else fewest
+    column = design.columns([()])
+    return int(np.clip(_BYTES_KEPT / column.nbytes, fewest, _MOST_KEPT))
+
+
+def count_parts(n: int) -> int:
+    """In how many parts all pairs of `n` columns are scored."""
+    return len(_parts_of(n))
+
+
+def _count(rows: range, n: int) -> int:
+    """Pairs whose first column is one of some."""
+    return sum(n - 1 - i for i in (rows.start, rows.stop - 1)) * len(rows) // 2
+
+
+def _parts_of(n: int) -> list[range]:
+    """First columns of parts of about as many pairs, each a number of whole tiles."""
+    tiles = range(0, n, _ROWS_OF_TILE)
+    n_pairs = n * (n - 1) // 2
+    wanted = max(_PAIRS_OF_PART, n_pairs // _MOST_PARTS)
+    parts, start = [], 0
+    for tile in tiles:
+        rows = range(start, min(tile + _ROWS_OF_TILE, n))
+        if rows.stop == n or _count(rows, n) >= wanted:
+            parts.append(rows)
+            start = rows.stop
+    return parts
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """What all parts of a pass have in common.
+
+    joblib's dask backend sends it to a worker once, rather than with each part, since
+    it says that it is large.
+    """
+
+    table: PairTable
+    compared: object
+
+    def __sizeof__(self) -> int:
+        """Bytes: a bit for each value of the table, at the least."""
+        return self.table.n_samples * self.table.n_features // 8
+
+
+def _screen(
+    common: _Pass, rows: range, size: int, least: NDArray[np.float32]
+) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
+    """The best pairs with a first column in some rows, as joblib hands them out."""
+    table, compared = common.table, common.compared
+    n, n_residuals = table.n_features, len(least)
+    size = max(min(size, _count(rows, n)), 1)
+    scores = np.empty((n_residuals, size), dtype=np.float32)
+    pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
+    sizes = [0] * n_residuals
+    tile = np.empty(n_residuals * _ROWS_OF_TILE * _COLUMNS_OF_TILE, dtype=np.float32)
+    begin = table.scorer(compared)
+    for top in range(rows.start, rows.stop, _ROWS_OF_TILE):
+        first = range(top, min(top + _ROWS_OF_TILE, n))
+        score_pairs = begin(first)
+        for left in range(top // _GROUP * _GROUP, n, _COLUMNS_OF_TILE):
+            second = range(left, min(left + _COLUMNS_OF_TILE, n))
+            padded = -(-len(second) // 64) * 64
+            # Loops over what is contiguous are faster.
+            part = tile[: n_residuals * len(first) * padded]
+            part = part.reshape(n_residuals, len(first), padded)
+            score_pairs(second, part)
+            for r in range(n_residuals):
+                sizes[r] = _kernels.keep_pairs(
+                    part[r, :, : len(second)],
+                    top,
+                    left,
+                    float(least[r]),
+                    scores[r],
+                    pairs[r],
+                    sizes[r],
+                )
+    return [(pairs[r, : sizes[r]], scores[r, : sizes[r]]) for r in range(n_residuals)]
+
+
+def _join(
+    kept: tuple[NDArray[np.int32], NDArray[np.float32]],
+    found: tuple[NDArray[np.int32], NDArray[np.float32]],
+    size: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """The best of two lists, in any order."""
+    pairs = np.concatenate([kept[0], found[0]])
+    scores = np.concatenate([kept[1], found[1]])
+    if len(scores) <= size:
+        return pairs, scores
+    least = np.partition(scores, len(scores) - size)[len(scores) - size]
+    above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    later = np.lexsort(pairs[equal].T[::-1])
+    chosen = np.concatenate([above, equal[later[: size - len(above)]]])
+    return pairs[chosen], scores[chosen]
+
+
+def _in_order(pairs: NDArray[np.int32], scores: NDArray[np.float32], size: int) -> Kept:
+    order = np.lexsort((*pairs.T[::-1], -scores))
+    least = float(scores.min()) if len(scores) == size else 0.0
+    return Kept(pairs[order], scores[order], least)

@@ -1,0 +1,473 @@
+"""The product prior over all weights, as a covariance of function values.
+
+Every set Q of inputs has a weight, and the weights are independent a priori,
+
+    w_Q ~ N(0, scale * prod_{i in Q} tau_i / prod_i (1 + tau_i)),    tau_i = tanh a_i.
+
+Summed over all 2^n sets, the covariance of two function values is a product,
+
+    k(x, x') = scale * prod_i (1 + tau_i x_i x'_i) / (1 + tau_i),
+
+which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
+matrix product. An unknown input is 0, its factor is that of the mean over both values.
+Weights of single inputs may vary more, by ``linear * tau_i``, and the constant by
+`CONSTANT_VARIANCE`.
+
+A categorical of L categories has the factor 1 for equal categories and exp(-b_l - b_l')
+for others, which spans the generalised Walsh basis of L functions; two categories are
+the case above with 2 a = b_1 + b_2. Where categories have an order, the factor is
+exp(-b_l - b_l') for neighbors and the product of the steps between them for others:
+that of a thermometer code, an input for each step. Unknown categories are averages over
+all categories, exactly.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._design.design import find_equal
+from skmohn.mohn._gp.covariance_kernels import (
+    fold,
+    look_up,
+    mirror,
+    multiply_lines,
+    sum_by_categories,
+    sum_lines,
+)
+from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks, sizes_of
+
+
+class Prior(NamedTuple):
+    """Hyperparameters, for a target of variance 1.
+
+    Attributes
+    ----------
+    rates : ndarray of shape (n_inputs,)
+        ``a_i``, how much input i matters.
+
+    category_rates : ndarray of shape (sum of their sizes,)
+        ``b_l`` of the categories of all categoricals, one categorical after the other.
+
+    scale : float
+        Variance of the product part: the sum of the variances of its weights.
+
+    linear : float
+        Further variance of the weights of single inputs.
+
+    noise : float
+        Variance of the noise of a row of weight 1.
+    """
+
+    rates: np.ndarray
+    category_rates: np.ndarray
+    scale: float
+    linear: float
+    noise: float
+
+    @property
+    def tau(self) -> NDArray[np.float64]:
+        """``tanh(rates)``: each further input multiplies a weight's variance by it."""
+        return np.tanh(self.rates)
+
+    def to_logs(self) -> NDArray[np.float64]:
+        """Write as the vector that the optimizer sees."""
+        ends = [self.scale, self.linear, self.noise]
+        return np.log(np.concatenate([self.rates, self.category_rates, ends]))
+
+    @classmethod
+    def from_logs(cls, logs: NDArray[np.float64], n_inputs: int) -> Self:
+        """Read what :meth:`to_logs` has written."""
+        values = np.exp(logs)
+        scale, linear, noise = (float(value) for value in values[-3:])
+        return cls(values[:n_inputs], values[n_inputs:-3], scale, linear, noise)
+
+
+class Pairs:
+    """Rows paired with rows, ready to be compared under any hyperparameters.
+
+    Parameters
+    ----------
+    left, right : Rows
+        The same object for the covariance of rows with themselves.
+
+    alphabets : tuple of Alphabet, default=()
+        The categories of each categorical.
+
+    dtype : dtype, default=float64
+        Of all that is computed.
+    """
+
+    def __init__(
+        self,
+        left: Rows,
+        right: Rows,
+        alphabets: tuple[Alphabet, ...] = (),
+        dtype: type = np.float64,
+    ) -> None:
+        real = has_fractions(left.inputs)
+        if right is not left:
+            real |= has_fractions(right.inputs)
+        self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
+        self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
+        self.is_half = right is left
+        # Columns that repeat each other are compared once, by the sum of their rates.
+        distinct, self.place = self.signs, np.arange(len(self.signs))
+        if self.is_half and len(distinct):
+            first = find_equal(np.ascontiguousarray(left.inputs[:, distinct].T))
+            first, self.place = np.unique(first, return_inverse=True)
+            distinct = distinct[first]
+        self.left = _Side(left, distinct, self.reals, self.categoricals, dtype)
+        self.right = self.left
+        if right is not left:
+            self.right = _Side(right, distinct, self.reals, self.categoricals, dtype)
+        self.any_unknown = self.left.any_unknown or self.right.any_unknown
+        self._latest: tuple[Any, Any] = None, None
+
+    def product(
+        self, prior: Prior, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """The product of all factors, without `scale`.
+
+        It is 1 for equal rows without unknown inputs, and written to `out` if given.
+        """
+        left, right = self.left, self.right
+        if out is None:
+            out = np.empty((len(left), len(right)), left.signs.dtype)
+        product = self._product_of_signs(prior, out)
+        if len(self.reals):
+            factors = self._lines(prior)
+            multiply_lines(left.reals, right.reals, *factors, self.is_half, product)
+        for i, part in enumerate(self._tables(prior)):
+            self._look_up(i, part.factors, True, product)
+        return self._complete(product)
+
+    def _product_of_signs(
+        self, prior: Prior, out: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Write the product of the factors of inputs that are -1, 0 or +1."""
+        left, right = self.left, self.right
+        if not len(self.signs):
+            out.fill(1.0)
+            return out
+        rates = self._sum_equal(prior.rates).astype(left.signs.dtype)
+        damping = self._sum_equal(_log_cosh(prior.rates)).astype(rates.dtype)
+        exponent = np.matmul(left.signs * rates, right.signs.T, out=out)
+        if self.any_unknown:
+            for part in row_blocks(len(exponent)):
+                exponent[part] -= (left.known[part] * damping) @ right.known.T
+            exponent -= np.sum(rates - damping)
+        else:
+            exponent -= np.sum(rates)
+        return np.exp(exponent, out=exponent)
+
+    def _sum_equal(self, values: NDArray[np.float64]) -> NDArray:
+        """Sums of values of inputs over those whose signs are equal."""
+        return np.bincount(self.place, values[self.signs])
+
+    def _lines(self, prior: Prior) -> list[NDArray]:
+        """``level`` and ``slope`` of the factors of inputs with any values."""
+        tau = prior.tau[self.reals]
+        factors = 1.0 / (1.0 + tau), tau / (1.0 + tau)
+        return [part.astype(self.left.reals.dtype) for part in factors]
+
+    def _look_up(
+        self,
+        i: int,
+        tables: NDArray[np.float64],
+        is_factor: bool,
+        out: NDArray[np.float64],
+    ) -> None:
+        """Multiply by entries of the tables of alike categoricals, or add them."""
+        left, right = self.left.categories[i], self.right.categories[i]
+        look_up(left, right, tables.astype(out.dtype), is_factor, self.is_half, out)
+
+    def _complete(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mirror the half of a matrix, where kernels have computed no more."""
+        if self.is_half:
+            mirror(matrix)
+        return matrix
+
+    def covariance(self, prior: Prior) -> NDArray[np.float64]:
+        """Covariance of the function values."""
+        product = self.product(prior)
+        product *= prior.scale
+        return self._add_to_product(prior, product)
+
+    def join(
+        self,
+        prior: Prior,
+        product: NDArray[np.float64],
+        out: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Covariance of the function values from their :meth:`product`."""
+        return self._add_to_product(prior, np.multiply(prior.scale, product, out=out))
+
+    def _add_to_product(
+        self, prior: Prior, covariance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Add in place what depends on one input alone, and on none."""
+        left, right = self.left, self.right
+        covariance += CONSTANT_VARIANCE
+        weights = (prior.linear * prior.tau).astype(covariance.dtype)
+        of_signs = self._sum_equal(weights).astype(covariance.dtype)
+        # Of many rows there is hardly room for two such matrices.
+        for part in row_blocks(len(covariance)):
+            if len(self.signs):
+                some = left.signs[part] * of_signs
+                covariance[part] += some @ right.signs.T
+            if len(self.reals):
+                some = left.reals[:, part].T * weights[self.reals]
+                covariance[part] += some @ right.reals
+        for i, part in enumerate(self._tables(prior)):
+            self._look_up(i, prior.linear * part.centered, False, covariance)
+        return self._complete(covariance)
+
+    def slope(
+        self, prior: Prior, product: NDArray[np.float64], outer: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Gradient of ``sum(outer * covariance)`` with respect to the logarithms.
+
+        Rows must be paired with themselves.
+
+        For ``rates``, ``category_rates``, ``scale`` and ``linear``. Of `outer` its sum
+        with its transpose matters.
+        """
+        side, tau = self.left, prior.tau
+        outer = np.ascontiguousarray(outer, product.dtype)
+        # Relative changes of the product are weighed by `weighted`.
+        folded, weighted = self._folds
+        fold(outer, product, product.dtype.type(prior.scale), folded, weighted)
+        total = float(weighted.sum())
+        by_product = np.empty(len(tau))
+        by_linear = np.empty(len(tau))
+        # Sums over pairs of x_i x'_i, the diagonal of X' W X.
+        by_product[self.signs] = _diagonal(side.signs, weighted)[self.place]
+        if self.any_unknown:
+            both_known = _diagonal(side.known, weighted)[self.place]
+            by_product[self.signs] -= tau[self.signs] * both_known
+            by_product[self.signs] -= (1.0 - tau[self.signs]) * total
+        else:
+            by_product[self.signs] -= total
+        by_linear[self.signs] = _diagonal(side.signs, folded)[self.place]
+        if len(self.reals):
+            sums = np.zeros(len(self.reals))
+            sum_lines(side.reals, *self._lines(prior), weighted, sums)
+            # d log factor / d a, with d tau / d a = 1 - tau^2.
+            by_product[self.reals] = (1.0 - tau[self.reals]) * (sums - total)
+            by_linear[self.reals] = _diagonal(side.reals.T, folded)
+        explained = float(tau @ by_linear)
+        by_category = np.empty(len(prior.category_rates))
+        for i, part in enumerate(self._tables(prior)):
+            on_centered, on_factors = side.sum_by_categories(i, folded, weighted)
+            explained += float(np.sum(on_centered * part.centered))
+            # Where a factor has vanished, so has its part of the product.
+            relative = on_factors / np.where(part.factors == 0, 1.0, part.factors)
+            by_category[part.places] = part.slope(relative, prior.linear * on_centered)
+        by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
+        return np.concatenate(
+            [
+                prior.rates * by_rate,
+                prior.category_rates * by_category,
+                [total, prior.linear * explained],
+            ]
+        )
+
+    @cached_property
+    def _folds(self) -> NDArray:
+        """Memory for `fold`, which writes up to the diagonal."""
+        shape = 2, len(self.left), len(self.left)
+        return np.zeros(shape, self.left.signs.dtype)
+
+    def _tables(self, prior: Prior) -> list[_AlikeTables]:
+        """Tables of alike categoricals; once for all that is asked of a prior."""
+        rates = prior.category_rates
+        if self._latest[0] is not rates:
+            self._latest = rates, CategoryTables(rates, self.categoricals).parts
+        return self._latest[1]
+
+
+class _Side:
+    """Rows of one side, taken apart by kind of column."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        signs: NDArray[np.intp],
+        reals: NDArray[np.intp],
+        categoricals: list[Alike],
+        dtype: type,
+    ) -> None:
+        self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
+        # A line for each input, as one after the other is multiplied.
+        self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
+        self.any_unknown = not self.signs.all()
+        self.known = np.abs(self.signs)
+        # Lines for the same reason, of what numba need not look for below zero.
+        self.categories = [
+            np.ascontiguousarray(rows.categories[:, alike.categoricals].T, np.uint32)
+            for alike in categoricals
+        ]
+        self._sizes = [alike.places.shape for alike in categoricals]
+
+    def __len__(self) -> int:
+        return len(self.signs)
+
+    def sum_by_categories(
+        self, i: int, folded: NDArray[np.float64], weighted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sums of two matrices by the categories of pairs of rows, tables for each."""
+        n_categoricals, n_categories = self._sizes[i]
+        places = n_categoricals, n_categories + 1
+        row = np.empty((*places, 2), folded.dtype)
+        sums = np.zeros((*places, places[1], 2))
+        categories = np.ascontiguousarray(self.categories[i].T)
+        sum_by_categories(categories, folded, weighted, row, sums)
+        return np.moveaxis(sums, -1, 0)
+
+
+class Alike(NamedTuple):
+    """Categoricals with the same alphabet, whose tables are computed together.
+
+    Attributes
+    ----------
+    categoricals : ndarray of shape (n_categoricals,), int
+
+    places : ndarray of shape (n_categoricals, n_categories), int
+        Where their rates are among those of all categoricals.
+
+    is_ordered : bool
+    """
+
+    categoricals: np.ndarray
+    places: np.ndarray
+    is_ordered: bool
+
+
+def find_alike(alphabets: tuple[Alphabet, ...]) -> list[Alike]:
+    """Sort categoricals by their alphabets, as a list of `Alike`."""
+    first = np.cumsum([0, *sizes_of(alphabets)])
+    found = {}
+    for i, alphabet in enumerate(alphabets):
+        found.setdefault(alphabet, []).append(i)
+    return [
+        Alike(
+            np.array(categoricals),
+            np.add.outer(first[categoricals], np.arange(alphabet.size)),
+            alphabet.is_ordered,
+        )
+        for alphabet, categoricals in found.items()
+    ]
+
+
+class _AlikeTables:
+    """Factors between the categories of categoricals with the same alphabet.
+
+    A categorical of L categories takes L + 1 places; the last one is the average of all
+    categories.
+
+    Attributes
+    ----------
+    factors, centered : ndarrays of shape (n_categoricals, n_places, n_places)
+        With ``n_places = n_categories + 1``.
+    """
+
+    def __init__(self, rates: NDArray[np.float64], alike: Alike) -> None:
+        self.places, self.is_ordered = alike.places, alike.is_ordered
+        self._plain = np.exp(-_distances(rates[self.places], self.is_ordered))
+        self._average = _averaging(self.places.shape[1])
+        self._deviation = self._average - self._average[-1]
+        self.factors = self._average @ self._plain @ self._average.T
+        self._mean = self.factors[:, -1:, -1:]
+        self.centered = self._deviation @ self._plain @ self._deviation.T / self._mean
+
+    def slope(
+        self, on_factors: NDArray[np.float64], on_centered: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Gradient in the rates from those in the entries of both tables."""
+        average, deviation = self._average, self._deviation
+        upper = average.T @ on_factors @ average
+        upper += deviation.T @ on_centered @ deviation / self._mean
+        fall = np.sum(on_centered * self.centered, axis=(1, 2), keepdims=True)
+        upper -= fall / self._mean * np.outer(average[-1], average[-1])
+        by_distance = (upper + upper.transpose(0, 2, 1)) * self._plain
+        return -_distance_slope(by_distance, self.is_ordered)
+
+
+class CategoryTables:
+    """Factors between the categories of each categorical.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (sum of the sizes of all alphabets,)
+
+    categoricals : list of Alike
+    """
+
+    def __init__(self, rates: NDArray[np.float64], categoricals: list[Alike]) -> None:
+        self.alike = categoricals
+        self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
+
+    def by_categorical(self) -> list[list[NDArray[np.float64]]]:
+        """Tables of each categorical, a list of pairs of `factors` and `centered`."""
+        found = {
+            categorical: tables
+            for alike, part in zip(self.alike, self.parts, strict=True)
+            for categorical, *tables in zip(
+                alike.categoricals.tolist(), part.factors, part.centered, strict=True
+            )
+        }
+        return [found[categorical] for categorical in range(len(found))]
+
+
+def _distances(rates: NDArray[np.float64], is_ordered: bool) -> NDArray[np.float64]:
+    """Minus the logarithms of the factors between categories, a table for each."""
+    if is_ordered:
+        steps = np.cumsum(rates[:, :-1] + rates[:, 1:], axis=1)
+        steps = np.hstack([np.zeros((len(steps), 1)), steps])
+        return np.abs(steps[:, :, None] - steps[:, None, :])
+    distances = rates[:, :, None] + rates[:, None, :]
+    distances *= 1.0 - np.eye(rates.shape[1])
+    return distances
+
+
+def _distance_slope(
+    by_distance: NDArray[np.float64], is_ordered: bool
+) -> NDArray[np.float64]:
+    """Gradient in the rates from that in each pair's distance, which is symmetric."""
+    if not is_ordered:
+        return by_distance.sum(axis=2) - np.diagonal(by_distance, axis1=1, axis2=2)
+    # A step lies between all categories up to it and all beyond.
+    beyond = np.cumsum(by_distance[:, :, ::-1], axis=2)[:, :, ::-1]
+    by_step = np.diagonal(np.cumsum(beyond, axis=1), 1, axis1=1, axis2=2)
+    none = np.zeros((len(by_step), 1))
+    return np.hstack([by_step, none]) + np.hstack([none, by_step])
+
+
+@cache
+def _averaging(n_categories: int) -> NDArray[np.float64]:
+    """The categories, then their mean, as functionals of values at the categories."""
+    mean = np.full(n_categories, 1.0 / n_categories)
+    functionals = np.vstack([np.eye(n_categories), mean])
+    functionals.flags.writeable = False
+    return functionals
+
+
+def has_fractions(inputs: NDArray) -> NDArray[np.bool_]:
+    """Whether columns have values besides -1, 0 and +1."""
+    return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
+
+
+def _diagonal(
+    columns: NDArray[np.float64], matrix: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """``diag(columns' matrix columns)``."""
+    return np.einsum("di,di->i", columns, matrix @ columns).astype(np.float64)
+
+
+def _log_cosh(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.logaddexp(x, -x) - np.log(2.0).astype(x.dtype)

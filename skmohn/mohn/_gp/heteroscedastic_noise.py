@@ -1,0 +1,207 @@
+"""Noise that differs from row to row, read off leave-one-out residuals.
+
+The logarithm of the noise variance is a function of the row as well, learned from the
+squares of what each row is off when the others predict it. Its inputs matter as they do
+for the target, or all the same, whichever has the higher evidence.
+
+Source: Kersting, Plagemann, Pfaff and Burgard, Most likely heteroscedastic Gaussian
+process regression, ICML 2007.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, lapack
+
+from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import find_rows, start_prior
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._models import fit_scale
+from skmohn.mohn._table.rows import Rows, row_blocks
+
+# Mean and variance of the logarithm of a squared standard normal number.
+_LOG_SQUARE_MEAN = -1.2704
+_LOG_SQUARE_VARIANCE = np.pi**2 / 2.0
+_SMALLEST_SQUARE = 1e-4
+# Variances that the logarithm of the noise may have over the rows.
+_AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
+# Nats that a map must gain over one level: it is the best of some.
+_LEAST_GAIN = 2.0
+_RANGE = (0.05, 20.0)
+# How far rows are weighed by their noise: not, by its standard deviation, in full.
+_SHARES = (0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class NoiseMap:
+    """Noise variance relative to `Prior.noise` as a function of the row.
+
+    Attributes
+    ----------
+    covariance : Covariance
+        Whose product of factors says how alike rows are.
+
+    rows : Rows
+
+    alpha : ndarray of shape (n_rows,)
+        Weights of their products in the logarithm, the amplitude included.
+
+    known : ndarray of shape (n_rows,)
+        Relative noise of its own rows, as the others tell it.
+
+    scale : float, default=1.0
+        Factor that makes the variances of left-out rows fit best.
+    """
+
+    covariance: Covariance
+    rows: Rows
+    alpha: np.ndarray
+    known: np.ndarray
+    scale: float = 1.0
+
+    def at(self, rows: Rows) -> NDArray[np.float64]:
+        """Relative noise variance at rows, ndarray of shape (n_rows,)."""
+        log_noise = np.empty(len(rows))
+        prior, alphabets = self.covariance.prior, self.covariance.alphabets
+        for part in row_blocks(len(rows)):
+            alike = Pairs(rows.take(part), self.rows, alphabets).product(prior)
+            log_noise[part] = alike @ self.alpha
+        return self.scale * _bounded(log_noise)
+
+    def weighing(self, rows: Rows) -> NDArray[np.float64]:
+        """Relative noise as training rows are weighed, ndarray of shape (n_rows,).
+
+        What a row itself is off has no say in its weight.
+        """
+        place = find_rows(rows, self.rows)
+        noise, is_other = self.known[place], place < 0
+        noise[is_other] = self.at(rows.take(is_other))
+        return noise
+
+
+class Smoothed(NamedTuple):
+    """What leave-one-out residuals say of the noise at each row.
+
+    Attributes
+    ----------
+    residual, variance : ndarrays of shape (n_rows,)
+        Of each row, left out.
+
+    prior : Prior, default=None
+        How alike rows are; None, as the others, when one level for all has the highest
+        evidence.
+
+    alpha, log_noise : ndarrays of shape (n_rows,), default=None
+        See `NoiseMap`; the logarithm at each row, as the others tell it.
+    """
+
+    residual: np.ndarray
+    variance: np.ndarray
+    prior: Prior | None = None
+    alpha: np.ndarray | None = None
+    log_noise: np.ndarray | None = None
+
+
+def map_noise(
+    posterior: ExactPosterior, smoothed: Smoothed | None = None
+) -> tuple[None, float] | tuple[NoiseMap, float]:
+    """Learn how noise depends on the row, hyperparameters held fixed.
+
+    None when one level for all has the highest evidence. Returned with the power of the
+    map by which rows are best weighed: that with the smallest leave-one-out error.
+    """
+    covariance, sample = posterior.covariance, posterior.sample
+    if smoothed is None:
+        (smoothed,) = smooth_noise([posterior])
+    residual, variance = smoothed.residual, smoothed.variance
+    if smoothed.alpha is None:
+        return None, 0.0
+    alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
+    alike = replace(covariance, prior=smoothed.prior)
+    tried = {0.0: (residual, variance)}
+    for share in _SHARES[1:]:
+        weighed = replace(sample, excess=excess**share)
+        again = ExactPosterior.condition(covariance, weighed)
+        tried[share] = again.leave_one_out()
+    errors = {share: np.mean(left[0] ** 2) for share, left in tried.items()}
+    share = min(errors, key=errors.get)
+    residual, variance = tried[share]
+    noise = covariance.prior.noise / sample.weight
+    certain = np.maximum(variance - noise * excess**share, 0.0)
+    scale = fit_scale(residual**2, certain, noise * excess)
+    return NoiseMap(alike, sample.rows, alpha, excess, scale), share
+
+
+def smooth_noise(
+    posteriors: Sequence[ExactPosterior],
+) -> list[Smoothed]:
+    """Regress logarithms of squared leave-one-out residuals on the rows.
+
+    The posteriors are of targets with the same rows and hyperparameters.
+    """
+    covariance, sample = posteriors[0].covariance, posteriors[0].sample
+    found = [Smoothed(*posterior.leave_one_out()) for posterior in posteriors]
+    squares = np.transpose([left.residual**2 / left.variance for left in found])
+    logarithms = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
+    best = _density_of_one_level(logarithms) + _LEAST_GAIN
+    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    n_inputs = len(covariance.prior.rates)
+    for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
+        values, alphas, left_out = _smooth(pairs.product(prior), logarithms)
+        for k in np.flatnonzero(values > best):
+            best[k] = values[k]
+            found[k] = found[k]._replace(
+                prior=prior, alpha=alphas[k], log_noise=left_out[k]
+            )
+    return found
+
+
+def _density_of_one_level(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log densities of logarithms that vary around one level of variance 1."""
+    flat = np.ones((len(logarithms), len(logarithms)))
+    flat.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
+    return _log_density(flat, logarithms)[0]
+
+
+def _smooth(
+    alike: NDArray[np.float64], logarithms: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """Regress logarithms of squares on rows; the amplitude has the highest evidence.
+
+    Log densities of the logarithms; weights of `alike` in the logarithm, relative to
+    its mean over the rows, and what it is at each row given the others.
+    """
+    found = []
+    for amplitude in _AMPLITUDES:
+        covariance = amplitude * alike + 1.0
+        covariance.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
+        found.append(_log_density(covariance, logarithms))
+    values = np.array([part[0] for part in found])
+    chosen = np.argmax(values, axis=0)
+    precisions = {}
+    for a in np.unique(chosen):
+        inverse, _ = lapack.dtrtri(found[a][1], lower=1)
+        precisions[a] = np.einsum("ij,ij->j", inverse, inverse)
+    alphas, left_out = [], []
+    for k, a in enumerate(chosen):
+        alpha = found[a][2][:, k]
+        alphas.append(_AMPLITUDES[a] * alpha)
+        left_out.append(logarithms[:, k] - alpha / precisions[a] - alpha.sum())
+    return values.max(axis=0), alphas, left_out
+
+
+def _log_density(
+    covariance: NDArray[np.float64], targets: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    factor = cholesky(covariance, lower=True, check_finite=False)
+    alphas = cho_solve((factor, True), targets, check_finite=False)
+    values = -0.5 * np.einsum("dk,dk->k", targets, alphas)
+    return values - np.sum(np.log(np.diagonal(factor))), factor, alphas
+
+
+def _bounded(log_noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(np.exp(log_noise), *_RANGE)

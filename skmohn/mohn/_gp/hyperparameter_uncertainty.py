@@ -1,0 +1,284 @@
+"""What not knowing the hyperparameters adds to the variance of predictions.
+
+With few rows many hyperparameters are nearly as likely as the best ones. Their
+posterior is taken to be normal with the curvature at the maximum (Laplace), and the
+posterior mean of the function to be linear in them.
+
+Source: Garnett, Osborne and Hennig, Active learning of linear embeddings for Gaussian
+processes, UAI 2014, section 4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
+from scipy.sparse import csr_array
+
+from skmohn._core._types import Term
+from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import (
+    LOG_BOUNDS,
+    Evidence,
+    Sample,
+    density_curvature,
+    log_density,
+)
+from skmohn.mohn._gp.sobol import Contrast, PairVariance
+from skmohn.mohn._models import occam_factor
+from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks
+from skmohn.mohn._table.variables import Variable
+
+# Beyond, hyperparameters are known well enough, and this costs more than the fit.
+MOST_ROWS = 200
+_MOST_AXES = 20
+# Each axis takes two Cholesky factors. For each that is kept so many are tried: those
+# that change the function most by the slopes of its fitted values.
+_TRIED = 2
+_STEP = 1e-4
+# Directions along which the evidence is looked at, a gradient for each: where there are
+# more, those that change the fitted values most.
+_MOST_DIRECTIONS = 60
+# Curvature of the weakest density that a hyperparameter has but for the flat one.
+_LEAST_CURVATURE = 1.0
+
+
+@dataclass(frozen=True)
+class PriorDoubt:
+    """The posterior at hyperparameters to both sides of the best ones.
+
+    Attributes
+    ----------
+    pairs : tuple of pairs of ExactPosterior
+        Half a standard deviation up and down along the principal axes that change the
+        function most.
+    """
+
+    pairs: tuple
+
+    def slopes(self, rows: Rows) -> NDArray[np.float64]:
+        """Change of the function's mean over one standard deviation of each axis."""
+        slopes = np.empty((len(rows), len(self.pairs)))
+        for part in row_blocks(len(rows)):
+            some = rows.take(part)
+            for j, (up, down) in enumerate(self.pairs):
+                slopes[part, j] = up.mean(some) - down.mean(some)
+        return slopes
+
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
+        """Variance of the mean of the function, ndarray of shape (n_rows,)."""
+        return np.sum(self.slopes(rows) ** 2, axis=1)
+
+    def variance_of_weights(self, terms: Sequence[Term]) -> NDArray[np.float64]:
+        """Variances of the means of weights, ndarray of shape (n_terms,).
+
+        Categories of categoricals are numbered after the inputs, see
+        `Covariance.split`.
+        """
+        variance = np.zeros(len(terms))
+        for up, down in self.pairs:
+            variance += (up.means_of(terms) - down.means_of(terms)) ** 2
+        return variance
+
+    def variance_of_contrasts(
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> NDArray[np.float64]:
+        """Variances of the means of contrasts, see `PairVariance.contrasts`."""
+        variance = np.zeros(len(wanted))
+        for pair in self.pairs:
+            up, down = (contrasts_of(part, variables, wanted)[0] for part in pair)
+            variance += (up - down) ** 2
+        return variance
+
+    def update(self, more: Sample) -> "PriorDoubt":
+        """The same hyperparameters after a further sample."""
+        return PriorDoubt(
+            tuple((up.update(more), down.update(more)) for up, down in self.pairs)
+        )
+
+
+def contrasts_of(
+    posterior: ExactPosterior, variables: list[Variable], wanted: Sequence[Contrast]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
+    rows, alpha = posterior.support()
+    sums = PairVariance(posterior.covariance, rows, alpha, variables)
+    cross, prior = sums.contrasts(wanted)
+    return cross.T @ alpha, posterior.spread(cross, prior)
+
+
+def doubt_prior(
+    posterior: ExactPosterior, n_rows: int
+) -> tuple[PriorDoubt, float] | tuple[None, float]:
+    """How uncertain the hyperparameters of a posterior are, and what that is worth.
+
+    The posterior is of up to `MOST_ROWS` rows, the hyperparameters were learned from
+    `n_rows`. None when there are too many of them; with the log evidence over all less
+    that at the best ones.
+    """
+    covariance, sample = posterior.covariance, posterior.sample
+    best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.rates)
+    felt = Felt.around(posterior)
+    share, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
+    occam = felt.occam(share)
+    if n_rows > MOST_ROWS:
+        return None, occam
+    spread, axes = np.linalg.eigh(felt.by_data * share + felt.by_density)
+    spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
+
+    def moved(shift: NDArray[np.float64]) -> ExactPosterior:
+        logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
+        prior = Prior.from_logs(logs, n_inputs)
+        return ExactPosterior.condition(replace(covariance, prior=prior), sample)
+
+    steps = spread * axes
+    expected = np.argsort(-np.sum((slopes @ steps) ** 2, axis=0))
+    tried = np.sort(expected[: _TRIED * _MOST_AXES])
+    pairs = [(moved(0.5 * step), moved(-0.5 * step)) for step in steps.T[tried]]
+    change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
+    kept = np.argsort(change)[::-1][:_MOST_AXES]
+    return PriorDoubt(tuple(pairs[j] for j in kept)), occam
+
+
+class Felt(NamedTuple):
+    """What a change of the hyperparameters changes, around the best ones.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n_directions, n_logs)
+
+    by_data, by_density : ndarrays of shape (n_directions, n_directions)
+        Negative Hessians of the log evidence and of the density.
+
+    density : float
+        Log density of the hyperparameters.
+
+    slopes : ndarray of shape (n_rows * n_targets, n_directions)
+        Of the fitted values.
+
+    ratios : ndarray of shape (n_others,)
+        Of other directions, curvature by the data over that of the density.
+    """
+
+    basis: np.ndarray
+    by_data: np.ndarray
+    by_density: np.ndarray
+    density: float
+    slopes: np.ndarray
+    ratios: np.ndarray
+
+    @classmethod
+    def around(cls, posterior: ExactPosterior) -> Self:
+        """Look around the hyperparameters of a posterior of one target or several."""
+        covariance = posterior.covariance
+        best = covariance.prior.to_logs()
+        n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
+        basis, others = _felt(posterior, _directions(n_inputs, alphabets))
+        evidence = Evidence(posterior.sample, alphabets)
+        gradient, by_data, slopes = _curvature(evidence, best, basis)
+        of_density = density_curvature(n_inputs, alphabets)
+        # Of inputs that hardly matter the log evidence is a line in their rates: in the
+        # logarithms its curvature is minus its slope.
+        own = (others @ of_density).multiply(others).sum(axis=1)
+        return cls(
+            basis,
+            by_data,
+            basis @ of_density @ basis.T,
+            log_density(best, n_inputs, alphabets)[0],
+            slopes,
+            -(others @ gradient) / own,
+        )
+
+    def gain_by_chance(self, share: float = 1.0) -> float:
+        """Nats that the best hyperparameters gain although others are true.
+
+        Half of how many hyperparameters the data determine, where they say `share`
+        times as much.
+        """
+        ratios = np.append(eigvalsh(self.by_data, self.by_density), self.ratios)
+        ratios = share * np.maximum(ratios, 0.0)
+        return 0.5 * float(np.sum(ratios / (1.0 + ratios)))
+
+    def occam(self, share: float = 1.0) -> float:
+        """Log evidence over all hyperparameters less that at the best ones.
+
+        The data say `share` times as much as here.
+        """
+        occam = occam_factor(self.density, self.by_density, self.by_data * share)
+        ratios = np.maximum(share * self.ratios, 0.0)
+        return occam - 0.5 * float(np.sum(np.log1p(ratios)))
+
+
+def _directions(n_inputs: int, alphabets: tuple[Alphabet, ...]) -> csr_array:
+    """Directions of the logarithms: one for each, but one for all levels of a column.
+
+    Levels differ little among each other, and there are many of them.
+    """
+    groups = [*range(n_inputs)]
+    for size, is_ordered in alphabets:
+        first = groups[-1] + 1 if groups else 0
+        groups += [first] * size if is_ordered else range(first, first + size)
+    first = groups[-1] + 1 if groups else 0
+    groups += range(first, first + 3)
+    shape = first + 3, len(groups)
+    return csr_array((np.ones(len(groups)), (groups, range(len(groups)))), shape)
+
+
+def _felt(
+    posterior: ExactPosterior, basis: csr_array
+) -> tuple[NDArray[np.float64], Any]:
+    """Split directions: those that change the fitted values most, and the others.
+
+    The direction of the noise is among them; the others are returned apart.
+    """
+    if basis.shape[0] <= _MOST_DIRECTIONS:
+        return basis.toarray(), basis[:0]
+    change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
+    order = np.append(np.argsort(change), basis.shape[0] - 1)
+    others, felt = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
+    return basis[np.sort(felt)].toarray(), basis[np.sort(others)]
+
+
+def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
+    """Slopes of the fitted values in all logarithms but that of the noise.
+
+    They are ``N K^-1 dK K^-1 y``, with N the noise and dK the slope of the covariance:
+    for each row a sum over all pairs of rows.
+    """
+    covariance, sample = posterior.covariance, posterior.sample
+    prior = covariance.prior
+    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    product = pairs.product(prior)
+    weights = posterior.solve(np.diag(sample.noise(prior)))
+    alpha = posterior.alpha
+    if alpha.ndim > 1:
+        # The expected square of a sum with signs by chance is the sum of the squares.
+        alpha = alpha @ np.random.default_rng(0).choice([-1.0, 1.0], alpha.shape[1])
+    outers = (np.outer(of_row, alpha) for of_row in weights.T)
+    return np.array([pairs.slope(prior, product, outer) for outer in outers])
+
+
+def _curvature(
+    evidence: Evidence, best: NDArray[np.float64], basis: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """How evidence and fitted values change along directions of the logarithms.
+
+    Returned are the gradient, the negative Hessian along the directions, and the slopes
+    of the fitted values, (n_rows * n_targets, n_directions), without strong terms.
+    """
+    n_inputs = evidence.sample.rows.inputs.shape[1]
+
+    def look(
+        logs: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients of the evidence, and what the fits leave of the targets."""
+        return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
+
+    # To one side: a gradient for each direction is most of the cost of a small fit.
+    moved, here = look(best + _STEP * basis), look(best[None])
+    change, left = (there - part for there, part in zip(moved, here, strict=True))
+    hessian = change @ basis.T
+    return here[0][0], -(hessian + hessian.T) / (2.0 * _STEP), -left.T / _STEP

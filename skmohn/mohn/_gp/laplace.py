@@ -1,0 +1,256 @@
+"""Classes under the product prior: logistic likelihoods, by Laplace's approximation.
+
+Each output has a latent function that a logistic link turns into the chance of a class;
+all share one covariance. The posterior is taken to be normal around its mode.
+
+Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+Algorithms 3.1 and 5.1.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+from scipy.special import expit, log_expit
+
+from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._table.left_out import leave_observations_out
+from skmohn.mohn._table.rows import Alphabet, Rows, members_of
+
+_MOST_STEPS = 50
+# Nats by which a step of Newton must raise the posterior of the latent function.
+_TOLERANCE = 1e-8
+_MOST_HALVINGS = 20
+# Of a class whose weights are next to nothing, or nearly all.
+_LEAST_SHARE = 1e-12
+# Below, an observation tells rounding errors.
+_LEAST_CURVATURE = 1e-12
+_FLAT = 1e-6
+
+
+class Mode(NamedTuple):
+    """The mode of one latent function, and the curvature around it.
+
+    Attributes
+    ----------
+    latent : ndarray of shape (n_rows,)
+        Without the offset.
+
+    alpha : ndarray of shape (n_rows,)
+        Inverse covariance times `latent`: observed less expected successes.
+
+    share : ndarray of shape (n_rows,)
+        Chance of a success.
+
+    precision : ndarray of shape (n_rows, n_rows)
+        Inverse of the covariance and the inverse curvatures, ``R``.
+
+    variance : ndarray of shape (n_rows,)
+        Posterior variances of the latent function.
+
+    evidence : float
+        Log evidence, but for binomial coefficients.
+    """
+
+    latent: np.ndarray
+    alpha: np.ndarray
+    share: np.ndarray
+    precision: np.ndarray
+    variance: np.ndarray
+    evidence: float
+
+
+def find_mode(
+    covariance: NDArray[np.float64],
+    successes: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    offset: float,
+    alpha: NDArray[np.float64] | None = None,
+) -> Mode | None:
+    """The most likely latent function, by Newton's method.
+
+    Weights of the observations of the class, and of all, in each row. None where
+    rounding leaves no positive covariance.
+    """
+    n_rows = len(successes)
+
+    def height(alpha: NDArray[np.float64], latent: NDArray[np.float64]) -> float:
+        value = latent + offset
+        fit = successes @ log_expit(value) + (totals - successes) @ log_expit(-value)
+        return fit - 0.5 * alpha @ latent
+
+    def factorise(root: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+        scaled = root[:, None] * covariance * root
+        scaled.ravel()[:: n_rows + 1] += 1.0
+        # The transpose of a symmetric matrix, in LAPACK's order.
+        return lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
+
+    alpha = np.zeros(n_rows) if alpha is None else alpha
+    latent = covariance @ alpha
+    best = height(alpha, latent)
+    for _ in range(_MOST_STEPS):
+        share = expit(latent + offset)
+        root = np.sqrt(totals * share * (1.0 - share))
+        factor, info = factorise(root)
+        if info:
+            return None
+        wanted = root**2 * latent + successes - totals * share
+        solved, _ = lapack.dpotrs(factor, root * (covariance @ wanted), lower=1)
+        step = wanted - root * solved - alpha
+        along = covariance @ step
+        length = 1.0
+        for _ in range(_MOST_HALVINGS):
+            value = height(alpha + length * step, latent + length * along)
+            if value >= best:
+                break
+            length /= 2.0
+        else:
+            break
+        gain, best = value - best, value
+        alpha, latent = alpha + length * step, latent + length * along
+        if gain < _TOLERANCE * max(1.0, abs(best)):
+            break
+    share = expit(latent + offset)
+    root = np.sqrt(totals * share * (1.0 - share))
+    factor, info = factorise(root)
+    if info:
+        return None
+    evidence = best - np.log(np.diagonal(factor)).sum()
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    precision = root[:, None] * inverse * root
+    variance = _posterior_variance(covariance, precision, root, inverse)
+    # At the mode; the steps' own sums have rounding errors.
+    alpha = successes - totals * share
+    return Mode(latent, alpha, share, precision, np.maximum(variance, 0.0), evidence)
+
+
+def _posterior_variance(
+    covariance: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    root: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
+    curvature = root**2
+    variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, _LEAST_CURVATURE)
+    # Where there is hardly any curvature, that is a difference of equal numbers.
+    flat = np.flatnonzero(curvature < _FLAT)
+    cross = covariance[flat]
+    gain = np.einsum("ij,ij->i", cross @ precision, cross)
+    variance[flat] = np.diagonal(covariance)[flat] - gain
+    return variance
+
+
+class LaplaceEvidence:
+    """The approximate log evidence of classes as a function of the hyperparameters.
+
+    The noise has no part in it.
+
+    Parameters
+    ----------
+    rows : Rows
+        Distinct ones.
+
+    counts : ndarray of shape (n_rows, n_classes)
+        Weights of the observations of each class in each row.
+
+    alphabets : tuple of Alphabet, default=()
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        counts: NDArray[np.float64],
+        alphabets: tuple[Alphabet, ...] = (),
+    ) -> None:
+        self.pairs = Pairs(rows, rows, alphabets)
+        self.totals = counts.sum(axis=1)
+        # Of two classes one says it all; of more, each is set against all others, which
+        # says n_classes / (n_classes - 1) times as much as there is.
+        n_classes = counts.shape[1]
+        self.successes = counts[:, 1:] if n_classes == 2 else counts
+        self.factor = 1.0 if n_classes == 2 else (n_classes - 1.0) / n_classes
+        shares = self.successes.sum(axis=0) / self.totals.sum()
+        shares = np.clip(shares, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
+        self.offsets = np.log(shares) - np.log1p(-shares)
+        # Each climb takes small steps: the next mode is near.
+        self._alphas = [None] * len(self.offsets)
+
+    def mode(self, k: int, covariance: NDArray[np.float64]) -> Mode | None:
+        """The mode of one output, see :func:`find_mode`."""
+        mode = find_mode(
+            covariance,
+            self.successes[:, k],
+            self.totals,
+            self.offsets[k],
+            self._alphas[k],
+        )
+        if mode is not None:
+            self._alphas[k] = mode.alpha
+        return mode
+
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]:
+        """Log evidence and its gradient in the logarithms of the hyperparameters."""
+        product = self.pairs.product(prior)
+        covariance = self.pairs.join(prior, product)
+        value, outer = 0.0, np.zeros_like(covariance)
+        for k in range(len(self.offsets)):
+            mode = self.mode(k, covariance)
+            if mode is None:
+                return -np.inf, None
+            value += self.factor * mode.evidence
+            outer += self._outer(mode, covariance)
+        slope = 0.5 * self.factor * self.pairs.slope(prior, product, outer)
+        return value, np.append(slope, 0.0)
+
+    def _outer(
+        self, mode: Mode, covariance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Twice the gradient of one output's evidence in the covariance."""
+        chance = mode.share
+        bend = self.totals * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
+        by_mode = -0.5 * mode.variance * bend
+        by_mode -= mode.precision @ (covariance @ by_mode)
+        cross = np.multiply.outer(by_mode, mode.alpha)
+        outer = np.multiply.outer(mode.alpha, mode.alpha) - mode.precision
+        return outer + cross + cross.T
+
+
+def leave_one_out(
+    mode: Mode,
+    rows: NDArray[np.intp],
+    is_success: NDArray[np.bool_],
+    unit: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Means of the latent function at rows, each without one observation there.
+
+    Means without the offset, for each observation: its row, whether it was a success,
+    and its weight.
+    """
+    share, variance = mode.share[rows], mode.variance[rows]
+    curvature, pull = unit * share * (1.0 - share), unit * (is_success - share)
+    return leave_observations_out(mode.latent[rows], variance, curvature, pull)
+
+
+def leave_groups_out(
+    mode: Mode, totals: NDArray[np.float64], group: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Means of the latent function at rows, each without all that its group has seen.
+
+    Around the mode the posterior is that of normal observations, whose variances are
+    the inverse curvatures: those of a group are left out at once.
+
+    Means without the offset; `totals` are the weights of the observations in each row.
+    """
+    curvature = totals * mode.share * (1.0 - mode.share)
+    root = np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
+    means = np.empty(len(totals))
+    for some in members_of(group):
+        own = root[some]
+        scaled = mode.precision[np.ix_(some, some)] / np.multiply.outer(own, own)
+        shortfall = mode.alpha[some] / own
+        gain = shortfall - np.linalg.solve(scaled, shortfall)
+        means[some] = mode.latent[some] + gain / own
+    return means

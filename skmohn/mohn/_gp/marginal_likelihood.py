@@ -1,0 +1,589 @@
+"""Maximum evidence: what the data say about the hyperparameters of the product prior.
+
+The log marginal likelihood of a Gaussian process (Rasmussen and Williams, Gaussian
+Processes for Machine Learning, 2006, Eq 5.8 and 5.9) and a weak prior on the rates,
+climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part of them.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import blas, lapack, solve_triangular
+from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
+from scipy.sparse import block_diag, diags_array
+
+from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.steps import Steps
+from skmohn.mohn._models import LEAST_NOISE, LOG_NOISE, LOG_SCALE
+from skmohn.mohn._table.rows import (
+    Alphabet,
+    Rows,
+    count_observations,
+    distinct_rows,
+    join_groups,
+    sizes_of,
+)
+
+_BOUNDS = {
+    "rate": (1e-8, 8.0),
+    "scale": (1e-6, 1e4),
+    "linear": (1e-8, 1e4),
+}
+# Bounds within which every hyperparameter can be computed with, as logarithms.
+LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
+# Log-normal densities, as mean and standard deviation of the logarithm, in units of the
+# target's variance. They matter when rows are few: wider ones let inputs matter by
+# chance. The rates are around one over their number; that of `linear` is flat within
+# its bounds, because many functions have no use for it.
+_LOG_RATE_SPREAD = 1.0
+# Of the categories of a categorical around their mean, which has the spread of a rate.
+# With many categories a wider one lets the evidence explain each row by categories of
+# its own.
+_LOG_CATEGORY_SPREAD = 0.3
+LOG_ENDS = tuple(np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE]))
+_START_NOISE = 0.1
+
+# A climb begins on a part of the rows when they are more than twice as many, and ends
+# on all up to a number, beyond which fewer iterations on a larger part must do.
+_FIRST_STAGE = 300
+_ALL_ROWS = 1000
+_SECOND_STAGE = 1600
+MAX_ITER = 60
+_SECOND_MAX_ITER = 10
+# Evaluations of a line search, at most: more are asked for only where rounding, above
+# all in single precision, hides that nothing is left to gain.
+_MOST_SEARCHED = 6
+# From how many steps a climb learns the curvature, and what is believed of its inverse.
+_CORRECTIONS = 30
+_CURVATURES = 1e-3, 4.0
+# Below, single precision cannot tell the noise from rounding: the largest eigenvalues
+# are about the number of rows.
+_SINGLE_PRECISION_NOISE = 2e-3
+
+# Loss where rounding leaves no positive covariance: high, but a line search that
+# interpolates it must not come to a standstill.
+_NOT_POSITIVE = 1e8
+
+_PER_ROW = ("target", "weight", "count", "within", "excess")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was observed, equal rows joined.
+
+    Attributes
+    ----------
+    rows : Rows
+        Distinct ones.
+
+    target : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        Weighted means of the standardized target; several share one covariance.
+
+    weight : ndarray of shape (n_rows,)
+        Sums of the sample weights: the noise of a row is ``noise * excess / weight``.
+
+    count : ndarray of shape (n_rows,)
+        How many observations were joined.
+
+    within : ndarray of shape (n_rows,)
+        Weighted squares of the target around its mean in the row; of several, summed.
+
+    excess : ndarray of shape (n_rows,)
+        Noise variance relative to other rows.
+
+    log_weight : float
+        Sum of the logarithms of the weights of all observations; 0 for repeats.
+    """
+
+    rows: Rows
+    target: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    within: np.ndarray
+    excess: np.ndarray
+    log_weight: float
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def n_targets(self) -> int:
+        """How many targets there are."""
+        return self.target.shape[1] if self.target.ndim > 1 else 1
+
+    def noise(self, prior: Prior) -> NDArray[np.float64]:
+        """Noise variance of each target."""
+        return prior.noise * self.excess / self.weight
+
+    def take(self, index: NDArray | slice) -> "Sample":
+        """A part of the rows."""
+        parts = (getattr(self, name)[index] for name in _PER_ROW)
+        return Sample(self.rows.take(index), *parts, self.log_weight)
+
+    def join(self, other: "Sample") -> "Sample":
+        """These rows, then others, whether or not some are equal."""
+        parts = (
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in _PER_ROW
+        )
+        return Sample(
+            self.rows.join(other.rows),
+            *parts,
+            self.log_weight + other.log_weight,
+        )
+
+    def join_equal(self) -> "Sample":
+        """Join rows that are equal, as :func:`join_equal_rows` does."""
+        place, first = distinct_rows(self.rows)
+        total = np.bincount(place, self.weight)
+        columns = self.target.reshape(len(self), -1).T
+        means = [np.bincount(place, self.weight * y) / total for y in columns]
+        apart = [
+            self.weight * (y - mean[place]) ** 2
+            for y, mean in zip(columns, means, strict=True)
+        ]
+        rows = self.rows
+        if rows.group is not None:
+            rows = replace(rows, group=join_groups(place, rows.group))
+        return Sample(
+            rows.take(first),
+            np.transpose(means).reshape(-1, *self.target.shape[1:]),
+            total,
+            np.bincount(place, self.count),
+            np.bincount(place, self.within + np.sum(apart, axis=0)),
+            self.excess[first],
+            self.log_weight,
+        )
+
+    def log_density_of_rest(self, prior: Prior) -> float:
+        """Log density of the targets given their means in each row."""
+        noise = prior.noise * self.excess
+        single = np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
+        single += np.sum(np.log(self.weight)) - self.log_weight
+        return -0.5 * (np.sum(self.within / noise) + self.n_targets * single)
+
+
+def join_equal_rows(
+    rows: Rows,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
+    count: NDArray[np.float64] | None = None,
+) -> Sample:
+    """Join equal rows into one whose target is their mean; sort them.
+
+    Whole weights are repeats of a row; others are precisions, relative to a mean of 1.
+    `count` is how many observations each stands for, by default
+    :func:`count_observations`.
+    """
+    ones = np.ones(len(y))
+    weight = ones if sample_weight is None else sample_weight
+    count = count_observations(weight) if count is None else count
+    single = Sample(
+        # The covariance takes an unknown input and the middle of a range alike.
+        replace(rows, unknown=None),
+        y,
+        weight,
+        count,
+        np.zeros(len(y)),
+        ones,
+        float(count @ np.log(weight / count)),
+    )
+    return single.join_equal()
+
+
+def place_of_rows(rows: Rows) -> NDArray[np.intp]:
+    """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
+    return distinct_rows(rows)[0]
+
+
+def find_rows(rows: Rows, among: Rows) -> NDArray[np.intp]:
+    """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
+    place = place_of_rows(among.join(rows))
+    first = np.full(place.max(initial=-1) + 1, -1)
+    first[place[: len(among)]] = np.arange(len(among))
+    return first[place[len(among) :]]
+
+
+class Evidence:
+    """The log evidence of a sample as a function of the hyperparameters.
+
+    Parameters
+    ----------
+    sample : Sample
+
+    alphabets : tuple of Alphabet, default=()
+
+    dtype : dtype, default=float64
+        float32 halves the time where the noise is not small.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        alphabets: tuple[Alphabet, ...] = (),
+        dtype: type = np.float64,
+    ) -> None:
+        self.sample = sample
+        self.pairs = Pairs(sample.rows, sample.rows, alphabets, dtype)
+        self.n_categoricals = sample.rows.inputs.shape[1] + len(alphabets)
+        self.dtype = np.dtype(dtype)
+        self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
+            ("potrf", "potrs", "potri"), dtype=self.dtype
+        )
+        (self._syrk,) = blas.get_blas_funcs(("syrk",), dtype=self.dtype)
+
+    @cached_property
+    def _memory(self) -> NDArray:
+        """Where product and covariance are written: new memory takes a while."""
+        return np.empty((2, len(self.sample), len(self.sample)), self.dtype)
+
+    def value(self, prior: Prior) -> float:
+        """Log evidence; minus infinity where the covariance is not positive."""
+        found = self._factor(prior, self.pairs.product(prior, self._memory[0]))
+        return -np.inf if found is None else self._density(prior, *found)
+
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]:
+        """Log evidence and its gradient in the logarithms of the hyperparameters."""
+        product = self.pairs.product(prior, self._memory[0])
+        found = self._factor(prior, product)
+        if found is None:
+            return -np.inf, None
+        value = self._density(prior, *found)
+        return value, self._slope(prior, product, *found)
+
+    def slopes(
+        self, priors: Sequence[Prior]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Gradients at several hyperparameters, and what each fit leaves.
+
+        As of :meth:`value_and_slope`, and targets less fitted values, (n_priors, n_rows
+        * n_targets); 0 where the covariance is not positive.
+        """
+        slopes = np.zeros((len(priors), len(priors[0].to_logs())))
+        left = np.zeros((len(priors), self.sample.target.size))
+        for k, prior in enumerate(priors):
+            product = self.pairs.product(prior, self._memory[0])
+            found = self._factor(prior, product)
+            if found is not None:
+                left[k] = (self.sample.noise(prior) * found[1].T).T.ravel()
+                slopes[k] = self._slope(prior, product, *found)
+        return slopes, left
+
+    def _factor(
+        self, prior: Prior, product: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Cholesky factor and ``K^-1 target``, or None."""
+        covariance = self.pairs.join(prior, product, self._memory[1])
+        size = len(covariance)
+        noise = self.sample.noise(prior)
+        covariance.ravel()[:: size + 1] += noise.astype(self.dtype)
+        factor, info = self._potrf(covariance.T, lower=1, clean=1, overwrite_a=1)
+        if info:
+            return None
+        target = self.sample.target.astype(self.dtype)
+        alpha, _ = self._potrs(factor, target, lower=1)
+        return factor, alpha.reshape(target.shape)
+
+    def _outer(
+        self, factor: NDArray[np.float64], alpha: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory.
+
+        Of several targets, the sum.
+        """
+        # Twice the lower half in place of both.
+        inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
+        columns, share = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
+        outer = self._syrk(2.0, columns, share, inverse, lower=1, overwrite_c=1).T
+        outer.ravel()[:: len(outer) + 1] *= 0.5
+        return outer
+
+    def _slope(
+        self,
+        prior: Prior,
+        product: NDArray[np.float64],
+        factor: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Gradient of the evidence; takes the factor's memory."""
+        sample, outer = self.sample, self._outer(factor, alpha)
+        slope = self.pairs.slope(prior, product, outer)
+        noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
+        noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
+        noise -= 0.5 * sample.n_targets * np.sum(sample.count - 1.0)
+        return np.append(0.5 * slope, noise)
+
+    def _density(
+        self, prior: Prior, factor: NDArray[np.float64], alpha: NDArray[np.float64]
+    ) -> float:
+        diagonal = np.diagonal(factor).astype(np.float64)
+        value = -np.log(diagonal).sum() - 0.5 * len(alpha) * math.log(2.0 * math.pi)
+        value *= self.sample.n_targets
+        value -= 0.5 * float(np.vdot(self.sample.target, alpha))
+        return float(value + self.sample.log_density_of_rest(prior))
+
+
+def start_prior(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Prior:
+    """Where the search for hyperparameters begins."""
+    n_categoricals = max(n_inputs + len(alphabets), 1)
+    return Prior(
+        np.full(n_inputs, 1.0 / n_categoricals),
+        np.repeat(
+            np.array(
+                [1.0 / (n_categoricals * alphabet.n_steps) for alphabet in alphabets]
+            ),
+            np.array(sizes_of(alphabets), dtype=int),
+        ),
+        1.0,
+        1.0,
+        _START_NOISE,
+    )
+
+
+class Climbable(Protocol):
+    """An evidence with its slope, and the covariances between its rows."""
+
+    pairs: Pairs
+
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]: ...
+
+
+class Climb(NamedTuple):
+    """Where a climb ended, and what it has learned on the way.
+
+    Attributes
+    ----------
+    prior : Prior
+
+    n_evaluations : int
+
+    n_rows : int
+        Distinct ones that were asked.
+
+    steps : Steps
+        The coordinates of the climb.
+
+    inverse : LbfgsInvHessProduct
+        Inverse of the negative Hessian in these coordinates, as far as it was met.
+    """
+
+    prior: Prior
+    n_evaluations: int
+    n_rows: int
+    steps: Steps
+    inverse: LbfgsInvHessProduct
+
+    def steps_for(self, n_rows: int) -> Steps:
+        """Coordinates for a further climb on so many rows, see :func:`climb`."""
+        # More rows say more.
+        return self.learned_steps().scaled(math.sqrt(self.n_rows / n_rows))
+
+    def learned_steps(self) -> Steps:
+        """Coordinates for a further climb on the same rows."""
+        if not self.inverse.n_corrs:
+            return self.steps
+        # All other directions are as they were.
+        met, _ = np.linalg.qr(np.vstack([self.inverse.sk, self.inverse.yk]).T)
+        values, vectors = np.linalg.eigh(met.T @ (self.inverse @ met))
+        root = (vectors * np.sqrt(np.clip(values, *_CURVATURES))) @ vectors.T
+        return self.steps.along(met, root)
+
+
+def climb(
+    evidence: Climbable,
+    start: Prior,
+    max_iter: int = MAX_ITER,
+    tol: float = 1e-4,
+    report: Callable[[float, Prior], bool] | None = None,
+    *,
+    least_noise: float = LEAST_NOISE,
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+    steps: Steps | None = None,
+) -> Climb:
+    """Maximize the evidence times the density of the hyperparameters.
+
+    It ends when two steps gain less than `tol` nats for each row. `report` is called
+    after each iteration with the logarithm reached and the hyperparameters, and
+    returns whether to stop. Steps change the logarithms by about a standard deviation
+    each.
+    """
+    n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
+    bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
+    lowest, highest = np.log([*bounds, (least_noise, np.inf)]).T
+    alphabets = evidence.pairs.alphabets
+    origin = np.clip(start.to_logs(), lowest, highest)
+    if steps is None:
+        steps = first_steps(n_inputs, alphabets)
+    # The noise is often at its bound, other hyperparameters hardly ever.
+    fall = (lowest[-1] - origin[-1]) / steps.of_noise
+
+    def place(
+        x: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        logs = origin + steps @ x
+        inside = np.clip(logs, lowest, highest)
+        return inside, logs - inside
+
+    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        logs, beyond = place(x)
+        value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
+        if not np.isfinite(value):
+            return _NOT_POSITIVE, np.zeros_like(x)
+        density, pull = log_density(logs, n_inputs, alphabets, ends)
+        # Beyond the bounds all is as at them, but for what leads back.
+        slope = np.where(beyond, beyond, -pull - slope)
+        return 0.5 * float(beyond @ beyond) - density - value, steps.gather(slope)
+
+    heights, least = [], tol * len(evidence.pairs.left)
+
+    def callback(intermediate_result: OptimizeResult) -> None:
+        heights.append(-float(intermediate_result.fun))
+        prior = Prior.from_logs(place(intermediate_result.x)[0], n_inputs)
+        if report is not None and report(heights[-1], prior):
+            raise StopIteration
+        # One step alone may be short because it has met the bound of the noise.
+        if len(heights) > 2 and heights[-1] - heights[-3] < least:
+            raise StopIteration
+
+    found = minimize(
+        loss,
+        np.zeros(len(origin)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(-np.inf, np.inf)] * (n_rates + 2) + [(fall, np.inf)],
+        callback=callback,
+        options={
+            "maxiter": max_iter,
+            "ftol": 0.0,
+            "maxcor": _CORRECTIONS,
+            "maxls": _MOST_SEARCHED,
+        },
+    )
+    prior = Prior.from_logs(place(found.x)[0], n_inputs)
+    return Climb(prior, found.nfev, len(evidence.pairs.left), steps, found.hess_inv)
+
+
+def first_steps(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Steps:
+    """Standard deviations if the data said as much as a density of spread 1 would."""
+    parts = []
+    for part in _curvatures(n_inputs, alphabets):
+        if part.ndim == 1:
+            parts.append(diags_array(1.0 / np.sqrt(part + 1.0)))
+        else:
+            root, one = np.linalg.cholesky(part + np.eye(len(part))), np.eye(len(part))
+            parts.append(solve_triangular(root, one, lower=True).T)
+    return Steps.plain(block_diag(parts, format="csr"))
+
+
+def log_density(
+    logs: NDArray[np.float64],
+    n_inputs: int,
+    alphabets: tuple[Alphabet, ...] = (),
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+) -> tuple[float, NDArray[np.float64]]:
+    """Log density of the hyperparameters, but for a constant, and its gradient.
+
+    `ends` are means and standard deviations of the logarithms of `scale`, `linear`,
+    `noise`; the slope is returned as well.
+    """
+    center = -math.log(max(n_inputs + len(alphabets), 1))
+    gap, slope = logs.copy(), np.empty_like(logs)
+    gap[:-3] -= center
+    ends_center, ends_spread = ends
+    gap[-3:] -= ends_center
+    slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
+    slope[-3:] = gap[-3:] / ends_spread**2
+    first = n_inputs
+    for alphabet in alphabets:
+        size = alphabet.size
+        categorical = slice(first, first + size)
+        gap[categorical] += math.log(alphabet.n_steps)
+        mean = gap[categorical].mean()
+        slope[categorical] = (gap[categorical] - mean) / _LOG_CATEGORY_SPREAD**2
+        slope[categorical] += mean / (size * _LOG_RATE_SPREAD**2)
+        first += size
+    return -0.5 * float(gap @ slope), -slope
+
+
+def density_curvature(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Any:
+    """Negative Hessian of :func:`log_density`, which is the same everywhere.
+
+    The flat density of `linear` has the curvature of the normal one that is as high.
+    """
+    parts = _curvatures(n_inputs, alphabets)
+    parts = [diags_array(part) if part.ndim == 1 else part for part in parts]
+    return block_diag(parts, format="csr")
+
+
+def _curvatures(
+    n_inputs: int, alphabets: tuple[Alphabet, ...]
+) -> Iterator[NDArray[np.float64]]:
+    """Blocks of that Hessian: (size,) where it is diagonal, else (size, size)."""
+    yield np.full(n_inputs, 1.0 / _LOG_RATE_SPREAD**2)
+    for n_categories in sizes_of(alphabets):
+        mean = np.full((n_categories, n_categories), 1.0 / n_categories)
+        apart = (np.eye(n_categories) - mean) / _LOG_CATEGORY_SPREAD**2
+        yield apart + mean / (n_categories * _LOG_RATE_SPREAD**2)
+    ends = 1.0 / LOG_ENDS[1] ** 2
+    width = np.subtract(*np.log(_BOUNDS["linear"]))
+    ends[1] = 2.0 * math.pi / width**2
+    yield ends
+
+
+def learn_prior(
+    sample: Sample,
+    alphabets: tuple[Alphabet, ...] = (),
+    start: Prior | None = None,
+    max_iter: int = MAX_ITER,
+    seed: int = 0,
+    report: Callable[[float, Prior], bool] | None = None,
+    least_noise: float = LEAST_NOISE,
+    most_rows: int = _SECOND_STAGE,
+    first: Climb | None = None,
+) -> Climb:
+    """Hyperparameters of maximum evidence.
+
+    `first` is a climb on a part of the rows, or on all, that has been made already; it
+    takes the place of `start`. The last stage has up to `most_rows`, which `seed`
+    draws.
+    """
+    prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
+    n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE
+    if is_small and first is None:
+        return climb(
+            Evidence(sample, alphabets),
+            prior,
+            max_iter,
+            report=report,
+            least_noise=least_noise,
+        )
+    drawn = np.random.default_rng(seed).permutation(n_rows)
+    if first is None:
+        # Reports of a part would not compare with those of more rows.
+        first = climb(
+            Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
+            prior,
+            max_iter,
+            least_noise=least_noise,
+        )
+    part = sample
+    if n_rows > _ALL_ROWS:
+        part = sample.take(drawn[:most_rows])
+        max_iter = min(max_iter, _SECOND_MAX_ITER)
+    is_exact = is_small or first.prior.noise < _SINGLE_PRECISION_NOISE
+    evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
+    second = climb(
+        evidence,
+        first.prior,
+        max_iter,
+        report=report,
+        least_noise=least_noise,
+        steps=first.steps_for(len(part)),
+    )
+    n_evaluations = first.n_evaluations + second.n_evaluations
+    return second._replace(n_evaluations=n_evaluations)

@@ -1,0 +1,553 @@
+"""All 2^n weights at once, under the product prior: the model that a fit returns."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._memory import in_words
+from skmohn._core._rows import row_slices
+from skmohn._core._types import Term
+from skmohn._core._validation import require_memory
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.products import Products
+from skmohn.mohn._gp.covariance_function import Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, map_noise
+from skmohn.mohn._gp.hypercube import WalshPosterior, is_on_cube
+from skmohn.mohn._gp.hyperparameter_uncertainty import (
+    MOST_ROWS,
+    PriorDoubt,
+    contrasts_of,
+    doubt_prior,
+)
+from skmohn.mohn._gp.marginal_likelihood import (
+    MAX_ITER,
+    Climb,
+    Sample,
+    find_rows,
+    join_equal_rows,
+    learn_prior,
+)
+from skmohn.mohn._gp.nystroem import NystroemPosterior
+from skmohn.mohn._gp.products import write_products
+from skmohn.mohn._gp.sobol import Contrast
+from skmohn.mohn._gp.term_variances import (
+    description_length,
+    find_significant_terms,
+    find_strong_terms,
+)
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._models import (
+    MOST_LEFT_OUT,
+    Gaps,
+    Model,
+    share_kept,
+)
+from skmohn.mohn._options import DeltaOptions
+from skmohn.mohn._table.rows import Alphabet, Rows, standardize
+from skmohn.mohn._table.target import (
+    UNCHANGED,
+    Transform,
+    require_domain,
+    sum_log_slope,
+)
+from skmohn.mohn._table.variables import Variable
+
+# Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
+_MOST_EXACT, _MOST_INVERTED = 10_000, 5000
+_MOST_WALSH_INPUTS = 20
+# With more rows than this, and a cube no larger than so many times them, transforms
+# are faster than the factor.
+_MANY_ROWS = 1000
+_SMALL_CUBE = 8
+# With more rows, by this factor, a part of them may say less than inducing rows.
+_MANY_MORE = 1.2
+_INDUCING = 1500
+_FEWEST_INDUCING = 50
+# Of five matrices, for each pair of rows.
+_MANY_BYTES = 8.0 * 5.0
+# Rows that the hyperparameters are learned from, where memory lasts.
+_LEARNED_ROWS = 3000
+
+
+@dataclass(frozen=True)
+class GPModel(Model):
+    """Posterior of a function with all weights; see `Model` for its methods.
+
+    Attributes
+    ----------
+    posterior : ExactPosterior, WalshPosterior or NystroemPosterior
+        Of the standardized function.
+
+    center, scale : float
+        The transformed target is ``center + scale * standardized``.
+
+    n_observed : float
+        Number of observations.
+
+    route : str
+        ``"cholesky"``, ``"walsh"``, ``"part"`` or ``"nystroem"``.
+
+    noise_map : NoiseMap or None
+        Noise variance by row, relative to that of the prior; None for one level.
+
+    share : float
+        Power of the map by which rows are weighed.
+
+    n_evaluations : int
+        Evaluations of the evidence.
+
+    doubt : PriorDoubt or None
+        What not knowing the hyperparameters adds; None where that is little.
+
+    occam : float
+        What having fitted them takes from the log evidence; 0 where they were given.
+
+    log_slope : float
+        Sum of the logarithms of the slopes of `transform` at the targets.
+
+    rate : float or None, default=None
+        Log evidence of an observation, in a part of the rows; None where the posterior
+        has that of all.
+    """
+
+    posterior: ExactPosterior | WalshPosterior | NystroemPosterior
+    center: float
+    scale: float
+    n_observed: float
+    route: str
+    noise_map: NoiseMap | None
+    share: float
+    n_evaluations: int
+    doubt: PriorDoubt | None
+    occam: float
+    log_slope: float
+    rate: float | None = None
+    has_posterior = True
+    # There are more weights than can be listed.
+    is_listed = False
+
+    @property
+    def covariance(self) -> Covariance:
+        """The prior with its hyperparameters and strong terms."""
+        return self.posterior.covariance
+
+    @property
+    def prior(self) -> Prior:
+        """The hyperparameters."""
+        return self.covariance.prior
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise of the standardized target."""
+        return self.prior.noise
+
+    def support(self) -> tuple[Rows, NDArray[np.float64]]:
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        return self.posterior.support()
+
+    def log_evidence(self) -> float:
+        """Log density of the targets, in their own units."""
+        if self.rate is None:
+            own = self.posterior.log_evidence()
+        else:
+            own = self.rate * self.n_observed
+        return own - self.n_observed * float(np.log(self.scale)) + self.log_slope
+
+    def description_length(self) -> float:
+        """Nats that the data and the choices of strong terms and prior cost."""
+        n_inputs = len(self.prior.rates)
+        evidence = self.log_evidence() + self.occam
+        return description_length(self.covariance, n_inputs, evidence)
+
+    def function(self, rows: Rows) -> NDArray[np.float64]:
+        """Posterior mean on the scale of the target."""
+        return self.center + self.scale * self.posterior.mean(rows)
+
+    def products(self) -> Products:
+        """Write out the mean: products of training rows and strong terms, and lines.
+
+        Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for
+        a category those of the product prior; strong terms have ``x_i``.
+        """
+        written = write_products(self.covariance, *self.posterior.support())
+        return written.scale(self.scale, self.center)
+
+    def split(self, rows: Rows) -> NDArray[np.float64]:
+        """Shapley values of the sum of products, see `Products.split`."""
+        return self.products().split(rows)
+
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
+        """Posterior variance, and what not knowing the hyperparameters adds."""
+        variance = self.posterior.variance(rows)
+        if self.doubt is None:
+            return variance
+        return variance + self.doubt.variance(rows)
+
+    def noise_variance(self, rows: Rows) -> NDArray[np.float64]:
+        """Noise at the rows of new observations."""
+        if self.noise_map is None:
+            return np.full(len(rows), self.noise)
+        return self.noise * self.noise_map.at(rows)
+
+    def given_variances(
+        self, rows: Rows, precision: NDArray[np.float64] | float = 1.0
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Variances at the hyperparameters that were found."""
+        noise = np.full(len(rows), self.noise)
+        if self.noise_map is not None:
+            noise *= self.noise_map.weighing(rows) ** self.share
+        noise /= precision
+        if not isinstance(self.posterior, ExactPosterior):
+            function = self.posterior.variance(rows)
+            return function, noise, share_kept(function, noise)
+        sample = self.posterior.sample
+        place = find_rows(rows, sample.rows)
+        known = place >= 0
+        function, kept = np.empty(len(rows)), np.ones(len(rows))
+        function[~known] = self.posterior.variance(rows.take(~known))
+        share = (precision / sample.weight[place])[known]
+        of_row = sample.noise(self.prior)[place[known]]
+        left = of_row * self.posterior.precision(place[known])
+        # The row of the covariance is that of the factor but for the noise.
+        function[known] = of_row * (1.0 - left)
+        # As `share_kept` says it, without a difference of almost equal numbers.
+        kept[known] = 1.0 - share + share * left
+        return function, noise, kept
+
+    def given_covariance(self, rows: Rows) -> NDArray[np.float64]:
+        """Covariance at the hyperparameters that were found."""
+        return self.posterior.covariance_at(rows)
+
+    def draw_function(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Joint draws of the function."""
+        require_memory(
+            8.0 * 3.0 * len(rows) ** 2,
+            f"the joint distribution at {len(rows)} rows",
+            "draw fewer rows at a time",
+        )
+        draws = self.posterior.draw(rows, n_draws, rng)
+        if self.doubt is not None:
+            slopes = self.doubt.slopes(rows)
+            draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
+        return self.center + self.scale * draws
+
+    def weight_posterior(self, term: Term) -> tuple[float, float]:
+        """Posterior mean and standard deviation of one weight, see `weights_of`."""
+        (mean,), (std,) = self.weights_of([term])
+        return float(mean) if term else self.center + float(mean), float(std)
+
+    def weights_of(
+        self, terms: Sequence[Term], given: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior means and standard deviations of weights but the constant.
+
+        Means and standard deviations; `given` takes the hyperparameters as known,
+        which takes less time.
+        """
+        means, variances = self.posterior.weights_of(terms)
+        if self.doubt is not None and not given:
+            variances = variances + self.doubt.variance_of_weights(terms)
+        return self.scale * means, self.scale * np.sqrt(variances)
+
+    def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
+        """A priori standard deviations of weights, see `weights_of`."""
+        return self.scale * self.covariance.weight_stds(terms)
+
+    def listed(
+        self, max_order: int | None = None
+    ) -> tuple[Hypergraph, NDArray[np.float64]]:
+        """The significant weights and their standard deviations.
+
+        See :func:`~skmohn.mohn._gp.term_variances.find_significant_terms`.
+        """
+        terms, means, stds = find_significant_terms(self, max_order)
+        graph = Hypergraph.sort(terms, means, self.weight_posterior(())[0])
+        errors = dict(zip(terms, stds, strict=True))
+        return graph, np.array([errors[term] for term in graph.terms])
+
+    def relevance(self) -> tuple[NDArray[np.float64], list[float]]:
+        """Shares of a weight's variance that further inputs and categories leave."""
+        return self.prior.tau, self.covariance.categorical_tau()
+
+    def shares(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+        """Parts of the variance of the standardized posterior mean."""
+        return self.function_variance(variables), *self.variance_parts(variables)
+
+    def contrasts(
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior means and standard deviations, with doubt of hyperparameters."""
+        means, stds = np.empty((2, len(wanted)))
+        for part in row_slices((len(wanted), len(self.posterior.support()[1]))):
+            means[part], variances = contrasts_of(
+                self.posterior, variables, wanted[part]
+            )
+            if self.doubt is not None:
+                doubt = self.doubt.variance_of_contrasts(variables, wanted[part])
+                variances = variances + doubt
+            stds[part] = np.sqrt(variances)
+        return self.scale * means, self.scale * stds
+
+    def function_variance(self, variables: list[Variable] | None = None) -> float:
+        """Variance of the standardized posterior mean over variables, unclipped.
+
+        On inputs of -1 and +1 it is the sum of the squares of all weights but the
+        constant.
+        """
+        return self.posterior.mean_variance(variables).variance()
+
+    def variance_parts(
+        self, variables: list[Variable] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each variable has of :meth:`function_variance`."""
+        parts = self.posterior.mean_variance(variables)
+        return parts.first_order(), parts.total()
+
+    def update(
+        self,
+        rows: Rows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None = None,
+        control: DeltaOptions | None = None,
+    ) -> Self:
+        """Condition on further observations; the hyperparameters stay."""
+        self._require_room(len(rows))
+        require_domain(self.transform, y)
+        values = (self.transform.forward(y) - self.center) / self.scale
+        more = join_equal_rows(rows, values, sample_weight)
+        if self.noise_map is not None and self.share:
+            more = replace(
+                more, excess=self.noise_map.weighing(more.rows) ** self.share
+            )
+        if self.route == "walsh" and not is_on_cube(more.rows).all():
+            raise ValueError(
+                "this Gaussian process cannot be updated with missing values, or "
+                "values other than the two seen in fit: fit again on all rows"
+            )
+        return replace(
+            self,
+            posterior=self.posterior.update(more),
+            doubt=None if self.doubt is None else self.doubt.update(more),
+            n_observed=self.n_observed + float(more.count.sum()),
+            log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
+        ).with_targets(y)
+
+    def _require_room(self, n_rows: int) -> None:
+        if self.route in ("cholesky", "part"):
+            n_all = n_rows + len(self.posterior.sample)
+            require_memory(
+                _exact_bytes(n_all),
+                f"a Cholesky factor of {n_all} rows",
+                "fit again on all rows, which chooses another method",
+            )
+
+
+def fit_gp(
+    rows: Rows,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
+    *,
+    alphabets: tuple[Alphabet, ...] = (),
+    transform: Transform = UNCHANGED,
+    noise: str = "auto",
+    strong_terms: bool = True,
+    max_order: int | None = None,
+    memory_budget: float = 1e9,
+    start: Prior | None = None,
+    first: Climb | None = None,
+    covariance: Covariance | None = None,
+    max_iter: int = MAX_ITER,
+    seed: int = 0,
+    report: Callable[[float, Prior], bool] | None = None,
+) -> GPModel:
+    """Learn all weights under the product prior.
+
+    Whole weights are repeats, others inverse variances relative to a mean of 1. A given
+    covariance is taken as it is, with its strong terms; else hyperparameters start at
+    `start`, or go on from the climb `first`. A fit for which no way fits in
+    `memory_budget` bytes is refused.
+    """
+    require_domain(transform, y)
+    standard, center, scale = standardize(transform.forward(y), sample_weight)
+    sample = join_equal_rows(rows, standard, sample_weight)
+    route, n_inducing = choose_route(sample, alphabets, memory_budget)
+    n_evaluations, is_fitted = 0, covariance is None
+    if is_fitted:
+        most_rows = min(_LEARNED_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
+        found = learn_prior(
+            sample,
+            alphabets,
+            start,
+            max_iter,
+            seed,
+            report,
+            most_rows=most_rows,
+            first=first,
+        )
+        n_evaluations = found.n_evaluations
+        covariance = Covariance(found.prior, alphabets)
+    noise_map, share, posterior = None, 0.0, None
+    shuffled = np.random.default_rng(seed).permutation(len(sample))
+    drawn = np.arange(len(sample))
+    if len(sample) > MOST_LEFT_OUT:
+        drawn = shuffled[:MOST_LEFT_OUT]
+    if strong_terms or noise == "auto":
+        posterior = ExactPosterior.condition(covariance, sample.take(drawn))
+    if strong_terms:
+        posterior = find_strong_terms(posterior, max_order)
+        covariance = posterior.covariance
+    if noise == "auto":
+        noise_map, share = map_noise(posterior)
+        if share:
+            excess = noise_map.weighing(sample.rows) ** share
+            sample = replace(sample, excess=excess)
+            posterior = None
+    rate = None
+    if route == "nystroem":
+        n_part = _most_exact(memory_budget)
+        route, posterior, rate = _condition_many(
+            covariance, sample, shuffled, n_part, n_inducing, seed
+        )
+    elif route == "walsh":
+        posterior = WalshPosterior.condition(covariance, sample)
+    elif posterior is None or len(drawn) < len(sample):
+        posterior = ExactPosterior.condition(covariance, sample)
+    doubt, occam = None, 0.0
+    if is_fitted:
+        some = posterior
+        if len(sample) > MOST_ROWS or route != "cholesky":
+            few = sample.take(shuffled[:MOST_ROWS])
+            some = ExactPosterior.condition(covariance, few)
+        doubt, occam = doubt_prior(some, len(sample))
+    model = GPModel(
+        posterior,
+        center,
+        scale,
+        float(sample.count.sum()),
+        route,
+        noise_map,
+        share,
+        n_evaluations,
+        doubt,
+        occam,
+        sum_log_slope(transform, y, sample_weight),
+        rate,
+        gaps=Gaps(covariance.alphabets),
+        transform=transform,
+        low=float(np.min(y)),
+        high=float(np.max(y)),
+    )
+    return model.with_range(rows, y, sample_weight)
+
+
+def _condition_many(
+    covariance: Covariance,
+    sample: Sample,
+    shuffled: NDArray[np.intp],
+    n_part: int,
+    n_inducing: int,
+    seed: int,
+) -> tuple[str, NystroemPosterior, float] | tuple[str, ExactPosterior, float]:
+    """Condition on a part of the rows or, by inducing rows, on all.
+
+    A rough function is known better by the former, a smooth one by the latter. Rows
+    that are not in the part say which, as each is left out of the latter.
+
+    Returned are the route, the posterior, and the log evidence of an observation of the
+    part.
+    """
+    part = sample.take(shuffled[:n_part])
+    share = len(part) / len(sample)
+    part = replace(part, log_weight=share * sample.log_weight)
+    some = ExactPosterior.condition(covariance, part)
+    rate = some.log_evidence() / float(part.count.sum())
+    if len(sample) < _MANY_MORE * n_part:
+        return "part", some, rate
+    through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
+    others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
+    off = others.target - some.mean(others.rows), through.leave_one_out(others)[0]
+    errors = [np.sum(others.weight / others.excess * gap**2) for gap in off]
+    if errors[0] < errors[1]:
+        return "part", some, rate
+    return "nystroem", through, rate
+
+
+def choose_route(
+    sample: Sample, alphabets: tuple[Alphabet, ...], memory_budget: float
+) -> tuple[str, int]:
+    """How to condition on a sample.
+
+    With the number of inducing rows of ``"nystroem"``.
+    """
+    n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
+    is_exact = _is_exact(n_rows, memory_budget)
+    can_walsh = (
+        not alphabets
+        and n_rows > _MANY_ROWS
+        and n_inputs <= _MOST_WALSH_INPUTS
+        and _walsh_bytes(n_inputs) <= memory_budget
+        and is_on_cube(sample.rows).all()
+    )
+    if can_walsh and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
+        return "walsh", 0
+    n_inducing = choose_inducing(n_rows, memory_budget)
+    return ("nystroem" if n_inducing else "cholesky"), n_inducing
+
+
+def choose_inducing(
+    n_rows: int, memory_budget: float, is_inverted: bool = False
+) -> int:
+    """Number of inducing rows; 0 where a Cholesky factor of all rows can be had.
+
+    `is_inverted` where all rows are to be left out in turn. Refused where not even few
+    fit in the budget.
+    """
+    if _is_exact(n_rows, memory_budget, is_inverted):
+        return 0
+    n_inducing = min(_INDUCING, n_rows)
+    while n_inducing > _FEWEST_INDUCING and _learned_bytes(n_inducing) > memory_budget:
+        n_inducing //= 2
+    needed = _learned_bytes(max(n_inducing, min(n_rows, MOST_LEFT_OUT)))
+    if needed > memory_budget:
+        raise MemoryError(
+            f"a Gaussian process of {n_rows} rows needs {in_words(needed)} of memory, "
+            f"but memory_budget is {in_words(memory_budget)}: raise it or use fewer "
+            "rows"
+        )
+    return n_inducing
+
+
+def _most_exact(memory_budget: float) -> int:
+    """Rows of which a Cholesky factor can be had."""
+    return min(_MOST_EXACT, math.isqrt(int(memory_budget / _exact_bytes(1))))
+
+
+def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> bool:
+    if is_inverted:
+        return n_rows <= _MOST_INVERTED and _learned_bytes(n_rows) <= memory_budget
+    learned = _learned_bytes(min(n_rows, MOST_LEFT_OUT))
+    return n_rows <= _most_exact(memory_budget) and learned <= memory_budget
+
+
+def _exact_bytes(n_rows: int) -> float:
+    """Covariance, of which the factor takes the place, and some rows of it."""
+    return 8.0 * 1.2 * n_rows**2
+
+
+def _learned_bytes(n_rows: int) -> float:
+    """Covariance, factor, inverse and two products with them."""
+    return _MANY_BYTES * n_rows**2
+
+
+def _walsh_bytes(n_inputs: int) -> float:
+    """A dozen cubes, or batches of smaller ones."""
+    return 8.0 * 12.0 * max(2**n_inputs, 2**21)

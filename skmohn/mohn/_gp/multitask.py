@@ -1,0 +1,416 @@
+"""Several targets of the same rows: which share hyperparameters, and their models.
+
+One set of hyperparameters is learned for all targets from a part of the rows, and then
+one for each target alone. A target shares where its own set gains fewer nats than it
+costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4). Targets
+that share are given one Cholesky factor. A target with strong terms, or rows weighed by
+its own noise, takes a factor of its own beside the shared hyperparameters.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._gp.covariance_function import Prior
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.heteroscedastic_noise import Smoothed, map_noise, smooth_noise
+from skmohn.mohn._gp.hyperparameter_uncertainty import (
+    MOST_ROWS,
+    Felt,
+    PriorDoubt,
+    doubt_prior,
+)
+from skmohn.mohn._gp.marginal_likelihood import (
+    MAX_ITER,
+    Climb,
+    Evidence,
+    Sample,
+    climb,
+    join_equal_rows,
+    learn_prior,
+    log_density,
+    start_prior,
+)
+from skmohn.mohn._gp.model import GPModel, choose_route, fit_gp
+from skmohn.mohn._gp.shared import SharedFactor
+from skmohn.mohn._gp.term_variances import find_strong_terms
+from skmohn.mohn._gp.transform_selection import keep_scale
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._models import Gaps
+from skmohn.mohn._options import Wishes
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.rows import Alphabet, Rows, standardize
+from skmohn.mohn._table.target import (
+    Logarithm,
+    Transform,
+    Unchanged,
+    require_domain,
+    sum_log_slope,
+)
+
+# Rows that are asked which targets share, and steps of a target's own climb: it begins
+# where the common one ended.
+_ROWS_ASKED = 200
+_OWN_STEPS = 8
+# Rows up to which targets share a factor beside the hyperparameters.
+_MOST_SHARED = 1600
+
+
+class Held(Protocol):
+    """Samples to validate on."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def y(self) -> NDArray[np.float64]: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+
+class Samples(Protocol):
+    """What a fit reads of the samples of a strategy."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def inputs(self) -> NDArray: ...
+
+    @property
+    def y(self) -> NDArray[np.float64]: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+    @property
+    def held(self) -> Held | None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def earlier(self) -> Any: ...
+
+    @property
+    def coding(self) -> Any: ...
+
+    @property
+    def vocabulary(self) -> Any: ...
+
+    @property
+    def scale(self) -> Any: ...
+
+    @property
+    def together(self) -> "OneOf | None": ...
+
+
+class Together:
+    """Several targets, and the models of those that share hyperparameters.
+
+    Parameters
+    ----------
+    samples : Samples
+        With targets of shape (n_samples, n_targets).
+
+    wishes : Wishes
+    """
+
+    def __init__(self, samples: Samples, wishes: Wishes) -> None:
+        self.samples, self.wishes, self.group = samples, wishes, None
+        self.rows = samples.rows.as_float()
+        self.alphabets = samples.vocabulary.alphabets
+        self.max_iter = min(wishes.max_iter, MAX_ITER)
+        self.wanted = wishes.gp_options.target_transform
+        self.transform = Logarithm() if self.wanted == "log" else Unchanged()
+        require_domain(self.transform, samples.y)
+        self.standard, self.centers, self.scales = standardize(
+            self.transform.forward(samples.y), samples.weight
+        )
+
+    @cached_property
+    def members(self) -> list[int]:
+        """The targets that share, a list of int."""
+        return self._sharing[0]
+
+    @cached_property
+    def _sharing(self) -> tuple[list[int], Climb | None]:
+        """These targets, and a climb for them on a part of the rows."""
+        vary = np.flatnonzero(np.ptp(self.standard, axis=0))
+        if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
+            return [], None
+        sample, scale = self.join(vary), self.samples.scale
+        drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
+        drawn = drawn[:_ROWS_ASKED]
+        singles = [self.join(k).take(drawn) for k in vary]
+        shares, found = share_prior(
+            sample.take(drawn),
+            singles,
+            self.alphabets,
+            len(sample) / len(drawn),
+            self.max_iter,
+            None if scale is None else scale.climb,
+        )
+        sharing = vary[shares]
+        if self.wanted == "auto":
+            sharing = sharing[self._keep_scale(sharing, found.prior)]
+        return [int(k) for k in sharing if len(sharing) > 1], found
+
+    @property
+    def asked(self) -> Climb | None:
+        """The climb of those that share on a part of the rows."""
+        return self._sharing[1]
+
+    def _keep_scale(self, sharing: NDArray[np.intp], prior: Prior) -> NDArray[np.bool_]:
+        """Which targets have no use for a scale of their own."""
+        samples, covariance = self.samples, Covariance(prior, self.alphabets)
+        data = self.rows, samples.y[:, sharing], samples.weight
+        return keep_scale(covariance, *data, samples.seed)
+
+    def model(
+        self,
+        k: int,
+        start: Prior | None = None,
+        report: Callable[[float, Prior], bool] | None = None,
+    ) -> GPModel | None:
+        """The model of one target by the hyperparameters of all that share.
+
+        The first target that is asked for reports. None where it has to have
+        hyperparameters of its own.
+        """
+        if k not in self.members:
+            return None
+        if self.group is None:
+            self.group = _Group(self, start, report)
+        return self.group.model(k)
+
+    @property
+    def may_have_levels(self) -> bool:
+        """Whether the evidence decides how numeric columns enter."""
+        is_open = self.wishes.gp_options.numeric == "auto"
+        return is_open and bool(np.any(self.samples.coding.kind == NUMERIC))
+
+    def _has_inputs(self) -> bool:
+        return self.rows.inputs.shape[1] + len(self.alphabets) > 0
+
+    def join(self, targets: NDArray[np.intp] | int | list[int]) -> Sample:
+        """The standardized sample of one target or several."""
+        standard = self.standard[:, targets]
+        return join_equal_rows(self.rows, standard, self.samples.weight)
+
+
+class OneOf(NamedTuple):
+    """What is learned of one target with others.
+
+    Attributes
+    ----------
+    together : Together
+
+    k : int
+        Which target it is.
+    """
+
+    together: Together
+    k: int
+
+    @property
+    def coding(self) -> InputCoding | None:
+        """The coding of all that share; None where the target may have its own."""
+        together = self.together
+        # Targets decide of levels alone; it takes time to find out which ones share.
+        if together.may_have_levels and not self.is_member:
+            return None
+        return together.samples.coding
+
+    @property
+    def transform(self) -> Transform:
+        """Scale of all that share."""
+        return self.together.transform
+
+    @property
+    def is_member(self) -> bool:
+        """Whether the target shares hyperparameters with others."""
+        return self.k in self.together.members
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a model of several targets was made, this one's among them."""
+        return self.together.group is not None and self.is_member
+
+    def model(
+        self, start: Prior | None, report: Callable[[float, Prior], bool] | None
+    ) -> GPModel | None:
+        """See `Together.model`."""
+        return self.together.model(self.k, start, report)
+
+
+def share_prior(
+    sample: Sample,
+    singles: list[Sample],
+    alphabets: tuple[Alphabet, ...],
+    share: float = 1.0,
+    max_iter: int = MAX_ITER,
+    earlier: Climb | None = None,
+) -> tuple[NDArray[np.bool_], Climb]:
+    """Which targets are best explained by hyperparameters that they share.
+
+    The sample is of all targets, a part of the rows, `singles` the same of each; there
+    are `share` times as many rows. `earlier` is a climb for all on other rows. Returned
+    are which share, none or two at least, and their last climb.
+    """
+    n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
+    if earlier is None:
+        found = climb(evidence, start_prior(n_inputs, alphabets), max_iter)
+    else:
+        steps = earlier.steps_for(len(sample))
+        found = climb(evidence, earlier.prior, max_iter, steps=steps)
+    prior, steps = found.prior, found.learned_steps()
+    felt = Felt.around(ExactPosterior.condition(Covariance(prior, alphabets), sample))
+    # Of what all targets say, a part is what one of them does.
+    one = 1.0 / len(singles)
+    by_chance = felt.gain_by_chance(one)
+    evidences = [Evidence(single, alphabets) for single in singles]
+    heights, alone = np.empty((2, len(singles)))
+    for k, evidence in enumerate(evidences):
+        own = climb(evidence, prior, min(max_iter, _OWN_STEPS), steps=steps).prior
+        heights[k] = evidence.value(own)
+        alone[k] = log_density(own.to_logs(), n_inputs, alphabets)[0] - felt.density
+    alone += felt.occam(one * share)
+    sharing = np.arange(len(singles))
+    while len(sharing) > 1:
+        common = np.array([evidences[k].value(prior) for k in sharing])
+        # What is gained by chance does not grow with the rows.
+        gains = (heights[sharing] - common - by_chance) * share + by_chance
+        together = felt.occam(one * share * len(sharing)) / len(sharing)
+        losses = gains + alone[sharing] - together
+        if losses.max() <= 0.0:
+            break
+        # Others lose less once those are gone that do not belong to them.
+        sharing = sharing[losses <= 0.5 * losses.max()]
+        rest = replace(
+            sample,
+            target=sample.target[:, sharing],
+            within=sum((singles[k].within for k in sharing), np.zeros(len(sample))),
+        )
+        found = climb(Evidence(rest, alphabets), prior, max_iter, steps=steps)
+        prior = found.prior
+    return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), found
+
+
+class _Group:
+    """Targets that share hyperparameters: what is computed once for all of them."""
+
+    def __init__(
+        self,
+        together: Together,
+        start: Prior | None,
+        report: Callable[[float, Prior], bool] | None,
+    ) -> None:
+        self.together, wishes = together, together.wishes
+        self.targets = together.members
+        self.sample = together.join(self.targets)
+        alphabets, seed = together.alphabets, together.samples.seed
+        self.route, _ = choose_route(self.sample, alphabets, wishes.memory_budget)
+        found = learn_prior(
+            self.sample,
+            alphabets,
+            start,
+            together.max_iter,
+            seed,
+            report,
+            first=together.asked if start is None else None,
+        )
+        self.n_evaluations = found.n_evaluations
+        self.covariance = Covariance(found.prior, alphabets)
+        shuffled = np.random.default_rng(seed).permutation(len(self.sample))
+        few = self.sample.take(shuffled[:MOST_ROWS])
+        if len(self.sample) <= MOST_ROWS:
+            few = self.sample
+        posterior = ExactPosterior.condition(self.covariance, few)
+        self.doubt, occam = doubt_prior(posterior, len(self.sample))
+        self.occam = occam / len(self.targets)
+
+    def model(self, k: int) -> GPModel:
+        """The model of one target."""
+        together, wishes = self.together, self.together.wishes
+        samples, place = together.samples, self.targets.index(k)
+        options = {
+            "noise": wishes.gp_options.noise,
+            "max_order": wishes.max_order,
+            "seed": samples.seed,
+        }
+        if self.route != "cholesky" or len(self.sample) > _MOST_SHARED:
+            model = fit_gp(
+                together.rows,
+                samples.y[:, k],
+                samples.weight,
+                alphabets=together.alphabets,
+                memory_budget=wishes.memory_budget,
+                covariance=self.covariance,
+                transform=together.transform,
+                **options,
+            )
+            return replace(model, occam=self.occam, n_evaluations=self.n_evaluations)
+        found, sample = self.posteriors[place], self.posteriors[place].sample
+        noise_map, share = None, 0.0
+        if options["noise"] == "auto":
+            noise_map, share = map_noise(found, self.smoothed[place])
+            if share:
+                weighed = replace(sample, excess=noise_map.known**share)
+                found = ExactPosterior.condition(found.covariance, weighed)
+        y = samples.y[:, k]
+        model = GPModel(
+            found,
+            float(together.centers[k]),
+            float(together.scales[k]),
+            float(sample.count.sum()),
+            self.route,
+            noise_map,
+            share,
+            self.n_evaluations,
+            self._doubt_of(place),
+            self.occam,
+            sum_log_slope(together.transform, y, samples.weight),
+            gaps=Gaps(together.alphabets),
+            transform=together.transform,
+            low=float(np.min(y)),
+            high=float(np.max(y)),
+        )
+        return model.with_range(together.rows, y, samples.weight)
+
+    @cached_property
+    def posteriors(self) -> list[ExactPosterior]:
+        """Of each target; those without strong terms of their own share a factor."""
+        factor = SharedFactor(self.covariance, self.sample)
+        max_order = self.together.wishes.max_order
+        singles = [factor.condition(self.together.join(k)) for k in self.targets]
+        return [find_strong_terms(posterior, max_order) for posterior in singles]
+
+    @cached_property
+    def smoothed(self) -> list[Smoothed]:
+        """What leave-one-out residuals say of each target's noise."""
+        return smooth_noise(self.posteriors)
+
+    @cached_property
+    def _doubts(self) -> list[list[SharedFactor]]:
+        """Factors to both sides of the hyperparameters."""
+        return [
+            [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
+            for pair in self.doubt.pairs
+        ]
+
+    def _doubt_of(self, place: int) -> PriorDoubt | None:
+        if self.doubt is None:
+            return None
+        sample = self.together.join(self.targets[place])
+        return PriorDoubt(
+            tuple(
+                tuple(factor.condition(sample) for factor in pair)
+                for pair in self._doubts
+            )
+        )

@@ -1,0 +1,48 @@
+"""Posterior means of all weights, written out as sums of products."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._design.products import Products
+from skmohn.mohn._gp.weight_prior import Covariance, parity
+from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._table.rows import Rows
+
+
+def write_products(
+    covariance: Covariance, rows: Rows, alpha: NDArray[np.float64]
+) -> Products:
+    """Write out the mean: products of training rows and strong terms, and lines.
+
+    Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for a
+    category those of the product prior; strong terms have ``x_i``.
+    """
+    tau, linear = covariance.prior.tau, covariance.prior.linear
+    strong = covariance.terms
+    weights = [
+        variance * (parity(rows.inputs, term) @ alpha)
+        for term, variance in zip(strong, covariance.variances, strict=True)
+    ]
+    columns = tau[:, None] * rows.inputs.T
+    low, high = np.ones((2, len(tau), len(alpha) + len(strong)))
+    low[:, : len(alpha)] = (1.0 - columns) / (1.0 + tau[:, None])
+    high[:, : len(alpha)] = (1.0 + columns) / (1.0 + tau[:, None])
+    for k, term in enumerate(strong, len(alpha)):
+        low[list(term), k] = -1.0
+    tables, steps = [], []
+    for of_rows, (factors, centered) in zip(
+        rows.categories.T, covariance.tables, strict=True
+    ):
+        # The last place is that of an unknown category.
+        tables.append(np.ones((len(factors) - 1, low.shape[1])))
+        tables[-1][:, : len(alpha)] = factors[:-1, of_rows]
+        steps.append(linear * (centered[:-1, of_rows] @ alpha))
+    return Products(
+        np.concatenate([covariance.prior.scale * alpha, weights]),
+        low,
+        high,
+        tables,
+        linear * (columns @ alpha),
+        steps,
+        CONSTANT_VARIANCE * float(alpha.sum()),
+    )

@@ -1,0 +1,174 @@
+"""One Cholesky factor for several targets of the same rows and hyperparameters.
+
+Each target has a posterior of its own, which answers like any other. What depends on
+the rows alone (covariances with rows asked about, variances, factors of further rows)
+is computed once for all of them within :func:`remember`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import Sample
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._table.rows import Rows, row_blocks
+
+# What has been computed for other targets, in this thread; None outside of `remember`.
+_KNOWN: ContextVar[dict[Any, Any] | None] = ContextVar("_KNOWN", default=None)
+_T = TypeVar("_T")
+
+
+@contextmanager
+def remember() -> Iterator[None]:
+    """Compute what several targets share once, while they are asked the same."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def _recall(key: tuple[Any, ...], compute: Callable[[], _T]) -> _T:
+    known = _KNOWN.get()
+    if known is None:
+        return compute()
+    if key not in known:
+        known[key] = compute()
+    return known[key]
+
+
+def _digest(*arrays: NDArray) -> bytes:
+    """What tells arrays from others."""
+    state = blake2b()
+    for array in arrays:
+        state.update(f"{array.dtype.str}{array.shape}".encode())
+        state.update(np.ascontiguousarray(array).tobytes())
+    return state.digest()
+
+
+class SharedFactor:
+    """The covariance of rows that several targets share, and what solves by it.
+
+    Parameters
+    ----------
+    covariance : Covariance
+
+    sample : Sample
+        Whose rows and noise are those of all targets.
+
+    lower : ndarray of shape (n_rows, n_rows), default=None
+        Its Cholesky factor; None to compute it when it is needed.
+
+    Attributes
+    ----------
+    alphas : list of ndarrays of shape (n_rows,)
+        Inverse covariance times each target.
+    """
+
+    def __init__(
+        self,
+        covariance: Covariance,
+        sample: Sample,
+        lower: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.covariance = covariance
+        # The targets are not part of it.
+        self.sample = replace(sample, target=np.zeros(len(sample)))
+        self.alphas = []
+        if lower is not None:
+            self.lower = lower
+
+    @cached_property
+    def lower(self) -> NDArray[np.float64]:
+        """The Cholesky factor."""
+        return ExactPosterior.condition(self.covariance, self.sample).factor
+
+    @cached_property
+    def precisions(self) -> NDArray[np.float64]:
+        """Inverse variances of the targets given all others."""
+        return ExactPosterior._solve(
+            self.covariance, self.sample, self.lower
+        ).precisions
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the factor, which is made again; see `ExactPosterior`."""
+        made = "lower", "precisions"
+        return {name: part for name, part in vars(self).items() if name not in made}
+
+    def condition(self, sample: Sample) -> TargetPosterior:
+        """The posterior of one more target."""
+        own = ExactPosterior._solve(self.covariance, sample, self.lower)
+        self.alphas.append(own.alpha)
+        place = len(self.alphas) - 1
+        return TargetPosterior(self.covariance, sample, own.alpha, self, place)
+
+    def means(self, rows: Rows) -> NDArray[np.float64]:
+        """Posterior means of all targets, ndarray of shape (n_rows, n_targets)."""
+        alphas = np.stack(self.alphas, axis=1)
+        means = np.empty((len(rows), alphas.shape[1]))
+        for part in row_blocks(len(rows)):
+            cross = self.covariance.between(rows.take(part), self.sample.rows)
+            means[part] = cross @ alphas
+        return means
+
+
+@dataclass(frozen=True)
+class TargetPosterior(ExactPosterior):
+    """One target's posterior, whose factor is that of others too.
+
+    Attributes
+    ----------
+    shared : SharedFactor
+
+    place : int
+        Which of its targets this is.
+    """
+
+    shared: SharedFactor
+    place: int
+
+    @cached_property
+    def factor(self) -> NDArray[np.float64]:
+        """The shared Cholesky factor."""
+        return self.shared.lower
+
+    @cached_property
+    def precisions(self) -> NDArray[np.float64]:
+        """Those of all that share the factor."""
+        return self.shared.precisions
+
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
+        """Posterior mean of the function at rows."""
+        if _KNOWN.get() is None:
+            return super().mean(rows)
+        shared = self.shared
+        known = _digest(rows.inputs, rows.categories), len(shared.alphas)
+        means = _recall(("means", shared, *known), lambda: shared.means(rows))
+        return means[:, self.place].copy()
+
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
+        """Posterior variance of the function at rows."""
+        key = "variance", self.shared, _digest(rows.inputs, rows.categories)
+        return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
+
+    def update(self, more: Sample) -> TargetPosterior:
+        """Condition on a further sample, with those targets that have the same one."""
+        noise = more.noise(self.covariance.prior)
+        rows = more.rows
+        key = "update", self.shared, _digest(rows.inputs, rows.categories, noise)
+
+        def extend() -> SharedFactor:
+            posterior = ExactPosterior.update(self, more)
+            return SharedFactor(self.covariance, posterior.sample, posterior.factor)
+
+        return _recall(key, extend).condition(self.sample.join(more))

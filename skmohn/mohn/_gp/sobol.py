@@ -1,0 +1,445 @@
+"""Variance of the posterior mean over independent variables, and each one's part of it.
+
+The posterior mean is ``sum_r alpha_r k(x, x_r)`` with a covariance k that is a product
+over the variables. Over independent variables the mean of a product of two covariances
+is again a product, so that variances are sums over pairs of rows, without any sampling.
+
+The parts are those of the decomposition of a function into parts that depend on a set
+of variables and on nothing else: Sobol, Global sensitivity indices for nonlinear
+mathematical models, Mathematics and Computers in Simulation 55, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_kernels import multiply_means
+from skmohn.mohn._gp.weight_prior import Covariance, parity
+from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.variables import Variable, input_moments, make_variables
+
+_ROWS_AT_ONCE = 1024
+# tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
+_LARGEST = 1.0 - 1e-15
+
+
+# The number of a variable, and from where to where it moves: an input and a category.
+Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
+
+
+class PairVariance:
+    """Of a posterior mean that is known by numbers at rows.
+
+    Parameters
+    ----------
+    covariance : Covariance
+
+    rows : Rows
+
+    alpha : ndarray of shape (n_rows,)
+
+    variables : list of Variable, default=None
+        Each input and categorical is in one. None for :func:`make_variables`.
+    """
+
+    def __init__(
+        self,
+        covariance: Covariance,
+        rows: Rows,
+        alpha: NDArray[np.float64],
+        variables: list[Variable] | None = None,
+    ) -> None:
+        prior = covariance.prior
+        if variables is None:
+            variables = make_variables(len(prior.rates), covariance.alphabets)
+        self.covariance, self.rows, self.alpha = covariance, rows, alpha
+        self.factors = [_Factor(v, covariance, rows) for v in variables]
+        self.by_input = {f.variable.input: f for f in self.factors}
+        means = np.prod([factor.mean for factor in self.factors], axis=0)
+        # What each row adds to the constant, and to weights but for their own factors.
+        self.constants = prior.scale * alpha * means
+        # Lines go by matrix products, all at once.
+        self.lines = [f for f in self.factors if f.is_line]
+        self.others = [f for f in self.factors if not f.is_line]
+        self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
+
+    def variance(self) -> float:
+        """Of the whole function."""
+        whole = 0.0
+        for part, block in self._blocks(is_half=True):
+            earlier, own = np.split(block, [part.start], axis=1)
+            whole += 2.0 * float(earlier.sum()) + float(own.sum())
+        whole -= float(self.constants.sum()) ** 2
+        whole += sum(self._additive_variances()) + self._strong_variance(None)
+        return max(whole, 0.0)
+
+    def first_order(self) -> NDArray[np.float64]:
+        """Of the parts that depend on one variable alone, by variable."""
+        found = []
+        for factor in self.factors:
+            (constant, slope), more = self._product_line(factor), self._added(factor)
+            slope = slope + more[1] + self._strong_slope(factor)
+            found.append(factor.covariance(constant + more[0], slope))
+        return np.array(found)
+
+    def total(self) -> NDArray[np.float64]:
+        """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
+        inputs, lines = self.inputs, np.zeros(len(self.lines))
+        ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
+        real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
+        others = np.zeros(len(self.others))
+        shared = np.array([factor.shared for factor in self.lines])
+        # What a pair has of a variable, by the signs of both rows: up, down, apart.
+        signed = np.array([factor.parts for factor in self.lines]).reshape(-1, 3).T
+        for part, block in self._blocks():
+            up, down = block @ ups, block @ downs
+            by_sign = np.einsum("di,di->i", ups[part], up) * signed[0]
+            by_sign += np.einsum("di,di->i", downs[part], down) * signed[1]
+            apart = np.einsum("di,di->i", ups[part], down)
+            apart += np.einsum("di,di->i", downs[part], up)
+            by_sign += apart * signed[2]
+            by_sign[real] = 0.0
+            lines += by_sign
+            for i in real:
+                joint = np.multiply.outer(shared[i] * inputs[part, i], inputs[:, i])
+                lines[i] += np.vdot(block, joint / (1.0 + joint))
+            for k, factor in enumerate(self.others):
+                alike = np.multiply.outer(factor.mean[part], factor.mean)
+                second = np.ones_like(block)
+                factor.multiply(part, second)
+                others[k] += np.vdot(block, 1.0 - alike / second)
+        totals = dict(zip(map(id, self.lines), lines.tolist(), strict=True))
+        totals |= zip(map(id, self.others), others.tolist(), strict=True)
+        added = self._additive_variances()
+        found = [
+            totals[id(factor)] + more + self._strong_variance(factor)
+            for factor, more in zip(self.factors, added, strict=True)
+        ]
+        return np.maximum(found, 0.0)
+
+    def contrasts(
+        self, wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Covariances that say what moving one variable does, averaged over all others.
+
+        Wanted are numbers of variables, and from where to where each moves: an input
+        and a category. The product of the covariances, (n_rows, n_wanted), with the
+        numbers of the rows is the mean; returned with the variances before any data are
+        seen.
+        """
+        covariance = self.covariance
+        tau, linear = covariance.prior.tau, covariance.prior.linear
+        base = covariance.prior.scale * np.prod([f.mean for f in self.factors], axis=0)
+        own = covariance.prior.scale * np.prod([f.both for f in self.factors])
+        cross, prior = np.empty((len(self.rows), len(wanted))), np.empty(len(wanted))
+        for k, (number, start, end) in enumerate(wanted):
+            factor = self.factors[number]
+            moved = factor.at(*end) - factor.at(*start)
+            cross[:, k] = base / factor.mean * moved
+            square = factor.between(start, start) + factor.between(end, end)
+            square -= 2.0 * factor.between(start, end)
+            prior[k] = own / factor.both * square
+            variable, step = factor.variable, end[0] - start[0]
+            if variable.input is not None:
+                weight = linear * tau[variable.input]
+                cross[:, k] += weight * step * factor.x
+                prior[k] += weight * step**2
+                for factors, term, size in self._own_terms():
+                    if factor in factors:
+                        apart = step * _mean_product(factors, [factor])
+                        cross[:, k] += size * apart * parity(self.rows.inputs, term)
+                        prior[k] += size * apart**2
+            if variable.categorical is not None:
+                rows = factor.centered[[start[1], end[1]]]
+                cross[:, k] += linear * (rows[1] - rows[0])[factor.categories]
+                (a, b), (_, d) = rows[:, [start[1], end[1]]]
+                prior[k] += linear * (a - 2.0 * b + d)
+        return cross, np.maximum(prior, 0.0)
+
+    def _blocks(
+        self, is_half: bool = False
+    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield some rows, and what each pair of them and all adds to the mean square.
+
+        Of the product part, its constant included; with `is_half` not of all, but of
+        those up to the last of them.
+        """
+        taus = np.array([factor.tau for factor in self.lines])
+        shared = np.array([factor.shared for factor in self.lines])
+        log_size = np.sum(np.log1p(shared)) - 2.0 * np.sum(np.log1p(taus))
+        numbers = self.covariance.prior.scale * np.exp(0.5 * log_size) * self.alpha
+        for factor in self.lines:
+            numbers = numbers * factor.gain
+        shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
+        rows = Rows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            others = slice(part.stop) if is_half else slice(None)
+            block = Pairs(rows.take(part), rows.take(others)).product(shape)
+            for factor in self.others:
+                factor.multiply(part, block)
+            block *= numbers[part, None]
+            block *= numbers[others]
+            yield part, block
+
+    def _product_line(
+        self, factor: _Factor
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the product part is along one variable: a constant and a slope by level.
+
+        All other variables are averaged over.
+        """
+        rest = self.constants / factor.mean / (1.0 + factor.tau)
+        table = factor.table[:, factor.categories]
+        return table @ rest, factor.tau * (table @ (rest * factor.x))
+
+    def _added(
+        self, factor: _Factor
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What depends on this variable alone a priori, as a constant and a slope."""
+        covariance, alpha, variable = self.covariance, self.alpha, factor.variable
+        linear, constant = covariance.prior.linear, np.zeros(len(factor.table))
+        slope = linear * factor.tau * float(alpha @ factor.x)
+        if variable.categorical is not None:
+            constant = linear * (factor.centered[:, factor.categories] @ alpha)
+        for term, own in zip(covariance.terms, covariance.variances, strict=True):
+            if term == (variable.input,):
+                slope += own * float(alpha @ factor.x)
+        return constant, np.full(len(factor.table), slope)
+
+    def _additive_variances(self) -> list[float]:
+        """What these add to the variance of the product part, by variable."""
+        found = []
+        for factor in self.factors:
+            line, more = self._product_line(factor), self._added(factor)
+            whole = factor.covariance(line[0] + more[0], line[1] + more[1])
+            found.append(whole - factor.covariance(*line))
+        return found
+
+    def _own_terms(
+        self,
+    ) -> Iterator[
+        tuple[list[_Factor], tuple[int, int], float]
+        | tuple[list[_Factor], tuple[int, ...], float]
+    ]:
+        """Terms with a variance of their own, with their factors and variances."""
+        covariance = self.covariance
+        for term, own in zip(covariance.terms, covariance.variances, strict=True):
+            yield [self.by_input[i] for i in term], term, own
+
+    def _strong_terms(self) -> Iterator[tuple[list[_Factor], float]]:
+        """Those of several inputs, as factors and weights."""
+        for factors, term, own in self._own_terms():
+            if len(term) > 1:
+                yield factors, own * float(parity(self.rows.inputs, term) @ self.alpha)
+
+    def _strong_slope(self, factor: _Factor) -> float:
+        """What terms of several inputs have of a line along one of them."""
+        return sum(
+            weight * _mean_product(factors, [factor])
+            for factors, weight in self._strong_terms()
+            if factor in factors
+        )
+
+    def _strong_variance(self, factor: _Factor | None) -> float:
+        """What terms of several inputs add to the variance, or to that of a variable.
+
+        Of one variable; None for the whole variance.
+        """
+        found, strong = 0.0, list(self._strong_terms())
+        for factors, weight in strong:
+            if factor is not None and factor not in factors:
+                continue
+            with_others = self._with_product(factors)
+            if factor is None:
+                with_others -= self._with_product([]) * _mean_product(factors)
+            else:
+                rest = [f for f in factors if f is not factor]
+                with_others -= self._with_product(rest) * factor.x_mean
+            for own in factors if factor is None else [factor]:
+                beside = own.covariance(*self._added(own), np.zeros(1), np.ones(1))
+                with_others += _mean_product(factors, [own]) * beside
+            found += 2.0 * weight * with_others
+            for others, other in strong:
+                if factor is None:
+                    joint = _joint_mean(factors, others)
+                    joint -= _mean_product(factors) * _mean_product(others)
+                elif factor in others:
+                    joint = _joint_mean(factors, others, [factor])
+                    joint *= factor.spread - factor.x_mean**2
+                else:
+                    joint = 0.0
+                found += weight * other * joint
+        return found
+
+    def _with_product(self, factors: list[_Factor]) -> float:
+        """Mean of the product part times some inputs."""
+        found = self.constants
+        for factor in factors:
+            found = found * (factor.slope / factor.mean)
+        return float(found.sum())
+
+
+def _mean_product(factors: list[_Factor], without: Sequence[_Factor] = ()) -> float:
+    """Mean of the product of inputs but some."""
+    return float(np.prod([f.x_mean for f in factors if f not in without]))
+
+
+def _joint_mean(
+    some: list[_Factor], others: list[_Factor], without: Sequence[_Factor] = ()
+) -> float:
+    """Mean of the product of two products of inputs, but for some inputs."""
+    both = [f.spread for f in some if f in others and f not in without]
+    apart = [f for f in some if f not in others] + [f for f in others if f not in some]
+    return float(np.prod(both)) * _mean_product(apart, without)
+
+
+class _Factor:
+    """A variable's factor of the covariance of any value with those at rows."""
+
+    def __init__(self, variable: Variable, covariance: Covariance, rows: Rows) -> None:
+        self.variable = variable
+        n_rows = len(rows)
+        self.tau, self.x = 0.0, np.zeros(n_rows)
+        if variable.input is not None:
+            self.tau = float(covariance.prior.tau[variable.input])
+            self.x = rows.inputs[:, variable.input]
+        self.table = np.ones((1, 1))
+        self.categories = np.zeros(n_rows, dtype=int)
+        if variable.categorical is not None:
+            factors, centered = covariance.tables[variable.categorical]
+            self.table, self.centered = factors[:-1], centered[:-1]
+            self.categories = rows.categories[:, variable.categorical]
+        share, mean, square = variable[2:]
+        self.x_mean, self.spread = variable.moments()
+        # Means over the variable of the factor, and of its product with the input.
+        flat, tilted, curved = (
+            (weights @ self.table)[self.categories] / (1.0 + self.tau)
+            for weights in (share, share * mean, share * square)
+        )
+        self.mean = flat + self.tau * self.x * tilted
+        self.slope = tilted + self.tau * self.x * curved
+        # The factor between two values, averaged over both.
+        plain = self.table[:, : len(share)]
+        weights = share * mean
+        self.both = share @ plain @ share + self.tau * (weights @ plain @ weights)
+        self.both = float(self.both) / (1.0 + self.tau)
+        # By the categories of two rows: means of the products of their factors, which
+        # are lines in either row's input.
+        self.pairs = np.array(
+            [
+                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
+                for weights in (share, share * mean, share * square)
+            ]
+        )
+        is_centered = self.x_mean == 0.0
+        self.is_line = variable.categorical is None and (
+            is_centered or bool(np.all(np.abs(self.x) == 1.0))
+        )
+        if self.is_line:
+            self._find_signs()
+
+    def _find_signs(self) -> None:
+        """Write the means of products by the signs of rows as a pair of factors.
+
+        The mean over the input of ``(1 + tau x x_r) (1 + tau x x_s)`` at ``x_r, x_s``
+        of -1 and +1 is ``gain_r gain_s (1 + shared x_r x_s)``. Where the mean of the
+        input is 0, the gains are 1, and it is so at all values.
+        """
+        up, down = 1.0 + self.tau * self.x_mean, 1.0 - self.tau * self.x_mean
+        square = min(self.tau**2 * self.spread, _LARGEST)
+        apart = 1.0 - square
+        ups, downs = 2.0 * up - apart, 2.0 * down - apart
+        ratio = np.sqrt(ups) * np.sqrt(downs) / apart
+        self.shared = min((ratio - 1.0) / (ratio + 1.0), _LARGEST)
+        gains = np.sqrt(np.array([downs, ups]) / (1.0 + self.shared))
+        self.gain = 1.0
+        if self.x_mean != 0.0:
+            self.gain = gains[(self.x > 0.0).astype(int)]
+        self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
+
+    def at(self, x: float, category: int) -> NDArray[np.float64]:
+        """The factor of one value with those at rows, ndarray of shape (n_rows,)."""
+        line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
+        return line * self.table[category, self.categories]
+
+    def between(self, one: tuple[float, int], other: tuple[float, int]) -> float:
+        """The factor of two values."""
+        (x, c), (y, d) = one, other
+        return (1.0 + self.tau * x * y) / (1.0 + self.tau) * self.table[c, d]
+
+    def covariance(
+        self,
+        constant: NDArray[np.float64],
+        slope: NDArray[np.float64],
+        other_constant: NDArray[np.float64] | None = None,
+        other_slope: NDArray[np.float64] | None = None,
+    ) -> float:
+        """Covariance of two functions of the variable, or variance of one.
+
+        Both are lines in the input, by category.
+        """
+        share, mean, square = self.variable[2:]
+        if other_constant is None:
+            other_constant, other_slope = constant, slope
+        center = share @ (constant + slope * mean)
+        other = share @ (other_constant + other_slope * mean)
+        constant, other_constant = constant - center, other_constant - other
+        joint = constant * other_constant + slope * other_slope * square
+        joint = joint + (constant * other_slope + other_constant * slope) * mean
+        return float(share @ joint)
+
+    def multiply(self, part: slice, block: NDArray[np.float64]) -> None:
+        """Multiply by the means of the products of the factors of some rows and others.
+
+        The others are the first ones of all.
+        """
+        categories, lines = self.categories.astype(np.uint32), self.tau * self.x
+        base = np.empty((2, self.pairs.shape[1]))
+        multiply_means(categories, lines, self.pairs, part.start, base, block)
+
+
+class CubeVariance:
+    """Of a posterior mean of which all weights are known, over inputs of -1 and +1.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (2 ** n_inputs,)
+        Bit i of an index says whether input i is in the set.
+
+    variables : list of Variable, default=None
+        Inputs, one after the other. None for -1 and +1 equally probable.
+    """
+
+    def __init__(
+        self, weights: NDArray[np.float64], variables: list[Variable] | None = None
+    ) -> None:
+        self.n_inputs = len(weights).bit_length() - 1
+        if variables is not None:
+            moments = zip(*input_moments(self.n_inputs, variables), strict=True)
+            for i, (mean, variance) in enumerate(moments):
+                # Of x = mean + std z the weights of z are those of orthogonal parts.
+                halves = weights.reshape(-1, 2, 1 << i)
+                without = halves[:, 0] + mean * halves[:, 1]
+                weights = np.stack([without, np.sqrt(variance) * halves[:, 1]], axis=1)
+                weights = weights.ravel()
+        self.squares = weights**2
+        self.squares[0] = 0.0
+
+    def variance(self) -> float:
+        """Of the whole function."""
+        return float(self.squares.sum())
+
+    def first_order(self) -> NDArray[np.float64]:
+        """Of the weights of single inputs."""
+        return self.squares[1 << np.arange(self.n_inputs)]
+
+    def total(self) -> NDArray[np.float64]:
+        """Of all weights with an input, by input."""
+        halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(self.n_inputs))
+        return np.array([half[:, 1].sum() for half in halves])

@@ -1,0 +1,219 @@
+"""``strategy="gp"``: from samples to all weights."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._fitting import warn_caller
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._gp.covariance_function import Prior
+from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
+from skmohn.mohn._gp.model import GPModel, fit_gp
+from skmohn.mohn._gp.multitask import Held, Samples
+from skmohn.mohn._gp.term_variances import highest_order
+from skmohn.mohn._gp.transform_selection import Scale, choose_scale
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._models import MOST_LEFT_OUT, Solution
+from skmohn.mohn._options import Wishes
+from skmohn.mohn._table.rows import Alphabet
+from skmohn.mohn._table.target import Unchanged
+
+_WAYS = {
+    "cholesky": "a Cholesky factor of all rows",
+    "walsh": "conjugate gradients with Walsh-Hadamard products",
+    "part": "a Cholesky factor of a part of the rows",
+    "nystroem": "inducing rows",
+}
+# Samples with which two values are hardly chance, and the share of the variance of a
+# noise that there certainly is.
+_FEWEST_OF_CLASSES = 20
+_CLEAR_NOISE = 0.01
+_NOTHING = Hypergraph((), np.empty(0), 0.0)
+# Nats a row by which a description may be longer than another one and yet become the
+# shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
+# than 0.05.
+_WITHIN_REACH = 0.2
+# Given a record, the weights listed so far and the model or what makes it.
+Report: TypeAlias = Callable[..., bool]
+
+
+def solve_gp(
+    samples: Samples, wishes: Wishes, report: Report, at_most: float = math.inf
+) -> Solution | None:
+    """Learn all weights under the product prior.
+
+    `report` is called with a record, the weights listed so far and the model or what
+    makes it. `at_most` is the length of another description: where that by the
+    hyperparameters of a part of the rows is far longer, they are not learned from all.
+    None where that is out of reach.
+    """
+    vocabulary = samples.vocabulary
+    model = _learn(samples, wishes, report, at_most)
+    if model is None:
+        return None
+    if model.noise > _CLEAR_NOISE and _are_classes(samples.y):
+        warn_caller(
+            "y has only two values, and which one is partly chance: MOHNClassifier "
+            "predicts how probable each of them is"
+        )
+    graph, errors = model.listed(wishes.max_order)
+    terms = list(graph.terms)
+    held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))
+    share = held / max(model.function_variance(vocabulary.variables()), 1e-300)
+    record = {
+        "log_posterior": model.log_evidence(),
+        "noise": math.sqrt(model.prior.noise),
+        "validation_rmse": _validation_rmse(model, samples.held),
+        "way": model.route,
+        "n_weights": len(terms),
+    }
+    report(record, graph, model)
+    n_members = len(vocabulary.labels)
+    on_scale = f" for the target's {model.transform}" if model.is_transformed else ""
+    reason = (
+        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{on_scale}; "
+        f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance "
+        "over uniform columns"
+    )
+    highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
+    counts = [(order, vocabulary.count(order)) for order in range(1, highest + 1)]
+    coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
+    return Solution(
+        graph,
+        errors,
+        model.noise_std(),
+        reason,
+        with_kept(coverage, terms),
+        model=model,
+    )
+
+
+def _learn(
+    samples: Samples, wishes: Wishes, report: Report, at_most: float
+) -> GPModel | None:
+    """The model, or None where its description is out of reach."""
+    alphabets, scale = samples.vocabulary.alphabets, _scale_of(samples, wishes)
+    noise = wishes.gp_options.noise
+    fit = partial(
+        fit_gp,
+        samples.rows.as_float(),
+        samples.y,
+        samples.weight,
+        alphabets=alphabets,
+        transform=scale.transform,
+        max_order=wishes.max_order,
+        memory_budget=wishes.memory_budget,
+        seed=samples.seed,
+    )
+
+    def tell(height: float, prior: Prior) -> bool:
+        record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
+        # Only a callback that wants to predict has the posterior computed.
+        return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
+
+    start = _earlier_prior(samples)
+    if samples.together is not None:
+        model = samples.together.model(start, tell)
+        if model is not None:
+            return model
+    first = scale.climb if start is None else None
+    if first is not None and at_most < math.inf:
+        known = Covariance(first.prior, alphabets)
+        if _is_out_of_reach(partial(fit, covariance=known), noise, at_most):
+            return None
+    max_iter = min(wishes.max_iter, MAX_ITER)
+    model = fit(noise=noise, start=start, first=first, max_iter=max_iter, report=tell)
+    if wishes.gp_options.target_transform == "auto":
+        return _on_own_scale(model, fit, samples, noise, max_iter)
+    return model
+
+
+def _on_own_scale(
+    model: GPModel,
+    fit: Callable[..., GPModel],
+    samples: Samples,
+    noise: str,
+    max_iter: int,
+) -> GPModel:
+    """The model on the target's own scale, if the mean of y beats that on another.
+
+    A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
+    heavy tails these can contradict it.
+    """
+    data = samples.rows.as_float(), samples.y, samples.weight
+    if not model.is_transformed or len(samples.y) > MOST_LEFT_OUT:
+        return model
+    error = model.left_out_error(*data)
+    if error < 1.0:
+        return model
+    plain = fit(transform=Unchanged(), noise=noise, max_iter=max_iter)
+    return plain if plain.left_out_error(*data) < error else model
+
+
+def _is_out_of_reach(fit: Callable[..., GPModel], noise: str, at_most: float) -> bool:
+    """Whether the description by known hyperparameters is far longer than another.
+
+    Strong weights and a map of the noise take long to find: they are looked for only
+    where the description is far longer without.
+    """
+    for options in (
+        {"noise": "constant", "strong_terms": False},
+        {"noise": noise},
+    ):
+        model = fit(**options)
+        most = at_most + _WITHIN_REACH * model.n_observed
+        if model.description_length() <= most:
+            return False
+    return True
+
+
+def _are_classes(y: NDArray[np.float64]) -> bool:
+    return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
+
+
+def _scale_of(samples: Samples, wishes: Wishes) -> Scale:
+    """Scale of the target: of all that share, chosen with the coding, or its own."""
+    if samples.together is not None and samples.together.is_member:
+        return Scale(samples.together.transform, False)
+    if samples.scale is not None:
+        return samples.scale
+    return choose_scale(
+        wishes.gp_options.target_transform,
+        samples.rows.as_float(),
+        samples.vocabulary.alphabets,
+        0,
+        samples.y,
+        samples.weight,
+        samples.seed,
+    )
+
+
+def _earlier_prior(samples: Samples) -> Prior | None:
+    """Hyperparameters of the model to begin with, when they fit."""
+    earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
+    if not isinstance(earlier, GPModel) or len(earlier.prior.rates) != n_inputs:
+        return None
+    if earlier.covariance.alphabets != samples.vocabulary.alphabets:
+        return None
+    return earlier.prior
+
+
+def _settle(
+    fit: Callable[..., GPModel], alphabets: tuple[Alphabet, ...], prior: Prior
+) -> GPModel:
+    """The model with hyperparameters as they are."""
+    return fit(
+        covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
+    )
+
+
+def _validation_rmse(model: GPModel, held: Held | None) -> float | None:
+    if held is None:
+        return None
+    residual = held.y - model.mean(held.rows)
+    return float(np.sqrt(np.average(residual**2, weights=held.weight)))

@@ -1,0 +1,393 @@
+"""Selection of the target transform and of the levels of numeric columns.
+
+The evidence says both. It is that of a Gaussian process with the Jacobian of the scale.
+
+Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2004.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from skmohn._core._fitting import one_blas_thread
+from skmohn._core._powers import YeoJohnson
+from skmohn._core._units import binary_unit
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import (
+    Climb,
+    Sample,
+    join_equal_rows,
+    learn_prior,
+    place_of_rows,
+)
+from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._table.rows import (
+    Alphabet,
+    Rows,
+    count_observations,
+    join_groups,
+    standardize,
+)
+from skmohn.mohn._table.target import (
+    Logarithm,
+    Transform,
+    Unchanged,
+    moments,
+    require_domain,
+)
+
+# Distinct rows that are asked; where a line does not do, they tell by tens of nats.
+_ROWS_ASKED = 400
+# Rows by which scales are compared: a few large targets have most of the error.
+_ROWS_COMPARED = 1600
+# Fraction of the sum of squares of the targets that one row has. Of 100 normal ones it
+# is 0.07.
+_LARGE_FRACTION = 0.1
+# Folds for cross-validation with refitted hyperparameters.
+_FOLDS = 3
+# Powers that are tried; 1 changes nothing.
+_POWERS = np.linspace(0.0, 2.0, 21)
+# Fewer distinct targets than this have no density: a scale could gain by their gaps.
+_FEWEST_VALUES = 10
+# Nats that a scale must gain: its power is the best of some.
+_LEAST_GAIN = 3.0
+# How much larger the squared error of left-out rows may be. Steps look like skewness to
+# the evidence, but not to them.
+_LARGEST_LOSS = 1.03
+
+
+class Scale(NamedTuple):
+    """What was chosen.
+
+    Attributes
+    ----------
+    transform : Unchanged, Logarithm or YeoJohnson
+        Of the target.
+
+    has_levels : bool
+        Whether numbers have levels, where that was asked.
+
+    climb : Climb or None
+        Hyperparameters that a part of the rows has said with both; None where nothing
+        was asked.
+    """
+
+    transform: Unchanged | Logarithm | YeoJohnson
+    has_levels: bool
+    climb: Climb | None = None
+
+
+class _Trial(NamedTuple):
+    """Hyperparameters on a scale, and what rows say of them."""
+
+    transform: Transform
+    has_levels: bool
+    climb: Climb
+    posterior: ExactPosterior
+    evidence: float
+
+
+@one_blas_thread
+def choose_scale(
+    wanted: str | None,
+    rows: Rows,
+    alphabets: tuple[Alphabet, ...],
+    n_levels: int,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+) -> Scale:
+    """Choose the scale of the target, and whether numbers have levels on it.
+
+    Another scale is taken for its evidence, and unless it costs accuracy.
+
+    The last `n_levels` categoricals are levels; it is chosen whether they are used.
+    Several targets, (n_rows, n_targets), are asked of levels alone. `wanted` is the
+    transform; None for the target as it is.
+    """
+    first = Logarithm() if wanted == "log" else Unchanged()
+    is_chosen = wanted in ("auto", "yeo-johnson") and y.ndim == 1
+    if not (is_chosen or n_levels):
+        return Scale(first, False)
+    part = _Part.draw(rows, y, sample_weight, seed)
+    is_open = is_chosen and wanted == "auto"
+    if is_open and not part.has_density():
+        # The target is on its own scale.
+        return choose_scale(None, rows, alphabets, n_levels, y, sample_weight, seed)
+    n_others = len(alphabets) - n_levels
+    plain = [part.learn(first, alphabets[:n_others])]
+    if n_levels:
+        plain.append(part.learn(first, alphabets, has_levels=True))
+    lines, best = plain[0], max(plain, key=attrgetter("evidence"))
+    if best is not lines and y.ndim == 1:
+        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        if _costs_accuracy(best, lines, part, compared):
+            plain, best = [lines], lines
+    others = []
+    if is_chosen:
+        powers = _powers(y, sample_weight)
+        for trial in plain:
+            heights, _ = part.judge(powers, trial.posterior)
+            power = powers[int(np.argmax(heights))]
+            # The scale of the target is among the powers.
+            contenders = [] if is_open and power.power == 1.0 else [power]
+            if is_open and np.min(y) > 0.0:
+                contenders.append(Logarithm())
+            others += [part.learn_again(transform, trial) for transform in contenders]
+    if is_open:
+        least = best.evidence + _LEAST_GAIN
+        others = [other for other in others if other.evidence > least]
+    if is_open and others:
+        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        best = _likeliest_accurate(best, others, part, compared)
+    else:
+        best = max(others, key=attrgetter("evidence"), default=best)
+    return Scale(best.transform, best.has_levels, best.climb)
+
+
+def _costs_accuracy(
+    levels: _Trial, lines: _Trial, part: _Part, compared: _Part
+) -> bool:
+    """Whether the error of left-out rows is larger with levels than without.
+
+    Levels can reproduce single rows. Where one row has a large fraction of the sum of
+    squares, refitted folds must agree.
+    """
+    if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
+        return True
+    return part.largest_fraction() > _LARGE_FRACTION and (
+        part.error_of_refits(levels) > part.error_of_refits(lines)
+    )
+
+
+def _likeliest_accurate(
+    own: _Trial, others: list[_Trial], part: _Part, compared: _Part
+) -> _Trial:
+    """The trial of highest evidence that costs no accuracy; `own` where all do.
+
+    Leave-one-out errors at hyperparameters of all rows are optimistic where these
+    reproduce a large target. Where one row has a large fraction of the sum of squares,
+    a trial that seems to cost accuracy is taken if its error in refitted folds is
+    smaller.
+    """
+    most, most_of_refits = _LARGEST_LOSS * compared.error(own), None
+    for other in sorted(others, key=attrgetter("evidence"), reverse=True):
+        if compared.error(other) <= most:
+            return other
+        if part.largest_fraction() <= _LARGE_FRACTION:
+            continue
+        if most_of_refits is None:
+            most_of_refits = part.error_of_refits(own)
+        if part.error_of_refits(other) < most_of_refits:
+            return other
+    return own
+
+
+def keep_scale(
+    covariance: Covariance,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+) -> NDArray[np.bool_]:
+    """Which targets no other scale explains better with the same covariance.
+
+    The covariance is that of the targets as they are; for each of these, whether it
+    keeps its scale.
+    """
+    part, own, keeps = _Part.draw(rows, targets, sample_weight, seed), None, []
+    for y, asked in zip(targets.T, part.y.T, strict=True):
+        one = part._replace(y=asked)
+        if not one.has_density():
+            keeps.append(True)
+            continue
+        if own is None:
+            # What is asked of it depends on no target.
+            own = one.condition(Unchanged(), covariance)
+        trials = [Unchanged(), *_powers(y, sample_weight)]
+        if np.min(y) > 0.0:
+            trials.append(Logarithm())
+        heights, errors = one.judge(trials, own)
+        is_better = heights - heights[0] > _LEAST_GAIN
+        is_better &= errors <= _LARGEST_LOSS * errors[0]
+        keeps.append(not is_better.any())
+    return np.array(keeps, dtype=bool)
+
+
+def _powers(
+    y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
+) -> list[YeoJohnson]:
+    _, center, deviation = standardize(y, sample_weight)
+    return [YeoJohnson(power, center, deviation) for power in _POWERS.tolist()]
+
+
+class _Part(NamedTuple):
+    """The samples at some distinct rows.
+
+    Attributes
+    ----------
+    rows : Rows
+
+    y, weight, count : ndarrays of shape (n_samples,)
+        Targets, sample weights and how many observations they stand for.
+    """
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def draw(
+        cls,
+        rows: Rows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        seed: int,
+        n_rows: int = _ROWS_ASKED,
+    ) -> Self:
+        """Draw distinct rows; all where there are no more."""
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        place = place_of_rows(rows)
+        shuffled = np.random.default_rng(seed).permutation(place.max() + 1)
+        some = np.flatnonzero(np.isin(place, shuffled[:n_rows]))
+        rows = rows.take(some)
+        count = count_observations(weight)[some]
+        return cls(rows, y[some], weight[some], count)
+
+    def has_density(self) -> bool:
+        """Whether the targets differ enough to be told from a few values."""
+        return len(np.unique(self.y)) >= _FEWEST_VALUES
+
+    def largest_fraction(self) -> float:
+        """Largest fraction of the targets' sum of squares that one row has."""
+        standard, _, _ = standardize(self.y, self.weight)
+        return float(np.max(standard**2) / self.weight.sum())
+
+    def learn(
+        self,
+        transform: Transform,
+        alphabets: tuple[Alphabet, ...],
+        has_levels: bool = False,
+        first: Climb | None = None,
+    ) -> _Trial:
+        """Learn the hyperparameters on a scale.
+
+        What is a sum on one takes products on another.
+        """
+        sample = self._observe(transform, alphabets)
+        climb = learn_prior(sample, alphabets, first=first)
+        posterior = ExactPosterior.condition(Covariance(climb.prior, alphabets), sample)
+        evidence = posterior.log_evidence()
+        if self.y.ndim == 1:
+            (evidence,), _ = self.judge([transform], posterior)
+        return _Trial(transform, has_levels, climb, posterior, evidence)
+
+    def error(self, trial: _Trial) -> float:
+        """Mean square of what rows are off that all others predict, on a scale."""
+        own = self.condition(trial.transform, trial.posterior.covariance)
+        return float(self.judge([trial.transform], own)[1][0])
+
+    def error_of_refits(self, trial: _Trial) -> float:
+        """Mean squared error of cross-validation with refitted hyperparameters.
+
+        In the unit of :meth:`error`. Folds do not depend on the order of the rows.
+        """
+        alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
+        place = join_groups(place_of_rows(self.rows), self.rows.group)
+        folds = np.random.default_rng(0).permutation(place.max() + 1) % _FOLDS
+        unit, squares = binary_unit(self.y), np.empty(len(self.y))
+        for fold in range(_FOLDS):
+            test = folds[place] == fold
+            train, held = self._take(~test), self._take(test)
+            posterior = train.learn(transform, alphabets).posterior
+            _, center, size = standardize(transform.forward(train.y), train.weight)
+            rows = held._rows_of(alphabets)
+            variance = posterior.variance(rows) + posterior.covariance.prior.noise
+            mean = center + size * posterior.mean(rows)
+            mean, _ = moments(transform, mean, size * np.sqrt(variance))
+            mean = np.clip(mean, np.min(train.y), np.max(train.y))
+            squares[test] = ((held.y - mean) / unit) ** 2
+        return float(np.average(squares, weights=self.weight))
+
+    def _take(self, index: NDArray[np.bool_]) -> _Part:
+        """Some of the samples."""
+        return _Part(self.rows.take(index), *(part[index] for part in self[1:]))
+
+    def condition(self, transform: Transform, covariance: Covariance) -> ExactPosterior:
+        """Condition known hyperparameters on the rows."""
+        sample = self._observe(transform, covariance.alphabets)
+        return ExactPosterior.condition(covariance, sample)
+
+    def _observe(
+        self,
+        transform: Transform,
+        alphabets: tuple[Alphabet, ...],
+    ) -> Sample:
+        require_domain(transform, self.y)
+        standard, _, _ = standardize(transform.forward(self.y), self.weight)
+        return join_equal_rows(self._rows_of(alphabets), standard, self.weight)
+
+    def _rows_of(self, alphabets: tuple[Alphabet, ...]) -> Rows:
+        """The rows without levels, if they are not among the alphabets.
+
+        Then an unknown number is equal to one in the middle.
+        """
+        categories = self.rows.categories[:, : len(alphabets)]
+        return replace(self.rows, categories=categories, unknown=None)
+
+    def learn_again(self, transform: Transform, trial: _Trial) -> _Trial:
+        """Learn on another scale, beginning with what was learned on a first."""
+        alphabets = trial.posterior.covariance.alphabets
+        return self.learn(transform, alphabets, trial.has_levels, trial.climb)
+
+    def judge(
+        self,
+        transforms: Sequence[Transform],
+        posterior: ExactPosterior,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the targets say of scales.
+
+        Of each scale the log density of the targets, but for a constant, and the mean
+        square of what rows are off that all others predict. The covariance is taken as
+        that on each scale, but for a factor.
+        """
+        y, weight = self.y, self.weight
+        place = place_of_rows(self._rows_of(posterior.covariance.alphabets))
+        shape = len(posterior.sample), len(y)
+        rows = csr_array((weight, (place, np.arange(len(y)))), shape)
+        total = rows.sum(axis=1)
+        parts = [standardize(scale.forward(y), weight) for scale in transforms]
+        standard = np.column_stack([part[0] for part in parts])
+        means = (rows @ standard) / total[:, None]
+        left, variance = posterior.leave_one_out(means)
+        noise = total * posterior.sample.noise(posterior.covariance.prior)
+        squares = np.sum(means * left / variance[:, None], axis=0)
+        squares += (weight / noise[place]) @ (standard - means[place]) ** 2
+        n_observed = self.count.sum()
+        # Targets may be all equal here.
+        spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
+        # Log determinant: of the rows, and of what samples differ by in each.
+        level = -np.sum(np.log(np.diagonal(posterior.factor)))
+        level -= 0.5 * (posterior.sample.count - 1.0) @ np.log(noise)
+        of_rows = (rows @ y) / total
+        unit = binary_unit(of_rows)
+        evidence, errors = [], []
+        for k, (scale, (_, center, size)) in enumerate(
+            zip(transforms, parts, strict=True)
+        ):
+            value = level - n_observed * (0.5 * math.log(spread[k]) + math.log(size))
+            evidence.append(value + float(self.count @ scale.log_slope(y)))
+            mean = center + size * (means[:, k] - left[:, k])
+            mean, _ = moments(scale, mean, size * np.sqrt(spread[k] * variance))
+            mean = np.clip(mean, np.min(y), np.max(y))
+            errors.append(np.average(((of_rows - mean) / unit) ** 2, weights=total))
+        return np.array(evidence), np.array(errors)

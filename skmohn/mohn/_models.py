@@ -1,0 +1,1001 @@
+"""What fitted models share: what they are asked, their priors, gaps in their rows."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.optimize import minimize_scalar
+
+from skmohn._core._units import binary_unit
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.rows import (
+    Rows,
+    count_observations,
+    distinct_rows,
+    join_groups,
+    members_of,
+    sizes_of,
+)
+from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
+from skmohn.mohn._table.target import Transform, Unchanged, moments
+
+# A priori variance of the constant; the target is standardized.
+CONSTANT_VARIANCE = 1.0
+# Least variance of the noise.
+LEAST_NOISE = 1e-6
+# Log-normal densities of the variance of a function and of its noise, in units of the
+# target's variance: mean and standard deviation of the logarithm.
+LOG_SCALE = 0.0, 1.0
+LOG_NOISE = -1.0, 1.0
+# Probability that any weight of an order is listed where all are zero.
+FAMILY_WISE_ERROR = 0.05
+# A row is completed in all ways where there are no more, else so many times by chance.
+_MOST_WAYS = 64
+# Values of a numeric column that stand for all.
+_MOST_VALUES = 16
+# Rows that are completed together, and training rows whose gaps stand for those of all.
+_ROWS_AT_ONCE = 32
+_ROWS_ASKED = 200
+# Rows of which each is left out; of more, so many stand for all.
+MOST_LEFT_OUT = 1600
+# Training rows whose errors tell the tails.
+_ROWS_OF_TAILS = 400
+# Share of observations below which the widths of tails are compared.
+_UPPER_END = 0.95
+# Of the noise found in training that gaps may explain: some is always left.
+_LARGEST_SHARE = 0.95
+# Rows that leave less of their own error tell rounding errors.
+_LEAST_KEPT = 1e-3
+# Factor of least squares that a prior leaves of a weight; less is rounding error.
+_LEAST_SHRINKAGE = 1e-8
+
+
+class NoPosteriorError(AttributeError, ValueError):
+    """What is asked for needs a posterior, and the fitted model has none.
+
+    It has both bases as scikit-learn's NotFittedError has: the one is for attributes
+    and methods that are not there, the other for parameters such as `return_std`.
+    """
+
+
+class Solution(NamedTuple):
+    """A fitted model and what is to be said about it.
+
+    `on_scores` says that its terms were chosen by the scores of the target's
+    ranks, by which they are tested, too.
+    """
+
+    graph: Hypergraph
+    standard_errors: np.ndarray
+    noise: float
+    reason: str
+    coverage: list
+    warning: str | None = None
+    model: Any = None
+    is_exact: bool = False
+    is_stopped: bool = False
+    choice: object = None
+    on_scores: bool = False
+
+
+def occam_factor(density, curvature, by_data):
+    """Log share of the density of hyperparameters that the data leave (Laplace).
+
+    The integral of the likelihood over normal hyperparameters is its value at the best
+    ones times this. What the data say nothing of costs nothing.
+
+    Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
+
+    Parameters
+    ----------
+    density : float
+        Log density at the best ones, less that at its highest.
+
+    curvature, by_data : ndarrays of shape (n_directions, n_directions)
+        Negative Hessians of the log density and of the log likelihood.
+
+    Returns
+    -------
+    factor : float
+        A logarithm, 0 at most.
+    """
+    ratios = eigvalsh(by_data, curvature)
+    return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
+
+
+def fit_scale(squares, certain, noise, count=1.0):
+    """Factor of the noise that makes left-out rows most likely.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Squared errors of rows that the others predict.
+
+    certain, noise : ndarrays of shape (n_rows,)
+        Variances: one that is known, and one that is known up to the factor.
+
+    count : ndarray of shape (n_rows,), default=1.0
+        How many observations each row stands for.
+
+    Returns
+    -------
+    scale : float
+    """
+
+    def loss(log_scale):
+        variance = certain + np.exp(log_scale) * noise
+        return np.sum(count * (squares / variance + np.log(variance)))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
+
+
+def standard_ratios(means, stds, prior_stds):
+    """Weights over standard errors by least squares, all others under their prior.
+
+    What a prior takes from a weight says nothing against zero: least squares alone has
+    the mean over the shrinkage, and its variance as well. Where nothing is known of a
+    weight but its prior, the ratio is 0.
+
+    Parameters
+    ----------
+    means, stds, prior_stds : ndarrays of shape (n_weights,)
+        A posteriori and a priori, given hyperparameters.
+
+    Returns
+    -------
+    ratios : ndarray of shape (n_weights,)
+    """
+    spread = np.divide(stds, prior_stds, np.ones(len(means)), where=prior_stds > 0.0)
+    shrinkage = 1.0 - spread**2
+    is_known = (shrinkage > _LEAST_SHRINKAGE) & (stds > 0.0)
+    error = stds * np.sqrt(np.maximum(shrinkage, 0.0))
+    return np.divide(means, error, np.zeros(len(means)), where=is_known)
+
+
+def share_kept(function, noise):
+    """Share of an observation's error that its own fit leaves; 0 where rounding tells.
+
+    Parameters
+    ----------
+    function, noise : ndarrays of shape (n_rows,)
+        Variances.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_rows,)
+    """
+    kept = 1.0 - np.divide(function, noise, np.ones_like(noise), where=noise > 0.0)
+    return np.where(kept > _LEAST_KEPT, kept, 0.0)
+
+
+class LeftOut(NamedTuple):
+    """What training rows are off when all other rows predict them.
+
+    Attributes
+    ----------
+    residual : ndarray of shape (n_rows,)
+        Standardized targets less their predictions.
+
+    variance : ndarray of shape (n_rows,)
+        Of the function.
+
+    noise : ndarray of shape (n_rows,)
+        Variance of the noise.
+
+    count : ndarray of shape (n_rows,)
+        How many observations each row stands for.
+    """
+
+    residual: np.ndarray
+    variance: np.ndarray
+    noise: np.ndarray
+    count: np.ndarray
+
+    @property
+    def squares(self):
+        """Squared errors."""
+        return self.residual**2
+
+    def noise_level(self, more=0.0):
+        """Factor of the noise that makes the errors most likely.
+
+        Parameters
+        ----------
+        more : ndarray of shape (n_rows,), default=0.0
+            Variance beside those of the function and the noise.
+
+        Returns
+        -------
+        level : float
+        """
+        return fit_scale(self.squares, self.variance + more, self.noise, self.count)
+
+
+class Values(NamedTuple):
+    """What a numeric column could be: training values, each as probable as another.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_values,)
+
+    categorical : int or None
+        The categorical of the column's levels.
+
+    categories : ndarray of shape (n_values,), int, or None
+        The level of each value.
+    """
+
+    inputs: np.ndarray
+    categorical: int | None = None
+    categories: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What unknown inputs and categories may hide.
+
+    Attributes
+    ----------
+    alphabets : tuple of Alphabet, default=()
+        Of each categorical.
+
+    numbers : dict of int to Values, default={}
+        By input, those of more than two values. Others are -1 or +1.
+
+    share : float, default=0.0
+        Share of the noise found in training that completions of the training rows
+        explain.
+    """
+
+    alphabets: tuple = ()
+    numbers: dict = field(default_factory=dict)
+    share: float = 0.0
+
+    @classmethod
+    def of(cls, rows, coding, sample_weight=None):
+        """Look at the values of the training rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        coding : InputCoding
+
+        sample_weight : ndarray of shape (n_rows,), default=None
+
+        Returns
+        -------
+        gaps : Gaps
+        """
+        return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
+
+    def variance(self, mean, rows):
+        """Mean square of what all that rows could be is off from their mean.
+
+        Parameters
+        ----------
+        mean : callable
+            From `Rows` to the mean of the function.
+
+        rows : Rows
+
+        Returns
+        -------
+        variance : ndarray of shape (n_rows,)
+            0 for complete rows.
+        """
+        variance = np.zeros(len(rows))
+        for i, apart in self.deviations(mean, rows):
+            variance[i] = np.mean(apart**2)
+        return variance
+
+    def deviations(self, mean, rows):
+        """Yield each incomplete row's number, and its completions less its own mean.
+
+        See :meth:`variance`.
+        """
+        for some, completed, ends in self.completions(rows):
+            values = np.split(mean(completed), ends)
+            own = mean(rows.take(some))
+            for i, part, center in zip(some, values, own, strict=True):
+                yield i, part - center
+
+    def completions(self, rows, most=_MOST_WAYS):
+        """Yield incomplete rows, some at a time, with their entries filled in.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        most : int, default=64
+            A row is filled in in all ways where there are no more, else so many times
+            by chance.
+
+        Yields
+        ------
+        some : ndarray, int
+            Numbers of incomplete rows.
+
+        completed : Rows
+            The completions of the first, then those of the next.
+
+        ends : ndarray, int
+            Where those of each but the last one end.
+        """
+        unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
+        n_inputs = rows.inputs.shape[1]
+        # Levels are completed with the number that they are levels of.
+        levels = [
+            n_inputs + v.categorical
+            for v in self.numbers.values()
+            if v.categories is not None
+        ]
+        unknown[:, levels] = False
+        incomplete = np.flatnonzero(unknown.any(axis=1))
+        for start in range(0, len(incomplete), _ROWS_AT_ONCE):
+            some = incomplete[start : start + _ROWS_AT_ONCE]
+            parts = [self._complete(rows, i, unknown[i], most) for i in some]
+            inputs, categories = (
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("inputs", "categories")
+            )
+            ends = np.cumsum([len(part) for part in parts])[:-1]
+            yield some, Rows(inputs, categories), ends
+
+    def _complete(self, rows, i, unknown, most):
+        """Row i with its unknown entries filled in, in all ways or some."""
+        n_inputs = rows.inputs.shape[1]
+        places = np.flatnonzero(unknown)
+        sizes = [self._n_values(place, n_inputs) for place in places.tolist()]
+        if math.prod(sizes) <= most:
+            ways = np.array(list(product(*map(range, sizes))))
+        else:
+            rng = np.random.default_rng(0)
+            # Each value of an input as often as its others.
+            ways = [rng.permutation(most) % size for size in sizes]
+            ways = np.transpose(ways)
+        inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
+        categories = np.tile(rows.categories[i], (len(ways), 1))
+        for place, way in zip(places.tolist(), ways.T, strict=True):
+            if place >= n_inputs:
+                categories[:, place - n_inputs] = way
+            elif place not in self.numbers:
+                inputs[:, place] = 2 * way - 1
+            else:
+                values = self.numbers[place]
+                inputs[:, place] = values.inputs[way]
+                if values.categorical is not None:
+                    categories[:, values.categorical] = values.categories[way]
+        return Rows(inputs, categories)
+
+    def _n_values(self, place, n_inputs):
+        """Number of values of an input, or of categories of a categorical."""
+        if place >= n_inputs:
+            return self.alphabets[place - n_inputs].size
+        return len(self.numbers[place].inputs) if place in self.numbers else 2
+
+
+def _numbers(rows, coding, sample_weight):
+    """Quantiles of the known values of each numeric column, and their levels."""
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+    categoricals = {
+        columns[0]: categorical
+        for categorical, columns in enumerate(coding.categoricals)
+    }
+    unknown, numbers = rows.mask(), {}
+    for i, column in enumerate(coding.usable.tolist()):
+        if coding.kind[column] != NUMERIC:
+            continue
+        known = np.flatnonzero(~unknown[:, i])
+        known = known[np.argsort(rows.inputs[known, i], kind="stable")]
+        shares = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
+        upto = np.cumsum(weight[known])
+        chosen = known[np.searchsorted(upto, shares * upto[-1])]
+        categorical = categoricals.get(column)
+        categories = (
+            None if categorical is None else rows.categories[chosen, categorical]
+        )
+        numbers[i] = Values(rows.inputs[chosen, i], categorical, categories)
+    return numbers
+
+
+def count_and_precision(sample_weight, n_samples):
+    """How many observations samples stand for, and how precise each of them is.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    n_samples : int
+
+    Returns
+    -------
+    count, precision : ndarrays of shape (n_samples,)
+    """
+    weight = np.ones(n_samples) if sample_weight is None else sample_weight
+    count = count_observations(weight)
+    return count, weight / count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ABC):
+    """A function found, in coded inputs, and how far it may be off.
+
+    Estimators ask models of few weights and of all the same questions. The function is
+    that of the target on its scale, see `transform`; variances are those of the
+    standardized target.
+
+    Attributes
+    ----------
+    gaps : Gaps
+        What unknown inputs of a row may hide.
+
+    scale : float
+        What the target was divided by to standardize it.
+
+    noise : float
+        Variance of the noise.
+
+    transform : Unchanged, Logarithm or YeoJohnson
+        From the target to the scale on which the function is learned.
+
+    tails : Tails
+        How new observations are distributed around the function on its scale.
+
+    low, high : float
+        Where predictions end.
+
+    has_posterior : bool
+        Whether it is known how far the function may be off.
+
+    is_listed : bool
+        Whether all weights are in a ``graph``.
+    """
+
+    gaps: Gaps = field(default_factory=Gaps)
+    transform: Transform = field(default_factory=Unchanged)
+    tails: Tails = field(default_factory=Tails)
+    low: float = -math.inf
+    high: float = math.inf
+
+    # ------------------------------------------------------- the same for all models
+
+    @property
+    def is_transformed(self):
+        """Whether the scale is another than that of the target."""
+        return not isinstance(self.transform, Unchanged)
+
+    def mean(self, rows, clip=True):
+        """Mean of new observations.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        clip : bool, default=True
+            Whether it ends at `low` and `high`.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+        """
+        mean = self.function(rows)
+        if self.is_transformed:
+            # The noise map is too uncertain to enter the mean of a skewed target.
+            around = self.variance(rows) + self.noise
+            around = around + self.gaps.variance(self._standard_mean, rows)
+            std = self.scale * np.sqrt(around)
+            mean, _ = moments(self.transform, mean, std)
+        return np.clip(mean, self.low, self.high) if clip else mean
+
+    def with_range(self, rows, y, sample_weight):
+        """Clip to the range of leave-one-out predictions.
+
+        It is widened by a standard deviation of the function on either side. A few
+        extreme targets, which a fit reproduces at their own rows, then do not stretch
+        it. With many rows, that of some would be too narrow: the targets' is kept.
+        """
+        if len(rows) > MOST_LEFT_OUT:
+            return self
+        n_stds = -1.0, 1.0
+        lower, upper = self.left_out_means(rows, y, sample_weight, n_stds)
+        low, high = float(np.min(lower)), float(np.max(upper))
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
+
+    def with_targets(self, y):
+        """Let predictions reach further targets."""
+        low, high = float(np.min(y)), float(np.max(y))
+        return replace(self, low=min(self.low, low), high=max(self.high, high))
+
+    def left_out_error(self, rows, y, sample_weight):
+        """Leave-one-out mean squared error, in units of the targets' variance."""
+        (mean,) = self.left_out_means(rows, y, sample_weight)
+        apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
+        errors, squares = (
+            np.average((part / unit) ** 2, weights=sample_weight)
+            for part in (y - np.clip(mean, self.low, self.high), apart)
+        )
+        return errors / squares
+
+    def left_out_means(self, rows, y, sample_weight, n_stds=(0.0,)):
+        """Leave-one-out means of the targets, the function off by standard deviations.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`.
+
+        n_stds : sequence of float, default=(0.0,)
+
+        Returns
+        -------
+        means : list of ndarrays of shape (n_rows,)
+            One for each number of standard deviations.
+        """
+        everyone = np.arange(len(rows))
+        left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
+        mean = self.transform.forward(y) - self.scale * left.residual
+        function_std = self.scale * np.sqrt(left.variance)
+        means = [mean + n_std * function_std for n_std in n_stds]
+        if self.is_transformed:
+            std = self.scale * np.sqrt(left.variance + left.noise)
+            means = [moments(self.transform, mean, std)[0] for mean in means]
+        return means
+
+    def std(self, rows):
+        """Standard deviation of new observations: function, noise and gaps.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        std = self.std_on_scale(rows)
+        if not self.is_transformed:
+            return std
+        return moments(self.transform, self.function(rows), std)[1]
+
+    def quantiles(self, rows, shares):
+        """Quantiles of new observations.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        shares : ndarray of shape (n_shares,)
+            Of the observations that lie below.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_shares)
+        """
+        away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(shares)
+        return self.transform.inverse(self.function(rows)[:, None] + away)
+
+    def log_density(self, rows, y):
+        """Log density of new observations, one for each row.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        density : ndarray of shape (n_rows,)
+            Infinite where there is no doubt, and the target is as foreseen; minus
+            infinite where it cannot be.
+        """
+        mean, std = self.function(rows), self.std_on_scale(rows)
+        # Minus infinity is the logarithm of what has none, and of no density.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values, slope = self.transform.forward(y), self.transform.log_slope(y)
+            away = np.where(values == mean, 0.0, (values - mean) / std)
+            density = self.tails.log_density(away) - np.log(std) + slope
+        return np.where(np.isnan(density), -np.inf, density)
+
+    def std_on_scale(self, rows, precision=1.0):
+        """Standard deviation of new observations on the scale of the target.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        precision : float or ndarray of shape (n_rows,), default=1.0
+            Weight of each observation.
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        return self.scale * np.sqrt(self.variance(rows) + self._around(rows, precision))
+
+    def _around(self, rows, precision=1.0):
+        """Variance of observations around the function: noise and gaps."""
+        noise = self._noise_beside_gaps(rows) / precision
+        return noise + self.gaps.variance(self._standard_mean, rows)
+
+    def draw(self, rows, n_draws, rng):
+        """Draw new observations, jointly for all rows: function, noise and gaps.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        n_draws : int
+
+        rng : Generator
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        draws = self.draw_function(rows, n_draws, rng)
+        spread = np.sqrt(self._noise_beside_gaps(rows))[:, None]
+        around = spread * self.tails.draw(rng, (len(rows), n_draws))
+        for i, apart in self.gaps.deviations(self._standard_mean, rows):
+            around[i] += rng.choice(apart, n_draws)
+        return self.transform.inverse(draws + self.scale * around)
+
+    def noise_std(self):
+        """Standard deviation of the noise, on the scale of the target."""
+        return self.scale * math.sqrt(self.noise)
+
+    def with_gaps(self, rows, y, sample_weight, coding):
+        """Look at the values and gaps of the training rows.
+
+        Complete rows, and those whose gaps change little, say how much noise there is
+        beside the gaps. Of an exact model there is none, whatever its rows lack.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        coding : InputCoding
+
+        Returns
+        -------
+        model : Model
+        """
+        if not self.has_posterior:
+            return self
+        gaps = Gaps.of(rows, coding, sample_weight)
+        chosen = np.arange(len(rows))
+        if len(rows) > _ROWS_ASKED:
+            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
+        by_gaps = gaps.variance(self._standard_mean, rows.take(chosen))
+        if self.noise and by_gaps.any():
+            errors = self.leave_out(rows, y, sample_weight, chosen)
+            share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
+            gaps = replace(gaps, share=min(max(share, 0.0), _LARGEST_SHARE))
+        return replace(self, gaps=gaps)
+
+    def with_tails(self, rows, y, sample_weight, n_outliers=0):
+        """Look how far training rows are off that all others predict.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`, whose result this is to be asked of.
+
+        n_outliers : int, default=0
+            Number of targets that were left out.
+
+        Returns
+        -------
+        model : Model
+        """
+        if not (self.has_posterior and self.noise):
+            return self
+        chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
+
+        data = rows, y, sample_weight, chosen
+        away, count = self.left_out_distances(*data)
+        found = [fit_tails(away**2, count)]
+        place, first = distinct_rows(rows)
+        has_groups = rows.group is not None
+        if not has_groups and (sample_weight is not None or len(first) < len(rows)):
+            # Repeats foresee each other, which says nothing of rows elsewhere.
+            away, count = self.left_out_distances(*data, with_equals=True)
+            found.append(fit_tails(away**2, count))
+        n_each, precision = count_and_precision(sample_weight, len(rows))
+        unit = join_groups(place, rows.group)
+        is_repeated = has_groups or len(first) < n_each.sum()
+        is_repeated = is_repeated and np.all(precision == 1.0)
+        # Equal rows with equal targets are copies.
+        own = unit if has_groups else np.column_stack([place, y])
+        n_own = len(np.unique(own, axis=0))
+        if n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
+            # Repeats that are copies, and rows of a group, make a fit too certain.
+            known = np.flatnonzero(count > 0.0)
+            if not has_groups:
+                known = known[np.isin(chosen[known], first)]
+            squares = away[known] ** 2
+            parts = members_of(unit[chosen[known]])
+            squares = np.array([squares[part].mean() for part in parts])
+            if n_own < FEW_ROWS:
+                is_chosen = not self.is_listed or len(self.graph.terms) > 0
+                found.append(tails_of_few(squares, n_own, is_chosen))
+            else:
+                found.append(fit_level(squares))
+        widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
+        if n_outliers:
+            # The posterior mean, uniform a priori.
+            probability = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
+            widest = replace(widest, outliers=probability)
+        return replace(self, tails=widest)
+
+    def left_out_distances(self, rows, y, sample_weight, chosen, with_equals=False):
+        """Residuals of left-out rows in predictive standard deviations.
+
+        Parameters
+        ----------
+        rows, y, sample_weight, chosen, with_equals
+            As of :meth:`leave_out`.
+
+        Returns
+        -------
+        distances, count : ndarrays of shape (n_chosen,)
+        """
+        errors = self.leave_out(rows, y, sample_weight, chosen, with_equals)
+        _, precision = count_and_precision(sample_weight, len(rows))
+        around = self._around(rows.take(chosen), precision[chosen])
+        return errors.residual / np.sqrt(errors.variance + around), errors.count
+
+    def leave_out(self, rows, y, sample_weight, chosen, with_equals=False):
+        """Predict some training rows by all others.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`.
+
+        chosen : ndarray, int
+            Numbers of the rows.
+
+        with_equals : bool, default=False
+            Whether equal rows are left out with each; rows of its group are in any
+            case.
+
+        Returns
+        -------
+        errors : LeftOut
+        """
+        some = rows.take(chosen)
+        with_equals = with_equals or rows.group is not None
+        count, precision = count_and_precision(sample_weight, len(rows))
+        values, left = self.transform.forward(y) / self.scale, precision
+        known = values
+        if with_equals:
+            place, _ = distinct_rows(rows)
+            weight = count * precision
+            total = np.bincount(place, weight)
+            known = (np.bincount(place, weight * values) / total)[place]
+            left = total[place]
+        if rows.group is not None:
+            data = (values, known), (left, count, precision)
+            return self._leave_groups_out(rows, chosen, *data)
+        function, noise, kept = self.given_variances(some, left[chosen])
+        # Without what is left out, its error and the variance of the function are
+        # larger by one over the share of the error that its own fit leaves.
+        count = np.where(kept > 0.0, count[chosen], 0.0)
+        kept = np.where(kept > 0.0, kept, 1.0)
+        residual = (known[chosen] - self._standard_mean(some)) / kept
+        residual += (values - known)[chosen]
+        noise = noise * (left / precision)[chosen]
+        return LeftOut(residual, function / kept, noise, count)
+
+    def _leave_groups_out(self, rows, chosen, targets, weights):
+        """The same, each with all rows that belong to it.
+
+        Parameters
+        ----------
+        rows, chosen
+            As of :meth:`leave_out`.
+
+        targets : tuple of two ndarrays of shape (n_rows,)
+            Of the observations, and their means in each distinct row.
+
+        weights : tuple of three ndarrays of shape (n_rows,)
+            Of the distinct row, how many observations each is, and their precision.
+
+        Returns
+        -------
+        errors : LeftOut
+        """
+        (values, known), (left, count, precision) = targets, weights
+        place, first = distinct_rows(rows)
+        unit = join_groups(place, rows.group)
+        residual, variance, noise, is_known = np.zeros((4, len(rows)))
+        for some in members_of(unit[first]):
+            some = first[some]
+            if not np.isin(unit[chosen], unit[some[0]]).any():
+                continue
+            own = rows.take(some)
+            _, own_noise, _ = self.given_variances(own, left[some])
+            # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
+            # that of the function given all rows, and N their noise.
+            root = np.sqrt(own_noise)
+            shares, vectors = np.linalg.eigh(
+                self.given_covariance(own) / np.multiply.outer(root, root)
+            )
+            kept = 1.0 - shares
+            off = known[some] - self._standard_mean(own)
+            if kept.min() > _LEAST_KEPT:
+                vectors = root[:, None] * vectors
+                off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
+                around = (vectors**2) @ (1.0 / kept) - own_noise
+            else:
+                around = np.diagonal(self.given_covariance(own))
+            residual[some], variance[some] = off, np.maximum(around, 0.0)
+            noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
+        of_row = first[place]
+        residual = residual[of_row] + values - known
+        noise = noise[of_row] * left / precision
+        found = residual, variance[of_row], noise, count * is_known[of_row]
+        return LeftOut(*(part[chosen] for part in found))
+
+    def _noise_beside_gaps(self, rows):
+        return (1.0 - self.gaps.share) * self.noise_variance(rows)
+
+    def _standard_mean(self, rows):
+        """Mean in the units of the posterior, in which variances are within range."""
+        return self.function(rows) / self.scale
+
+    # ----------------------------------------------------------- what each model says
+
+    @abstractmethod
+    def function(self, rows):
+        """Mean of the function, on the scale of the target, ndarray of shape (n_rows,).
+
+        Parameters
+        ----------
+        rows : Rows
+        """
+
+    @abstractmethod
+    def variance(self, rows):
+        """Variance of the function, ndarray of shape (n_rows,)."""
+
+    @abstractmethod
+    def noise_variance(self, rows):
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+
+    @abstractmethod
+    def given_variances(self, rows, precision=1.0):
+        """Variances of function and noise given hyperparameters.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        precision : float or ndarray of shape (n_rows,), default=1.0
+            Weight of each observation.
+
+        Returns
+        -------
+        function, noise : ndarrays of shape (n_rows,)
+            The noise is as the posterior weighs the rows.
+
+        kept : ndarray of shape (n_rows,)
+            The share of an observation's error that its own fit leaves, if it was
+            among those of the fit; 0 where that cannot be told.
+        """
+
+    @abstractmethod
+    def given_covariance(self, rows):
+        """Covariance of the function given hyperparameters, (n_rows, n_rows)."""
+
+    @abstractmethod
+    def draw_function(self, rows, n_draws, rng):
+        """Draw the function, jointly for all rows, see :meth:`draw`."""
+
+    @abstractmethod
+    def weight_posterior(self, term):
+        """Mean and standard deviation of one weight.
+
+        Parameters
+        ----------
+        term : tuple of int
+            Inputs, and categories of categoricals, which are numbered after them.
+
+        Returns
+        -------
+        mean, std : float
+        """
+
+    @abstractmethod
+    def listed(self, max_order=None):
+        """The weights that matter and their standard deviations.
+
+        Parameters
+        ----------
+        max_order : int, default=None
+            Up to which order a model of all weights lists any.
+
+        Returns
+        -------
+        graph : Hypergraph
+
+        errors : ndarray of shape (n_terms,)
+            NaN without a posterior.
+        """
+
+    @abstractmethod
+    def shares(self, variables):
+        """Split the variance of the function over independent variables.
+
+        Parameters
+        ----------
+        variables : list of Variable
+
+        Returns
+        -------
+        variance : float
+
+        first, total : ndarrays of shape (n_variables,)
+            What each variable explains alone, and all that it takes part in.
+        """
+
+    @abstractmethod
+    def contrasts(self, variables, wanted):
+        """How far the function moves with one variable, averaged over all others.
+
+        Parameters
+        ----------
+        variables : list of Variable
+            They are independent of each other.
+
+        wanted : list of (int, (float, int), (float, int))
+            Number of the variable, and from where to where it moves: an input and a
+            category, either of which it may lack.
+
+        Returns
+        -------
+        means, stds : ndarrays of shape (n_wanted,)
+            On the scale of the target. NaN for what is not known.
+        """
+
+    @abstractmethod
+    def relevance(self):
+        """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
+
+    @abstractmethod
+    def log_evidence(self):
+        """Log density of the targets, in their own units."""
+
+    @abstractmethod
+    def description_length(self) -> float:
+        """Nats that the data and the choices of terms and hyperparameters cost."""
+
+    @abstractmethod
+    def update(self, rows, y, sample_weight, control):
+        """Learn from further rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        control : DeltaOptions
+
+        Returns
+        -------
+        model : Model
+        """

@@ -1,0 +1,524 @@
+"""Several targets: a model for each, learned together where one prior serves them.
+
+Functions with the names of methods of `MOHNRegressor` answer in their place, once it
+has been fitted to a y of two dimensions.
+"""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from numbers import Integral
+from typing import NamedTuple, TypeVar, cast
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+)
+
+from skmohn._core._categories import read_table
+from skmohn._core._fitting import History, gather_warnings, warn_caller
+from skmohn._core._names import find_column, index_names
+from skmohn._core._sklearn import callback_context
+from skmohn._core._validation import is_pair_given, is_whole, to_numpy
+from skmohn.mohn._design.terms import in_order
+from skmohn.mohn._gp.model import GPModel
+from skmohn.mohn._gp.multitask import OneOf, Together
+from skmohn.mohn._gp.shared import remember
+from skmohn.mohn._interaction_graph import InteractionGraph
+from skmohn.mohn._options import Wishes, reusable
+from skmohn.mohn._reports import join_tables
+from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._training_data import read_groups, read_samples
+
+_Method = TypeVar("_Method", bound=Callable)
+
+
+def is_several(y):
+    """Whether targets have two dimensions."""
+    if hasattr(y, "shape"):
+        return len(y.shape) == 2
+    try:
+        return np.asarray(y).ndim == 2
+    except ValueError:
+        # Ragged lists are refused as a y of one dimension.
+        return False
+
+
+def of_several(answer):
+    """Decorate a method that a function answers once there are several targets.
+
+    Parameters
+    ----------
+    answer : callable
+        Called with the estimator and what the method is called with.
+
+    Returns
+    -------
+    decorate : callable
+    """
+
+    def decorate(method: _Method) -> _Method:
+        @wraps(method)
+        def ask(model, *args, **kwargs):
+            check_is_fitted(model)
+            asked = answer if hasattr(model, "estimators_") else method
+            return asked(model, *args, **kwargs)
+
+        return cast(_Method, ask)
+
+    return decorate
+
+
+def refuse_target(target):
+    """Refuse a target where there is one alone."""
+    if target is not None:
+        raise ValueError(
+            f"target={target!r}, but the model was fitted to a y of one dimension and "
+            "has no others: leave target out"
+        )
+
+
+def forget(model):
+    """Drop what an earlier fit has left."""
+    for name in [name for name in vars(model) if name.endswith("_")]:
+        delattr(model, name)
+
+
+# -------------------------------------------------------------------------------- fits
+
+
+def fit(model, data, params):
+    """Fit a model for each column of y.
+
+    Parameters
+    ----------
+    model : MOHNRegressor
+
+    data : tuple
+        The other arguments of `MOHNRegressor.fit` in their order; y has two dimensions.
+
+    params : dict
+        For the splitter.
+
+    Returns
+    -------
+    model : MOHNRegressor
+    """
+    earlier = getattr(model, "estimators_", []) if model.warm_start else []
+    targets, names = _read_targets(data[1], "y")
+    forget(model)
+    data = data[0], targets, *data[2:]
+    lessons = _prepare(model, data, names, earlier)
+    metadata = None if data[2] is None else {"sample_weight": data[2]}
+    told = {"estimator": model, "X": data[0], "y": targets, "metadata": metadata}
+    warnings = _learn(model, lessons, names, params, told)
+    _warn(warnings, names)
+    return model
+
+
+class _Lesson(NamedTuple):
+    """What one target is learned from.
+
+    Attributes
+    ----------
+    estimator : MOHNRegressor
+
+    data : tuple
+        The first arguments of `fit`.
+
+    together : OneOf or None
+        What is learned with other targets.
+    """
+
+    estimator: object
+    data: tuple
+    together: OneOf | None
+
+
+def _prepare(model, data, names, earlier):
+    """What each target is learned from, a list of `_Lesson`."""
+    X, targets, sample_weight, X_val, y_val, groups = data
+    table = read_table(model, X, reset=True, weights=[sample_weight])
+    check_consistent_length(table, targets)
+    held = _read_held(model, X_val, y_val, len(names))
+    if len(earlier) == len(names):
+        estimators = [copy.copy(part) for part in earlier]
+    else:
+        estimators = [type(model)() for _ in names]
+    params = _own_params(model)
+    for part in estimators:
+        own = {name: clone(value, safe=False) for name, value in params.items()}
+        part.set_params(**own)
+    seed = check_random_state(params["random_state"]).randint(2**31)
+    samples = table, targets, sample_weight, read_groups(groups, table)
+    together = _together(model, samples, held, seed)
+    lessons = []
+    for k, part in enumerate(estimators):
+        held_out = (None, None) if held is None else (X_val, held[1][:, k])
+        own = X, targets[:, k], sample_weight, *held_out, groups
+        lessons.append(_Lesson(part, own, together.get(k)))
+    return lessons
+
+
+def _learn(model, lessons, names, params, told):
+    """Fit each target and set the attributes of all; return what was warned of each."""
+    task = callback_context(model, len(lessons))
+    task.call_on_fit_task_begin(**told)
+    warnings = []
+    for part, data, together in lessons:
+        own = task.subcontext(task_name="target")
+        with own.propagate_callback_context(part), gather_warnings() as said:
+            own.call_on_fit_task_begin(**told)
+            part._fit(data, params, together)
+            own.call_on_fit_task_end(**told)
+        warnings.append(said)
+    _expose(model, [lesson.estimator for lesson in lessons], names)
+    model.shared_targets_ = [
+        k
+        for k, (part, _, together) in enumerate(lessons)
+        if together and together.is_shared and isinstance(part.model_, GPModel)
+    ]
+    task.call_on_fit_task_end(
+        **told, reconstruction_attributes=lambda: vars(model).copy()
+    )
+    return warnings
+
+
+def partial_fit(model, X, y, sample_weight=None):
+    """Update the model of each target with more samples."""
+    targets, _ = _read_targets(y, "y")
+    _require_targets(model, targets)
+    estimators = _current(model)
+    warnings = []
+    with remember():
+        for k, part in enumerate(estimators):
+            with gather_warnings() as said:
+                part.partial_fit(X, targets[:, k], sample_weight)
+            warnings.append(said)
+    _expose(model, estimators, model.target_names_)
+    _warn(warnings, model.target_names_)
+    return model
+
+
+def _read_targets(y, name):
+    """Targets as numbers, and the names of the columns."""
+    if not is_several(y):
+        raise ValueError(
+            f"{name} must have two dimensions, (n_samples, n_targets), as in fit: "
+            "pass a column for each target"
+        )
+    if issparse(y):
+        raise TypeError(f"{name} is sparse: pass an array, such as {name}.toarray()")
+    names = getattr(y, "columns", None)
+    targets = check_array(
+        to_numpy(y),
+        dtype=np.float64,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
+    if not targets.shape[1]:
+        raise ValueError(f"{name} has no column: pass at least one target")
+    names = range(targets.shape[1]) if names is None else names
+    names = [part if isinstance(part, str) else k for k, part in enumerate(names)]
+    bad = np.flatnonzero(~np.isfinite(targets).all(axis=0))
+    if len(bad):
+        column = targets[:, bad[0]]
+        what = "NaN" if np.isnan(column).any() else "infinity"
+        raise ValueError(
+            f"Input {name} contains {what}, in column {names[bad[0]]!r}: drop these "
+            "samples, or fit that target alone on those that have it"
+        )
+    return targets, names
+
+
+def _require_targets(model, targets):
+    if targets.shape[1] != len(model.estimators_):
+        raise ValueError(
+            f"y has {targets.shape[1]} columns, but fit was given "
+            f"{len(model.estimators_)}: pass the same targets"
+        )
+
+
+def _read_held(model, X_val, y_val, n_targets):
+    """Validation samples, or None when there are none."""
+    if not is_pair_given(X_val, y_val):
+        return None
+    table, (targets, _) = read_table(model, X_val), _read_targets(y_val, "y_val")
+    check_consistent_length(table, targets)
+    if targets.shape[1] != n_targets:
+        raise ValueError(
+            f"y_val has {targets.shape[1]} columns, but y has {n_targets}: pass the "
+            "same targets"
+        )
+    return table, targets
+
+
+def _own_params(model):
+    """Parameters of the model of each target: the same seed, and so the same folds."""
+    params = model.get_params(deep=False)
+    seed = params["random_state"]
+    params["cv"] = reusable(params["cv"])
+    if not isinstance(seed, Integral):
+        params["random_state"] = check_random_state(seed).randint(2**31)
+    return params
+
+
+def _together(model, samples, held, seed):
+    """What each target may learn with others: a dict of int to OneOf."""
+    table, targets, sample_weight, groups = samples
+    strategy, wishes = STRATEGIES[model.strategy], Wishes.of(model)
+    vary = np.flatnonzero(np.ptp(targets, axis=0) > 0.0)
+    if not strategy.finds_all or len(vary) < 2:
+        return {}
+    held = None if held is None else (held[0], held[1][:, vary])
+    samples = read_samples(
+        table,
+        targets[:, vary],
+        sample_weight,
+        held,
+        strategy=strategy,
+        # Nothing is searched, so that folds do not matter.
+        wishes=replace(wishes, cv=5),
+        seed=seed,
+        categories=model._categories,
+        columns=model._names(),
+        groups=groups,
+    )
+    together = Together(samples, wishes)
+    return {int(k): OneOf(together, place) for place, k in enumerate(vary)}
+
+
+def _expose(model, estimators, names):
+    """Set the attributes of all targets from those of each."""
+    model.estimators_, model.target_names_ = estimators, list(names)
+    # Levels are inputs of a target's model or not; all else follows from the columns.
+    model.coding_ = max(
+        (part.coding_ for part in estimators), key=lambda c: len(c.categoricals)
+    )
+    vocabulary = model.term_names_
+    places = {
+        tuple(sorted(term))
+        for part in estimators
+        for term in vocabulary.places(part.terms_)
+    }
+    model.terms_ = [vocabulary.label(term) for term in in_order(places)]
+    found = [_weights(part, model.terms_) for part in estimators]
+    model.weights_ = np.array([weights for weights, _ in found])
+    model.standard_errors_ = np.array([errors for _, errors in found])
+    model.intercept_ = np.array([part.intercept_ for part in estimators])
+    model.outliers_ = np.column_stack([part.outliers_ for part in estimators])
+    model.noise_std_ = np.array([part.noise_std_ for part in estimators])
+    model.n_iter_ = max(part.n_iter_ for part in estimators)
+    reasons = [part.stopping_reason_ for part in estimators]
+    model.stopping_reason_ = "\n".join(
+        f"target {name}: {reason}" for name, reason in zip(names, reasons, strict=True)
+    )
+    # The rows are those of all targets: equal terms have equal lists.
+    known = {
+        term: alike
+        for part in estimators
+        for term, alike in zip(part.terms_, part.collinear_terms_, strict=True)
+        if part.model_.is_listed
+    }
+    model.p_values_ = np.array(
+        [
+            [of_part.get(term, np.nan) for term in model.terms_]
+            for of_part in (
+                dict(zip(part.terms_, part.p_values_, strict=True))
+                for part in estimators
+            )
+        ]
+    )
+    model.collinear_terms_ = [known.get(term, []) for term in model.terms_]
+    model.search_coverage_, model.history_ = (
+        kind(
+            {"target": name, **record}
+            for name, part in zip(names, estimators, strict=True)
+            for record in getattr(part, attribute)
+        )
+        for kind, attribute in ((list, "search_coverage_"), (History, "history_"))
+    )
+
+
+def _weights(part, terms):
+    """Weights of one target and their standard errors; of other targets' terms too."""
+    known = {
+        term: (weight, error)
+        for term, weight, error in zip(
+            part.terms_, part.weights_, part.standard_errors_, strict=True
+        )
+    }
+    labels = set(part.term_names_.labels)
+    others = [term for term in terms if term not in known and labels.issuperset(term)]
+    if others and not part.model_.is_listed:
+        numbers = part.model_.weights_of(part.term_names_.places(others))
+        known |= zip(others, zip(*numbers, strict=True), strict=True)
+    found = [known.get(term, (0.0, 0.0)) for term in terms]
+    return np.reshape(found, (len(terms), 2)).T
+
+
+def _warn(warnings, names):
+    """Say what was said of any target, once, and of which ones."""
+    said = {}
+    for name, found in zip(names, warnings, strict=True):
+        for warning in found:
+            said.setdefault((type(warning), str(warning)), []).append(name)
+    for (category, text), of_targets in said.items():
+        listed = ", ".join(str(name) for name in of_targets)
+        noun = "target" if len(of_targets) == 1 else "targets"
+        warn_caller(f"{noun} {listed}: {text}", category)
+
+
+# ----------------------------------------------------------------------------- answers
+
+
+def predict(model, X, return_std=False):
+    """Predict all targets."""
+    with remember():
+        found = [part.predict(X, return_std) for part in _current(model)]
+    if return_std:
+        means, stds = zip(*found, strict=True)
+        return np.stack(means, axis=1), np.stack(stds, axis=1)
+    return np.stack(found, axis=1)
+
+
+def predict_quantiles(model, X, quantiles=(0.05, 0.5, 0.95)):
+    """Predict quantiles of all targets."""
+    with remember():
+        found = [part.predict_quantiles(X, quantiles) for part in _current(model)]
+    return np.stack(found, axis=1)
+
+
+def log_density(model, X, y):
+    """Log density of each target, which are independent given their models."""
+    targets, _ = _read_targets(y, "y")
+    _require_targets(model, targets)
+    with remember():
+        found = [
+            part.log_density(X, own)
+            for part, own in zip(_current(model), targets.T, strict=True)
+        ]
+    return np.stack(found, axis=1)
+
+
+def target_transform(model):
+    """Scale of each target."""
+    return [part.target_transform_ for part in model.estimators_]
+
+
+def sample_y(model, X, n_samples=1, random_state=0):
+    """Draw all targets; given the data they are independent."""
+    rng = check_random_state(random_state)
+    found = [part.sample_y(X, n_samples, rng) for part in model.estimators_]
+    return np.stack(found, axis=1)
+
+
+def weight_posterior(model, term, target=None):
+    """Return the posterior of one weight of one target."""
+    return model.estimators_[_place(model, target)].weight_posterior(term)
+
+
+def explain(model, x, target=None):
+    """Split the prediction of one target."""
+    return _current(model)[_place(model, target)].explain(x)
+
+
+def relevance(model):
+    """Relevance of each column to each target."""
+    return np.array([part.relevance_ for part in model.estimators_])
+
+
+def log_marginal_likelihood(model):
+    """Log evidence of all targets, which are independent given their models."""
+    return float(sum(part.log_marginal_likelihood_ for part in model.estimators_))
+
+
+def terms_table(model):
+    """List the terms of each target."""
+    tables = [part.terms_table() for part in model.estimators_]
+    return join_tables(tables, model.target_names_, "terms_table")
+
+
+def significance_table(model, X=None, y=None):
+    """Test the terms of each target."""
+    given = [(X, None)] * len(model.estimators_)
+    if y is not None:
+        targets, _ = _read_targets(y, "y")
+        _require_targets(model, targets)
+        given = [(X, own) for own in targets.T]
+    tables = [
+        part.significance_table(*data)
+        for part, data in zip(model.estimators_, given, strict=True)
+    ]
+    return join_tables(tables, model.target_names_, "significance_table")
+
+
+def collinear_terms_table(model):
+    """List sets that say nearly the same as the terms of each target."""
+    tables = [part.collinear_terms_table() for part in model.estimators_]
+    return join_tables(tables, model.target_names_, "collinear_terms_table")
+
+
+def sobol_indices(model, distribution="observed"):
+    """Compute the indices for each target."""
+    tables = [part.sobol_indices(distribution) for part in model.estimators_]
+    return join_tables(tables, model.target_names_, "sobol_indices")
+
+
+def effects_table(model):
+    """List the effects on each target."""
+    tables = [part.effects_table() for part in model.estimators_]
+    return join_tables(tables, model.target_names_, "effects_table")
+
+
+def feature_importances(model):
+    """Mean over the targets, as forests have it."""
+    return np.mean([part.feature_importances_ for part in model.estimators_], axis=0)
+
+
+def linkage(model):
+    """Which columns interact in the model of any target."""
+    links = [part.interaction_graph_.links for part in model.estimators_]
+    n_features = model.n_features_in_
+    pairs = {
+        (i, j) for of_target in links for i in range(n_features) for j in of_target[i]
+    }
+    unused = set.intersection(
+        *(set(p.interaction_graph_.unused) for p in model.estimators_)
+    )
+    terms = [(i,) for i in range(n_features) if i not in unused]
+    terms += sorted(pair for pair in pairs if pair[0] < pair[1])
+    return InteractionGraph.of_terms(terms, n_features, model._names())
+
+
+def _current(model):
+    """The models of all targets, with what has been set of the whole since its fit."""
+    params = model.get_params(deep=False)
+    del params["cv"], params["random_state"]
+    estimators = [copy.copy(part) for part in model.estimators_]
+    for part in estimators:
+        part.set_params(**params)
+    return estimators
+
+
+def _place(model, target):
+    """The number of a target, given that or its name."""
+    names = model.target_names_
+    place = None
+    if isinstance(target, str) or is_whole(target):
+        place = find_column(target, index_names(names), len(names), "target")
+    if place is not None:
+        return place
+    known = f" or one of the names {names}" if isinstance(names[0], str) else ""
+    raise ValueError(
+        f"target={target!r} is none of the {len(names)} targets: use a number from 0 "
+        f"to {len(names) - 1}{known}"
+    )

@@ -1,0 +1,383 @@
+"""Parameters of MOHN that belong together; all that a strategy may read of them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from inspect import signature
+from numbers import Integral, Real
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skmohn._core._fitting import unwatched
+from skmohn._core._options import Control, control_of
+from skmohn._core._sklearn import Interval, StrOptions
+
+_SHARE = [Interval(Real, 0, 1, closed="both")]
+_POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]
+_COUNT = [Interval(Integral, 1, None, closed="left")]
+_NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GPOptions(Control):
+    """Options of the dense strategy of :class:`MOHNRegressor`.
+
+    Parameters
+    ----------
+    noise : {"auto", "constant"}, default="auto"
+        Whether noise may differ between rows and have heavy tails, those of Student's t
+        distribution, if the residuals show it does; else it is normal, of one level.
+    clip : bool, default=True
+        Whether to clip predictions to the range of the training targets. With up to
+        1600 samples it is at most that of their leave-one-out predictions, widened by a
+        standard deviation: a few extreme targets do not stretch it.
+    target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"
+        Scale on which a skewed target is learned: its logarithm, a Yeo-Johnson power,
+        or, with None, as it is. "auto" takes the one with the highest evidence, unless
+        it costs accuracy. Predictions are means in the target's own unit; weights,
+        noise and contributions are those of the transformed target.
+    numeric : {"auto", "thermometer", "multilinear"}, default="auto"
+        How numeric columns enter: as a line ("multilinear"), or also by up to 16 levels
+        of about equal size ("thermometer"), for steps and curves. "auto" compares the
+        evidence of both.
+    one_hot : "auto", sequence of sequences of int or str, or None, default=None
+        Groups of 0/1 columns to treat as one categorical column: exactly one of them is
+        1 in every row. "auto" detects runs of three or more adjacent columns; None
+        detects none. `one_hot_groups_` lists them.
+
+    See Also
+    --------
+    MOHNRegressor : The estimator that takes it as `gp_options`.
+
+    Examples
+    --------
+    >>> from skmohn import GPOptions, MOHNRegressor
+    >>> model = MOHNRegressor(gp_options=GPOptions(noise="constant"))
+    >>> model.set_params(gp_options__clip=False).gp_options
+    GPOptions(clip=False, noise='constant')
+    """
+
+    _parameter_constraints = {
+        "noise": [StrOptions({"auto", "constant"})],
+        "clip": ["boolean"],
+        "target_transform": [StrOptions({"auto", "log", "yeo-johnson"}), None],
+        "numeric": [StrOptions({"auto", "thermometer", "multilinear"})],
+        "one_hot": ["array-like", StrOptions({"auto"}), None],
+    }
+
+    noise: str = "auto"
+    clip: bool = True
+    target_transform: str | None = "auto"
+    numeric: str = "auto"
+    one_hot: ArrayLike | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeltaOptions(Control):
+    """Options of the delta rule, in `fit` and `partial_fit`.
+
+    Parameters
+    ----------
+    learning_rate : float or "auto", default="auto"
+        Step size. "auto" is ``1 / (n_terms + 1)``, divided by the largest sample weight
+        if that exceeds 1: the largest step that never overshoots. `partial_fit`
+        shortens only the steps of such samples; msda's loop uses a fifth.
+    tol : float, default=1e-4
+        Stop when an epoch reduces the error by less than this fraction.
+    n_iter_no_change : int, default=10
+        Stop after this many epochs without a lower validation error.
+
+    See Also
+    --------
+    MOHNRegressor : The estimator that takes it as `delta_options`.
+
+    Examples
+    --------
+    >>> from skmohn import DeltaOptions, MOHNRegressor
+    >>> model = MOHNRegressor(
+    ...     "full", "delta", max_order=2, delta_options=DeltaOptions(tol=1e-3)
+    ... )
+    >>> model.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).terms_
+    [(0,), (1,), (0, 1)]
+    """
+
+    _parameter_constraints = {
+        "learning_rate": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    learning_rate: float | str = "auto"
+    tol: float = 1e-4
+    n_iter_no_change: int = 10
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MSDAOptions(Control):
+    """Options of the stochastic search ``strategy="msda"``, with the papers' defaults.
+
+    The highest order, the number of iterations and the lasso's penalty are parameters
+    of :class:`MOHNRegressor`; the step of the delta rule is one of
+    :class:`DeltaOptions`. Greek letters are the papers' symbols.
+
+    The recipe of Swingler (2016) is the delta rule with ``batch_size="n_features"`` and
+    ``t_variance="target"``. It misses most terms of a sum of 5-bit traps, even after
+    600 iterations; with the default batches and the residual variance it finds all.
+
+    Parameters
+    ----------
+    order_share : float, default=0.6
+        Share of the model's own orders in the next distribution over orders (alpha).
+    mode_share : float, default=0.2
+        Share of a Laplace distribution around the lowest order with untried terms
+        (beta). What remains of 1 is the previous distribution.
+    order_width : float, default=1.0
+        Width of that Laplace distribution (b).
+    exploitation : float, default=0.5
+        How to draw the first column of a new term, from -1 (columns without weights)
+        over 0 (any) to 1 (columns with large weights) (rho). The papers leave it open.
+        At 0.5, half of the draws follow the weights and no column gets less than half
+        of its equal share.
+    clique_share : float, default=0.8
+        How strongly further columns are drawn from those that share terms with the
+        columns drawn so far (delta).
+    batch_size : {"third", "n_features"} or int, default="third"
+        New terms per iteration: a third of the samples (Swingler 2020), the number of
+        columns (Swingler 2016), or a number.
+    max_weight_share : float, default=0.8
+        Maximum number of terms, as a fraction of the distinct rows. The papers allow 1,
+        where least squares fits perfectly whatever the terms.
+    discard_period : int, default=15
+        Iterations after which removed terms may be tried again.
+    mopping_threshold : float, default=0.9
+        Fraction of an order's terms in use above which the rest are added at once.
+    removal : {"auto", "zero", "t_test"}, default="auto"
+        Which terms to remove: those with zero weight, or those a t-test finds
+        insignificant. "auto" is "zero" for the lasso, else "t_test".
+    p_critical : float, default=0.3
+        Significance level of the t-test in the first iteration.
+    p_decay : float, default=0.7
+        Factor by which the level falls per iteration.
+    p_minimum : float, default=0.001
+        Lower bound of the level.
+    t_variance : {"residual", "target"}, default="residual"
+        Variance in the t-test: of the residuals over their degrees of freedom, or of
+        the target over the number of samples (Swingler 2016, Eq 15 as printed, which
+        misses small weights).
+    initial_orders : array-like of shape (max_order,), default=None
+        First distribution over orders, not necessarily normalized. None for the Laplace
+        distribution around order 1.
+    initial_inputs : array-like of shape (n_inputs,), default=None
+        Prior distribution over columns that vary, not necessarily normalized. None for
+        a uniform one.
+    penalty_factor : float or sequence of float, default=2.5
+        Penalty of the lasso with ``alpha="auto"``, in standard errors of a weight at
+        the model's current error. Of several, each iteration takes the one whose terms
+        have the lowest validation error or, without validation samples, the lowest
+        extended BIC.
+    n_epochs : int, default=20
+        Epochs of the delta rule per iteration.
+    n_iter_no_change : int, default=50
+        Stop after this many iterations without improvement of the validation error or,
+        without validation samples, the extended BIC.
+    tol : float, default=1e-4
+        Smallest improvement that counts, as a fraction of the error.
+
+    See Also
+    --------
+    MOHNRegressor : The estimator that takes it as `msda_options`.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor, MSDAOptions
+    >>> from skmohn.datasets import make_sparse_walsh
+    >>> problem = make_sparse_walsh(
+    ...     12, {1: 2, 3: 1}, heredity=None, n_samples=100, random_state=0
+    ... )
+    >>> control = MSDAOptions(exploitation=0.2, discard_period=10)
+    >>> model = MOHNRegressor(
+    ...     strategy="msda", max_order=3, msda_options=control, random_state=0
+    ... )
+    >>> model.fit(problem.X, problem.y).terms_ == problem.terms
+    True
+    """
+
+    _parameter_constraints = {
+        "order_share": _SHARE,
+        "mode_share": _SHARE,
+        "order_width": [Interval(Real, 0, None, closed="neither")],
+        "exploitation": [Interval(Real, -1, 1, closed="both")],
+        "clique_share": _SHARE,
+        "batch_size": [*_COUNT, StrOptions({"third", "n_features"})],
+        "max_weight_share": _POSITIVE_SHARE,
+        "discard_period": _COUNT,
+        "mopping_threshold": _POSITIVE_SHARE,
+        "removal": [StrOptions({"auto", "zero", "t_test"})],
+        "p_critical": _POSITIVE_SHARE,
+        "p_decay": _POSITIVE_SHARE,
+        "p_minimum": _POSITIVE_SHARE,
+        "t_variance": [StrOptions({"residual", "target"})],
+        "initial_orders": ["array-like", None],
+        "initial_inputs": ["array-like", None],
+        "penalty_factor": [*_NOT_NEGATIVE, "array-like"],
+        "n_epochs": _COUNT,
+        "n_iter_no_change": _COUNT,
+        "tol": _NOT_NEGATIVE,
+    }
+
+    order_share: float = 0.6
+    mode_share: float = 0.2
+    order_width: float = 1.0
+    exploitation: float = 0.5
+    clique_share: float = 0.8
+    batch_size: str | int = "third"
+    max_weight_share: float = 0.8
+    discard_period: int = 15
+    mopping_threshold: float = 0.9
+    removal: str = "auto"
+    p_critical: float = 0.3
+    p_decay: float = 0.7
+    p_minimum: float = 0.001
+    t_variance: str = "residual"
+    initial_orders: Sequence[float] | None = None
+    initial_inputs: Sequence[float] | None = None
+    penalty_factor: float | Sequence[float] = 2.5
+    n_epochs: int = 20
+    n_iter_no_change: int = 50
+    tol: float = 1e-4
+
+    def _validate_params(self):
+        """Check the range of each parameter, then what concerns several."""
+        super()._validate_params()
+        for name in ("initial_orders", "initial_inputs"):
+            if (given := getattr(self, name)) is not None:
+                _check_prior(name, given)
+        _check_penalties(self.penalty_factor)
+        if not 0.0 < self.order_share + self.mode_share <= 1.0:
+            raise ValueError(
+                "order_share + mode_share of MSDAOptions must be above 0 and at most "
+                f"1, not {self.order_share} + {self.mode_share}"
+            )
+
+
+def _check_penalties(given):
+    """Refuse all but one factor or several."""
+    factors = _as_numbers(given)
+    is_list = factors.ndim <= 1 and factors.size
+    if not is_list or not np.isfinite(factors).all() or (factors < 0.0).any():
+        raise ValueError(
+            "The 'penalty_factor' parameter of MSDAOptions must be a finite number "
+            f">= 0 or a list of such numbers. Got {given!r} instead."
+        )
+
+
+def _as_numbers(given):
+    """An array; empty if there are other things than numbers."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def _check_prior(name, given):
+    """Refuse what cannot be made a distribution."""
+    prior = _as_numbers(given)
+    # What is not finite has no finite sum.
+    if prior.ndim != 1 or (prior < 0.0).any() or not 0.0 < prior.sum() < np.inf:
+        raise ValueError(
+            f"The {name!r} parameter of MSDAOptions must be None or a list of finite "
+            f"numbers >= 0, not all of them 0. Got {given!r} instead."
+        )
+
+
+def _refuse_unused(estimator):
+    """Refuse parameters that an estimator's strategy would ignore."""
+    defaults = signature(type(estimator)).parameters
+    for name, strategies in estimator._used_by.items():
+        value, usual = getattr(estimator, name), defaults[name].default
+        is_usual = value is None if usual is None else value == usual
+        if estimator.strategy not in strategies and not is_usual:
+            others = ", ".join(f'"{strategy}"' for strategy in strategies)
+            raise ValueError(
+                f"{name}: strategy={estimator.strategy!r} takes none; leave it at "
+                f"{usual!r}, or use one of {others}"
+            )
+
+
+def _refuse_unused_by_rule(params):
+    """Refuse parameters that the learning rule, which is known, would ignore."""
+    rule, strategy = params["learning_rule"], params["strategy"]
+    is_stopped = rule == "delta" or strategy not in ("full", "given")
+    if params.get("early_stopping") and not is_stopped:
+        raise ValueError(
+            f"early_stopping: strategy={strategy!r} has nothing to stop but the delta "
+            'rule: leave it at False, or set learning_rule="delta"'
+        )
+
+
+def reusable(cv):
+    """The parameter `cv`, with folds that come once as a list."""
+    is_plain = isinstance(cv, Iterable) and not hasattr(cv, "split")
+    return list(cv) if is_plain else cv
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user asks of a search: parameters of an estimator that has been checked.
+
+    Strategies read them in its place. Parameters that an estimator has not are at the
+    defaults of those that have them.
+    """
+
+    strategy: str = "auto"
+    learning_rule: str = "ols"
+    max_order: int | None = None
+    max_terms: int | None = None
+    include_inputs: bool = True
+    terms: Sequence | None = None
+    alpha: float | str = "auto"
+    C: float | str = "auto"
+    max_iter: int = 200
+    selection: str = "auto"
+    cv: object = 5
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    work_budget: float = 1e9
+    memory_budget: float = 1e9
+    n_jobs: int | None = None
+    gp_options: GPOptions = field(default_factory=GPOptions)
+    delta_options: DeltaOptions = field(default_factory=DeltaOptions)
+    msda_options: MSDAOptions = field(default_factory=MSDAOptions)
+    # Beside them, who is to hear of long work: called with its name and number of
+    # parts, it is a context manager of what to call after each.
+    watch: Callable = unwatched
+
+    @classmethod
+    def of(cls, estimator):
+        """Read an estimator; its controls, where they are None, are the defaults.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor, MOHNTransformer or MOHNClassifier
+
+        Returns
+        -------
+        wishes : Wishes
+        """
+        _refuse_unused(estimator)
+        given = estimator.get_params(deep=False)
+        controls = {name: control_of(estimator, name) for name in estimator._controls}
+        given |= controls
+        if given["cv"] is None:
+            given["cv"] = 5  # scikit-learn's default
+        # Outliers are left out of folds that were read before.
+        given["cv"] = reusable(given["cv"])
+        if given.get("learning_rule", "auto") == "auto":
+            # Swingler's search is by the lasso (2020); all others solve least squares.
+            given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"
+        _refuse_unused_by_rule(given)
+        known = {part.name for part in fields(cls)}
+        return cls(**{k: v for k, v in given.items() if k in known})

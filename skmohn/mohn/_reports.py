@@ -1,0 +1,265 @@
+"""What is shown of a fitted model: tables, and HTML inside scikit-learn's diagram."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._categories import column_names
+from skmohn._core._optional import import_optional
+from skmohn._core._sklearn import prepend_html
+from skmohn._core._units import binary_unit
+from skmohn.mohn._base import BaseMOHN
+from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
+from skmohn.mohn._table.rows import member_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Columns by their names, all of one length.
+Table = Mapping[str, list]
+
+_MOST_TERMS = 10
+_MOST_CLASSES = 6
+_HEADS = {
+    "standard_error": "standard error",
+    "variance_share": "share of variance (uniform columns)",
+    "weight_share": "share of squared weights",
+}
+_FORMATS = {
+    "order": "d",
+    "standard_error": ".2g",
+    "variance_share": ".1%",
+    "weight_share": ".1%",
+}
+_KINDS = {
+    TWO_VALUED: "with two values",
+    NUMERIC: "numeric",
+    CATEGORIES: "with categories",
+    ONE_HOT: "one-hot",
+    CONSTANT: "constant (ignored)",
+}
+
+
+def add_summary(model, attributes, tabulate):
+    """Put a summary above the HTML of a fitted model's attributes.
+
+    There it is shown inside of a Pipeline or a search as well.
+
+    Parameters
+    ----------
+    model : MOHNRegressor or MOHNClassifier
+
+    attributes : object
+        What scikit-learn asks for the HTML of their table.
+
+    tabulate : callable
+        Lists the terms of `model`.
+
+    Returns
+    -------
+    attributes : object
+    """
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return attributes
+    return prepend_html(attributes, lambda: _summarize(model, tabulate))
+
+
+def _summarize(model: BaseMOHN, tabulate: Callable[[BaseMOHN], Table]) -> str:
+    """Show the terms of a model, or its targets."""
+    if hasattr(model, "estimators_"):
+        return _summarize_targets(model)
+    table = tabulate(model)
+    # Of many classes the weights would not fit.
+    n_wide = sum(name.startswith("weight of ") for name in table)
+    shown = [
+        name
+        for name in table
+        if n_wide <= _MOST_CLASSES or not name.startswith("weight of ")
+    ]
+    rows = zip(*(list(table[name])[:_MOST_TERMS] for name in shown), strict=True)
+    lines = ["".join(map(_cell, shown, row)) for row in rows]
+    heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
+    n_terms = len(model.terms_)
+    title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
+    facts = [_columns(model), _weights(model), model.stopping_reason_]
+    return _details(title, facts, heads, lines)
+
+
+def _details(title, facts, heads, lines):
+    """What was learned as a list of facts and a table."""
+    listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
+    return (
+        "<details class='skmohn-summary' open style='margin-top:.5em'>"
+        f"<summary>What was learned: {title}</summary>"
+        f"<ul>{listed}</ul>{table}</details>"
+    )
+
+
+def _summarize_targets(model):
+    """Say of each target how many weights it has, its constant and its noise."""
+    parts = list(zip(model.target_names_, model.estimators_, strict=True))
+    lines = [
+        f"<td>{escape(str(name))}</td><td>{len(part.terms_):,}</td>"
+        f"<td>{part.intercept_:.4g}</td><td>{part.noise_std_:.2g}</td>"
+        f"<td style='text-align:left'>{escape(part.stopping_reason_)}</td>"
+        for name, part in parts[:_MOST_TERMS]
+    ]
+    shared = f"targets with the same hyperparameters: {len(model.shared_targets_):,}"
+    title = f"{len(parts):,} targets"
+    if len(parts) > _MOST_TERMS:
+        title += f", the first {_MOST_TERMS} of them"
+    heads = "target", "weights", "constant", "noise", "how"
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return _details(title, [_columns(model), shared], head, lines)
+
+
+def _cell(name, value):
+    """A cell of the table of terms."""
+    if name == "term":
+        return f"<td style='text-align:left'>{escape(value)}</td>"
+    return f"<td>{value:{_FORMATS.get(name, '.4g')}}</td>"
+
+
+def _columns(model):
+    """How the columns were coded."""
+    counts = Counter(model.coding_.kind.tolist())
+    parts = []
+    for kind, words in _KINDS.items():
+        if counts[kind]:
+            parts.append(f"{counts[kind]:,} {words}")
+    return f"columns: {', '.join(parts) or 'none'}"
+
+
+def _weights(model):
+    """How many weights there are, by order."""
+    orders = Counter(map(len, model.terms_))
+    parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
+    listed = f"weights: {', '.join(parts) or 'none'}"
+    if not model.model_.is_listed:
+        listed = f"significant {listed}"
+    constants = np.atleast_1d(model.intercept_)[:_MOST_CLASSES]
+    noun = "constant" if len(constants) == 1 else "constants"
+    return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
+
+
+def tabulate_terms(estimator: BaseMOHN) -> Table:
+    """List the weights of a MOHNRegressor, the strongest first."""
+    terms, weights = estimator.terms_, estimator.weights_
+    vocabulary, model = estimator.term_names_, estimator.model_
+    places = vocabulary.places(terms)
+    names = vocabulary.name_terms(places)
+    scale = binary_unit(weights)
+    squares = (weights / scale) ** 2 * vocabulary.share(places)
+    total = squares.sum()
+    if not model.is_listed:
+        total = model.function_variance(vocabulary.variables())
+        total *= (model.scale / scale) ** 2
+    order = np.argsort(-squares, kind="stable")
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight": weights[order].tolist(),
+        "standard_error": estimator.standard_errors_[order].tolist(),
+        "variance_share": (squares[order] / (total or 1.0)).tolist(),
+    }
+
+
+def tabulate_classes(estimator: BaseMOHN) -> Table:
+    """List the weights of a MOHNClassifier, the strongest term first."""
+    squares = np.sum(estimator.weights_**2, axis=0)
+    order = np.argsort(-squares, kind="stable")
+    terms = estimator.term_names_.places(estimator.terms_)
+    names = estimator.term_names_.name_terms(terms)
+    labels = ["weight"]
+    if len(estimator.classes_) > 2:
+        labels = [f"weight of {label}" for label in estimator.classes_]
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
+        **{
+            label: row[order].tolist()
+            for label, row in zip(labels, estimator.weights_, strict=True)
+        },
+    }
+
+
+def tabulate_parts(estimator, rows, clip):
+    """List what the terms contribute to one prediction, the largest part first.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted.
+
+    rows : Rows
+        One row.
+
+    clip : bool
+        Whether a Gaussian process keeps to the values that it has seen.
+
+    Returns
+    -------
+    table : dict of lists
+    """
+    vocabulary, model = estimator.term_names_, estimator.model_
+    weights, constant = estimator.weights_, estimator.intercept_
+    terms = vocabulary.places(estimator.terms_)
+    codes = member_values(rows, vocabulary.alphabets)
+    values = np.array([np.prod(codes[list(term)]) for term in terms])
+    values += 0.0  # no zero has a sign
+    parts = weights * values + 0.0
+    names = vocabulary.name_terms(terms)
+    found = list(zip(names, values, weights, parts, strict=True))
+    if not model.is_listed:
+        (whole,) = model.function(rows)
+        others = vocabulary.share_others(terms, parts, model.split(rows))
+        found += list_others(estimator, others)
+    found.sort(key=lambda row: -abs(row[-1]))
+    table = [("(constant)", 1.0, constant, constant), *found]
+    if not model.is_listed:
+        (clipped,) = model.mean(rows, clip)
+        if clipped != whole and not model.is_transformed:
+            table.append(("(clip)", np.nan, np.nan, clipped - whole))
+    terms, *numbers = zip(*table, strict=True)
+    columns = (np.array(column, dtype=float).tolist() for column in numbers)
+    titles = "value", "weight", "contribution"
+    return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
+
+
+def list_others(estimator, others, what="weights"):
+    """Lines of an explanation for what columns contribute by weights that have none, or
+    by other models."""
+    names = column_names(estimator)
+    return [
+        (f"(other {what} of {names[j]})", np.nan, np.nan, part)
+        for j, part in enumerate(others.tolist())
+        if part
+    ]
+
+
+def to_frame(table: Table, caller: str) -> "pd.DataFrame":
+    """Make a DataFrame of columns, or say that `caller` needs pandas."""
+    return import_optional("pandas", caller).DataFrame(table)
+
+
+def join_tables(
+    tables: Sequence["pd.DataFrame"], targets: Sequence[str | int], caller: str
+) -> "pd.DataFrame":
+    """Stack tables of several targets, with a first column that names the target."""
+    joined = {"target": []}
+    for target, table in zip(targets, tables, strict=True):
+        columns = {name: list(table[name]) for name in table}
+        for name, column in columns.items():
+            joined.setdefault(name, []).extend(column)
+        joined["target"] += [target] * len(column)
+    return to_frame(joined, caller)

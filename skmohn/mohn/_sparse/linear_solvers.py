@@ -1,0 +1,431 @@
+"""Learning rules: the weights of a fixed set of columns.
+
+The model is ``f(x) = intercept + sum_j coef_j u_j(x)``. Least squares and the lasso
+need no rows once the second moments of the columns are known (:class:`Moments`); the
+delta rule goes through the rows one by one. The intercept is never penalised.
+
+[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+Analytics 1:8, 2016. The equation numbers are those of this article.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+from scipy.linalg.lapack import dpstrf
+
+from skmohn.mohn._design.design import flatten_sets
+from skmohn.mohn._sparse import solver_kernels as _learning_kernels
+
+# A column whose spread is this small a share of its size is a constant in rounding.
+_CONSTANT = 1e-14
+
+
+class Moments(NamedTuple):
+    """Weighted second moments of centered columns and of a centered target.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_columns, n_columns)
+        ``sum_d w_d (u_i - mean_i)(u_j - mean_j)``; rows of constant columns are 0.
+
+    projection : ndarray of shape (n_columns,)
+        ``sum_d w_d (u_j - mean_j)(y - mean)``.
+
+    means : ndarray of shape (n_columns,)
+        Weighted means of the columns.
+
+    target_mean : float
+        Weighted mean of the target.
+
+    target_square : float
+        ``sum_d w_d (y - mean)^2``.
+
+    weight_sum : float
+        ``sum_d w_d``.
+    """
+
+    gram: np.ndarray
+    projection: np.ndarray
+    means: np.ndarray
+    target_mean: float
+    target_square: float
+    weight_sum: float
+
+    def extend(self, design, columns, added, y):
+        """Append columns.
+
+        Parameters
+        ----------
+        design : PackedDesign or DenseDesign
+
+        columns : ndarray
+            The columns of these moments, as the design gives them.
+
+        added : ndarray
+            The columns to append.
+
+        y : ndarray of shape (n_samples,)
+            The target of these moments.
+
+        Returns
+        -------
+        moments : Moments
+        """
+        means = design.project(added, np.ones(design.n_samples)) / self.weight_sum
+        # As the centered target sums to zero, the columns need not be centered for it.
+        projection = design.project(added, y - self.target_mean)
+        n_old, n_all = len(columns), len(columns) + len(added)
+        gram = np.empty((n_all, n_all))
+        gram[:n_old, :n_old] = self.gram
+        for block, start, mean in (
+            (columns, 0, self.means),
+            (added, n_old, means),
+        ):
+            part = design.gram(added, block)
+            # By rows: the whole product is often larger than the cache.
+            for row, own in zip(part, self.weight_sum * means, strict=True):
+                row -= own * mean
+            gram[n_old:, start : start + len(block)] = part
+        constant = np.diagonal(gram)[n_old:] <= _CONSTANT * self.weight_sum
+        gram[n_old:][constant] = 0.0
+        gram[:, n_old:][:, constant] = 0.0
+        projection[constant] = 0.0
+        gram[:n_old, n_old:] = gram[n_old:, :n_old].T
+        return self._replace(
+            gram=gram,
+            projection=np.append(self.projection, projection),
+            means=np.append(self.means, means),
+        )
+
+    def select(self, keep):
+        """Keep some of the columns.
+
+        Parameters
+        ----------
+        keep : ndarray of int
+            Indices of the columns to keep.
+
+        Returns
+        -------
+        moments : Moments
+        """
+        return self._replace(
+            gram=self.gram[np.ix_(keep, keep)],
+            projection=self.projection[keep],
+            means=self.means[keep],
+        )
+
+    def intercept(self, coef):
+        """Return the intercept that goes with coefficients: the mean error is 0."""
+        return float(self.target_mean - self.means @ coef)
+
+    def residual_square(self, coef):
+        """Return ``sum_d w_d (y - f(x))^2``, never below 0.
+
+        Good to about 1e-15 of `target_square`: too coarse to see that a model is exact.
+        """
+        explained = coef @ (2.0 * self.projection - self.gram @ coef)
+        return max(float(self.target_square - explained), 0.0)
+
+
+def moments(design, columns, y):
+    """Second moments of columns and a target.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+        Where the columns come from; its sample weights are used.
+
+    columns : ndarray
+        Columns as ``design.columns`` gives them.
+
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    moments : Moments
+    """
+    weights = np.ones(design.n_samples) if design.weights is None else design.weights
+    mean = float(weights @ y) / design.weight_sum
+    square = float(weights @ (y - mean) ** 2)
+    nothing = Moments(
+        np.empty((0, 0)), np.empty(0), np.empty(0), mean, square, design.weight_sum
+    )
+    return nothing.extend(design, columns[:0], columns, y)
+
+
+def first_estimate(moments):
+    """Estimate each weight on its own, as if the columns were orthogonal ([S1] Eq 5).
+
+    Half the difference between the means of the target over ``u = 1`` and over
+    ``u = -1``. That is the slope of the simple regression on the column, which is
+    what is returned, so that it is defined for fractional columns too.
+
+    Parameters
+    ----------
+    moments : Moments
+
+    Returns
+    -------
+    coef : ndarray of shape (n_columns,)
+        0 for a constant column.
+    """
+    spread = np.diagonal(moments.gram)
+    safe = np.where(spread > 0.0, spread, 1.0)
+    return np.where(spread > 0.0, moments.projection / safe, 0.0)
+
+
+class OLSFit(NamedTuple):
+    """Least squares coefficients, the intercept and the rank of the columns."""
+
+    coef: np.ndarray
+    intercept: float
+    rank: int
+
+
+def ols(moments, *, tol=1e-12, in_order=False):
+    """Least squares by a pivoted Cholesky factor of the Gram matrix.
+
+    Parameters
+    ----------
+    moments : Moments
+
+    tol : float, default=1e-12
+        A column is aliased when those chosen before it explain all but this share of
+        its square. The Gram matrix has lost what is much smaller.
+
+    in_order : bool, default=False
+        Whether the first of several columns that say the same is the one kept, which
+        is slower where there are such.
+
+    Returns
+    -------
+    fit : OLSFit
+        Aliased and constant columns have coefficient 0: of several columns that say
+        the same, one is kept, and the model stays sparse. Which one is LAPACK's
+        choice unless `in_order`; the fitted values do not depend on it.
+    """
+    coef = np.zeros(len(moments.projection))
+    usable = np.flatnonzero(np.diagonal(moments.gram))
+    if not len(usable):
+        return OLSFit(coef, moments.intercept(coef), 0)
+    # With unit columns one tolerance fits columns of every size.
+    scale = 1.0 / np.sqrt(np.diagonal(moments.gram)[usable])
+    gram = moments.gram[np.ix_(usable, usable)]
+    gram *= scale
+    gram *= scale[:, None]
+    factor, pivots, rank, _ = dpstrf(gram.T, tol=tol, lower=1, overwrite_a=not in_order)
+    chosen = pivots[:rank] - 1
+    if in_order and rank < len(gram):
+        factor, chosen = np.zeros_like(gram), np.empty(len(gram), dtype=np.int64)
+        rank = _learning_kernels.cholesky_in_order(gram, tol, factor, chosen)
+        chosen = chosen[:rank]
+    right = moments.projection[usable[chosen]] * scale[chosen]
+    solution = cho_solve((factor[:rank, :rank], True), right, check_finite=False)
+    coef[usable[chosen]] = solution * scale[chosen]
+    return OLSFit(coef, moments.intercept(coef), int(rank))
+
+
+class LassoFit(NamedTuple):
+    """Lasso coefficients, intercept, sweeps, and what is left to gain.
+
+    `dual_gap` bounds how far the objective is above its minimum; `violation` is the
+    largest breach of the optimality conditions, as a correlation with the target.
+    """
+
+    coef: np.ndarray
+    intercept: float
+    n_iter: int
+    dual_gap: float
+    violation: float
+
+
+def lasso(moments, alpha, *, coef=None, tol=1e-8, max_iter=10_000):
+    """Lasso by coordinate descent on the Gram matrix.
+
+    Minimizes scikit-learn's objective
+    ``sum_d w_d (y - f(x))^2 / (2 sum_d w_d) + alpha * sum_j |coef_j|``.
+
+    Parameters
+    ----------
+    moments : Moments
+
+    alpha : float
+        Strength of the penalty.
+
+    coef : ndarray of shape (n_columns,), default=None
+        Where to start; None for zeros.
+
+    tol : float, default=1e-8
+        Stop when no optimality condition is breached by more, in units of the product
+        of the norms of column and target.
+
+    max_iter : int, default=10_000
+        Most sweeps over the columns.
+
+    Returns
+    -------
+    fit : LassoFit
+    """
+    threshold = alpha * moments.weight_sum
+    scale = np.sqrt(np.diagonal(moments.gram) * moments.target_square)
+    if coef is None:
+        coef = np.zeros(len(scale))
+        gradient = moments.projection.copy()
+    else:
+        coef = np.where(scale > 0.0, coef, 0.0)
+        gradient = moments.projection - moments.gram @ coef
+    n_columns = len(coef)
+    n_iter, violation = _learning_kernels.lasso_descent(
+        np.ravel(moments.gram),
+        threshold,
+        scale,
+        coef,
+        gradient,
+        tol,
+        max_iter,
+        np.empty(n_columns, dtype=np.int64),
+        np.empty(n_columns**2),
+        *np.empty((3, n_columns)),
+    )
+    return LassoFit(
+        coef,
+        moments.intercept(coef),
+        n_iter,
+        _dual_gap(moments, threshold, coef, gradient),
+        violation,
+    )
+
+
+def _dual_gap(moments, threshold, coef, gradient):
+    """Duality gap of the lasso, with the residual scaled to be dual feasible."""
+    target_residual = moments.target_square - coef @ moments.projection
+    residual_square = target_residual - coef @ gradient
+    steepest = np.max(np.abs(gradient), initial=0.0)
+    shrink = min(1.0, threshold / steepest) if steepest > 0.0 else 1.0
+    primal = 0.5 * residual_square + threshold * np.abs(coef).sum()
+    dual = shrink * target_residual - 0.5 * shrink**2 * residual_square
+    return max(float(primal - dual), 0.0) / moments.weight_sum
+
+
+class DeltaFit(NamedTuple):
+    """Coefficients and intercept of the delta rule, and the RMSE met in each epoch."""
+
+    coef: np.ndarray
+    intercept: float
+    rmse: np.ndarray
+
+
+def longest_step(n_weights, sample_weight=None):
+    """The longest step of the delta rule that goes no further than a row asks for.
+
+    Parameters
+    ----------
+    n_weights : int
+        Without the intercept.
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+
+    Returns
+    -------
+    float
+        On inputs of -1 and +1.
+    """
+    largest = 1.0 if sample_weight is None else max(sample_weight.max(), 1.0)
+    return 1.0 / ((n_weights + 1) * largest)
+
+
+def delta_rule(
+    inputs,
+    y,
+    sets,
+    coef,
+    intercept,
+    *,
+    learning_rate="auto",
+    longest=np.inf,
+    n_epochs=1,
+    rng=None,
+    sample_weight=None,
+):
+    """Correct the weights after every row, in proportion to the error ([S1] Eq 4).
+
+    ``w_j <- w_j + learning_rate * sample_weight * (y - f(x)) u_j(x)``, and the same
+    with ``u = 1`` for the intercept.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_features)
+        Values in [-1, 1], 0 for unknown.
+
+    y : ndarray of shape (n_samples,)
+
+    sets : sequence of tuples of int
+
+    coef : ndarray of shape (n_sets,)
+        Where to start; not changed.
+
+    intercept : float
+        Where to start.
+
+    learning_rate : float or "auto", default="auto"
+        "auto" is :func:`longest_step`. From twice that on the rule diverges on -1/+1
+        inputs.
+
+    longest : float, default=inf
+        What the learning rate times the weight of a row is cut down to.
+
+    n_epochs : int, default=1
+        Passes over the rows.
+
+    rng : numpy Generator, default=None
+        Shuffles the rows anew in each epoch; None takes them as they come.
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+
+    Returns
+    -------
+    fit : DeltaFit
+        Its `rmse` has shape (n_epochs,), from errors met before their correction.
+
+    Raises
+    ------
+    ValueError
+        When the weights grow without bound.
+    """
+    inputs = np.ascontiguousarray(inputs, dtype=np.float64)
+    y = np.ascontiguousarray(y, dtype=np.float64)
+    coef = np.array(coef, dtype=np.float64)
+    constant = np.array([intercept], dtype=np.float64)
+    weights = np.ones(len(y)) if sample_weight is None else sample_weight
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if learning_rate == "auto":
+        learning_rate = longest_step(len(coef), weights)
+    indptr, members = flatten_sets(sets)
+    rows = np.arange(len(y))
+    rmse, products = np.empty(n_epochs), np.empty(len(coef))
+    for epoch in range(n_epochs):
+        if rng is not None:
+            rng.shuffle(rows)
+        squares = _learning_kernels.delta_epoch(
+            inputs,
+            y,
+            weights,
+            rows,
+            indptr,
+            members,
+            learning_rate,
+            longest,
+            coef,
+            constant,
+            products,
+        )
+        if not (np.isfinite(squares) and np.isfinite(coef).all()):
+            raise ValueError(
+                f"the delta rule diverged in epoch {epoch + 1}: learning_rate is "
+                f"{learning_rate:.3g}, and with {len(coef)} weights it should stay "
+                f"well below {2.0 / ((len(coef) + 1) * weights.max()):.3g}"
+            )
+        rmse[epoch] = np.sqrt(squares / weights.sum())
+    return DeltaFit(coef, float(constant[0]), rmse)

@@ -1,0 +1,446 @@
+"""How many weights noisy data support.
+
+A pursuit with a falling bar gives a path of models, from the few weights that stand out
+of all their rivals to the many that barely do. The bar is chosen by k-fold validation
+of the whole search, or by the extended BIC where samples are too few to set some aside.
+
+Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
+models of each order counted apart.
+"""
+
+import math
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import sem
+from sklearn.linear_model import Lasso
+from sklearn.model_selection import GroupKFold
+
+from skmohn._core._fitting import last_of
+from skmohn._core._sklearn import lasso_cv
+from skmohn.mohn._design.design import find_equal, make_design, number_rows
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.terms import choice_length
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.exact_fit import rounding_variance
+from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._sparse.pair_cache import run_together
+from skmohn.mohn._sparse.pursuit import Pursuit
+from skmohn.mohn._table.rows import join_groups
+
+# Bars in stages: the next stage is searched when the last bar so far is the best.
+# Within the first, a function is sparse.
+_BARS_OF_A_STAGE = 4
+_STAGES = 0.9 ** np.arange(3 * _BARS_OF_A_STAGE).reshape(3, _BARS_OF_A_STAGE)
+# Weights per sample at the end of the path.
+_LONGEST_PATH = 0.3
+# Below this many distinct rows folds are too small to compare models.
+FEWEST_ROWS = 40
+# Entries of the columns of all pairs up to which the lasso costs little.
+_CHEAP_LASSO = 4e5
+# The same for dense functions: some ten seconds.
+_AFFORDABLE_LASSO = 5e6
+# Below a hundredth of the largest penalty little is left to gain on noisy data, and
+# aliased columns make the descent slow: the path is rough and its choice refined. Both
+# run to their ends, since scikit-learn would warn of one that did not.
+_LASSO_PATH = {"n_alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
+# The models of the highest bars lend their weights above order two to the lasso.
+_STANDING_OUT = 3
+
+# Nats by which a description must be shorter to be preferred to the lasso. On dense
+# functions of few rows it saves up to 8 and predicts worse, on sparse ones 50 and more.
+_MUCH_SHORTER = 10.0
+
+
+class _Path:
+    """Models of falling bars on one training set, each with its validation errors.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+        The training set.
+
+    y : ndarray of shape (n_samples,)
+
+    control : PursuitControl
+
+    validation : tuple of (design, y, sample_weight), default=None
+
+    pairs : PairView, default=None
+        What is known of the pairs of a wide table.
+
+    guides : list of _Path, default=()
+        Where there is no validation, paths that have gone as far and say how lower bars
+        predict.
+    """
+
+    def __init__(self, design, y, control, validation=None, pairs=None, guides=()):
+        self.data = design, y
+        self.control = control
+        self.validation = validation
+        self.pairs = pairs
+        self.guides = guides if validation is None else [self]
+        self.terms = []
+        self.errors = []
+        self.is_full = False
+
+    def extend(self, bars):
+        """Search on with lower bars; return the path itself, for other processes."""
+        last_of(self.steps(bars))
+        return self
+
+    def steps(self, bars):
+        """The same a part at a time; yields costs."""
+        if self.is_full:
+            return
+        start = self.terms[-1] if self.terms else ()
+        search = Pursuit(*self.data, self.control, start=start, pairs=self.pairs)
+        search.most = max(1, int(_LONGEST_PATH * search.design.weight_sum))
+        for bar in bars:
+            # What chance may well explain is looked for among the pairs that are known,
+            # at the end of a stage among all, unless lower bars only fit noise.
+            is_thorough = bar == 1 or (bar == bars[-1] and self._gains())
+            terms = yield from search.descend(bar, is_thorough)
+            self.terms.append(terms)
+            if self.validation is not None:
+                self.errors.append(self._squared_errors(search.model))
+            self.is_full = len(search.model) >= search.most or search.is_exact()
+            if self.is_full:
+                break
+
+    def _gains(self):
+        """Whether no bar predicts validation samples better than the last one."""
+        length = max((len(path.errors) for path in self.guides), default=0)
+        means = [sum(path.mean_error(k) for path in self.guides) for k in range(length)]
+        return not means or means[-1] == min(means)
+
+    def error(self, position):
+        """Squared error of each validation sample at one bar.
+
+        A path that ended early keeps its last model for the lower bars.
+        """
+        return self.errors[min(position, len(self.errors) - 1)]
+
+    def mean_error(self, position):
+        """Mean squared validation error at one bar."""
+        return np.average(self.error(position), weights=self.validation[2])
+
+    def _squared_errors(self, model):
+        design, y, _ = self.validation
+        return (y - design.combine(design.columns(model.terms), model.coef)) ** 2
+
+
+class Choice(NamedTuple):
+    """A model for noisy data.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+    how : {"validation", "cv", "ebic", "lasso", "whole"}
+        What chose them; "whole": they are those of the search of all samples.
+    limited : bool
+        Whether the samples allowed no larger model.
+    coef, intercept : ndarray of shape (n_terms,), float
+        The shrunken weights when `how` is "lasso", else None.
+    folds : list of (train, test) or None
+        Of the validation, if it was one by folds.
+    errors : ndarray of shape (n_folds,) or None
+        Mean squared error on each, or on the validation samples, of the target in the
+        unit of the samples.
+    """
+
+    terms: list
+    how: str
+    limited: bool = False
+    coef: np.ndarray | None = None
+    intercept: float | None = None
+    folds: list | None = None
+    errors: np.ndarray | None = None
+
+
+class Rivals:
+    """Paths of models that samples they have not seen compare.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    samples : Samples
+
+    control : PursuitControl
+        May be replaced until they begin.
+
+    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
+
+    cv : int, default=5
+        Number of folds, unless the samples bring their own.
+
+    pool : PairPool, default=None
+        The pairs of a wide table, which folds compare in passes that they share.
+    """
+
+    def __init__(self, design, samples, control, *, selection="auto", cv=5, pool=None):
+        self.design, self.samples, self.control = design, samples, control
+        self.selection, self.cv, self.pool = selection, cv, pool
+        self._begun = None
+
+    @cached_property
+    def paths(self):
+        """What compares them, the paths, and the folds of a cross-validation."""
+        design, samples = self.design, self.samples
+        groups = number_rows(samples.inputs)
+        n_rows = groups.max() + 1
+        groups = join_groups(groups, samples.rows.group)
+        if samples.held is not None:
+            inputs, y, weight = samples.held.data
+            held = make_design(inputs, weight), y, weight
+            own = self.pool and self.pool.view(design, np.arange(design.n_samples))
+            path = _Path(design, samples.y, self.control, held, pairs=own)
+            return "validation", [path], None
+        is_small = self.selection == "auto" and n_rows < FEWEST_ROWS
+        if is_small or self.selection == "ebic":
+            return "ebic", [], None
+        folds = samples.folds
+        if folds is None:
+            # Equal rows stay together: a copy of a training row tests nothing.
+            dealer = GroupKFold(
+                min(self.cv, groups.max() + 1), shuffle=True, random_state=samples.seed
+            )
+            folds = list(dealer.split(samples.inputs, groups=groups))
+        return "cv", [self._fold(*fold) for fold in folds], folds
+
+    def _fold(self, train, test):
+        samples, weight = self.samples, self.samples.weight
+        part, held = self.design.take(train), self.design.take(test)
+        held = held, samples.y[test], None if weight is None else weight[test]
+        view = self.pool and self.pool.view(part, train)
+        return _Path(part, samples.y[train], self.control, held, pairs=view)
+
+    def begin(self):
+        """The searches of the first stage, each with its view of the pairs."""
+        self._begun = self.searches(_STAGES[0])
+        return self._begun
+
+    def searches(self, bars):
+        """Searches that go down to some bars, or go on if they have begun to."""
+        begun, self._begun = self._begun, None
+        return begun or [(path.pairs, path.steps(bars)) for path in self.paths[1]]
+
+
+def choose_model(rivals, *, n_jobs=None):
+    """Choose the model that noisy data support.
+
+    Parameters
+    ----------
+    rivals : Rivals
+
+    n_jobs : int, default=None
+        Folds searched at once.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    design, samples, control = rivals.design, rivals.samples, rivals.control
+    how, parts, folds = rivals.paths
+    whole = rivals.pool and rivals.pool.whole
+    path = _Path(design, samples.y, control, pairs=whole, guides=parts)
+    for bars in _STAGES:
+        if rivals.pool is None:
+            path.extend(bars)
+            workers = Parallel(n_jobs=n_jobs)
+            parts = workers(delayed(part.extend)(bars) for part in parts)
+        else:
+            run_together(rivals.searches(bars))
+            run_together([(whole, path.steps(bars))])
+        if how == "ebic":
+            scores = [_ebic(design, samples.y, terms) for terms in path.terms]
+            chosen = best = int(np.argmin(scores))
+        else:
+            chosen, best = sparsest_of_the_best(*_errors_of(parts))
+        if best < len(path.terms) - 1 or path.is_full:
+            break
+    errors = [part.mean_error(chosen) for part in parts]
+    chosen = min(chosen, len(path.terms) - 1)
+    limited = path.is_full and chosen == len(path.terms) - 1
+    terms = path.terms[chosen]
+    if how != "ebic" and best < _BARS_OF_A_STAGE:
+        # A sparse function: the folds, which see fewer samples, lower the bar to keep
+        # true weights that stand out clearly of all samples.
+        terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
+    choice = Choice(terms, how, limited)
+    if how == "ebic":
+        return choice
+    choice = choice._replace(errors=np.array(errors))
+    if how == "validation":
+        return choice
+    choice = choice._replace(folds=folds)
+    # The lasso would shrink what is always there as well.
+    if rivals.selection == "cv" or control.always:
+        return choice
+    if rivals.selection == "lasso" or _worth_shrinking(design, best):
+        shrunken = _shrink(design, samples.y, path, folds, n_jobs)
+        gains = choice.errors - shrunken.errors
+        # A sparse model that predicts about as well is worth more: it can be read. Of
+        # one fold alone nothing is known about the error of the gain.
+        is_clear = len(gains) > 1 and gains.mean() > sem(gains)
+        if rivals.selection == "lasso" or is_clear:
+            return shrunken
+    return choice
+
+
+def _worth_shrinking(design, best):
+    """Whether the lasso is cheap, or the function dense and the lasso affordable.
+
+    Dense means that weights help that chance alone could explain among their rivals.
+    """
+    work = design.n_samples * math.comb(design.n_features + 1, 2)
+    dense = best >= _BARS_OF_A_STAGE
+    return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
+
+
+def _shrink(design, y, path, folds, n_jobs):
+    """Lasso on the sets of order one and two and those that stand out.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    n = design.n_features
+    terms = [(i,) for i in range(n)]
+    if path.control.max_order > 1:
+        terms += combinations(range(n), 2)
+    found = {term for model in path.terms[:_STANDING_OUT] for term in model}
+    terms += sorted(term for term in found if len(term) > 2)
+    columns = design.columns(terms)
+    # What the first of equal columns explains is nothing to the others but rounding.
+    distinct = np.unique(find_equal(columns))
+    terms = [terms[j] for j in distinct]
+    columns = design.unpack(columns[distinct], np.float64).T
+    # Cyclic descent draws no numbers, yet would advance numpy's global generator.
+    fixed = {"random_state": 0}
+    search = lasso_cv(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
+    search.fit(columns, y, sample_weight=design.weights)
+    options = {"max_iter": _LASSO_PATH["max_iter"], "tol": 1e-10, "warm_start": True}
+    final = Lasso(search.alpha_, **options, **fixed)
+    final.coef_ = search.coef_
+    final.fit(columns, y, sample_weight=design.weights)
+    kept = np.flatnonzero(final.coef_)
+    return Choice(
+        [terms[j] for j in kept],
+        "lasso",
+        coef=final.coef_[kept],
+        intercept=float(final.intercept_),
+        folds=folds,
+        errors=search.mse_path_[np.argmin(np.abs(search.alphas_ - search.alpha_))],
+    )
+
+
+def sparsest_of_the_best(errors, weights):
+    """Find the sparsest model that is not clearly worse than the best.
+
+    Worse means by more than one standard error of the difference, sample by sample.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_models, n_samples)
+        Of left-out samples, by models from the sparsest on.
+
+    weights : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    sparsest, best : int
+        Positions among the models.
+    """
+    means = np.average(errors, axis=1, weights=weights)
+    best = int(np.argmin(means))
+    gaps = errors - errors[best]
+    excess = means - means[best]
+    variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
+    spread = np.sqrt(variance / weights.sum())
+    sparsest = int(np.flatnonzero(excess <= spread)[0])
+    return sparsest, best
+
+
+def _errors_of(parts):
+    """Squared errors of the left-out samples by model, and weights of the samples."""
+    length = max(len(part.errors) for part in parts)
+    errors = np.concatenate(
+        [[part.error(position) for position in range(length)] for part in parts],
+        axis=1,
+    )
+    weights = np.concatenate(
+        [
+            np.ones(len(y)) if weights is None else weights
+            for _, y, weights in (part.validation for part in parts)
+        ]
+    )
+    return errors, weights
+
+
+def _ebic(design, y, terms):
+    """Extended BIC of the least squares model with these terms."""
+    model = ActiveSet.of(design, y, terms)
+    n = design.weight_sum
+    variance = max(model.rms**2, rounding_variance(y), np.finfo(float).tiny)
+    fit = n * np.log(variance)
+    return (
+        fit
+        + len(model) * np.log(n)
+        + 2 * choice_length(terms, design.n_features, design.variants)
+    )
+
+
+def shorter(chosen: Choice, search: Pursuit) -> Choice:
+    """The significant terms of the search of all samples, if they are shorter.
+
+    Folds have fewer samples. Where these are too few to recover a function that all
+    samples recover, no model of the folds predicts anything, and validation keeps few
+    terms. Shorter is the description of the data by the terms and their weights.
+
+    Parameters
+    ----------
+    chosen : Choice
+
+    search : Pursuit
+        That of all samples, which has ended.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    design, y = search.design, search.model.y
+    found = [term for term in search.model.terms if term]
+    found = Pursuit(design, y, search.control, start=found).significant_terms()
+    if set(found) == set(chosen.terms):
+        return chosen
+
+    def length(terms):
+        graph = Hypergraph.sort(terms, np.zeros(len(terms)), 0.0)
+        return SparseModel.condition(graph, design, y).description_length()
+
+    # Shrunken weights are worth more than those of the same terms without a penalty.
+    margin = _MUCH_SHORTER if chosen.how == "lasso" else 0.0
+    if length(found) + margin >= length(chosen.terms):
+        return chosen
+    errors = None
+    if chosen.folds is not None:
+        errors = fold_errors(design, y, found, chosen.folds)
+    return Choice(found, "whole", folds=chosen.folds, errors=errors)
+
+
+def fold_errors(design, y, terms, folds):
+    """Mean squared errors of the samples that each fold leaves out, of known terms."""
+    return np.array([_fold_error(design, y, terms, *fold) for fold in folds])
+
+
+def _fold_error(design, y, terms, train, test):
+    """Mean squared error of left-out samples where the terms are known."""
+    part, held = design.take(train), design.take(test)
+    model = ActiveSet.of(part, y[train], terms)
+    fitted = held.combine(held.columns(model.terms), model.coef)
+    return np.average((y[test] - fitted) ** 2, weights=held.weights)

@@ -1,0 +1,77 @@
+"""Points of a black box and their values, as they came."""
+
+import numpy as np
+
+
+class Evaluations:
+    """Points and their values, small is good; a point that is told again is averaged.
+
+    Parameters
+    ----------
+    n_variables : int
+
+    Attributes
+    ----------
+    observed, observations : ndarrays of shapes (n_observations, n_variables), \
+            (n_observations,)
+        Points and values as they came.
+
+    states, values : ndarrays of shapes (n_points, n_variables), (n_points,)
+        Distinct points, the means of their values.
+
+    counts, squares : ndarrays of shape (n_points,)
+        How many values there are of each, and the sum of their squared deviations.
+
+    is_feasible, is_sample, is_drawn : ndarrays of shape (n_points,), bool
+        Whether a point satisfies the constraints; whether a sparse model may be learned
+        from it: it was drawn uniformly, or brought by the user; whether it was drawn.
+
+    places : dict of bytes to int
+        Where points are, by their keys.
+    """
+
+    def __init__(self, n_variables):
+        self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
+        self.observations = self.values = self.squares = np.empty(0)
+        self.counts = np.empty(0, dtype=int)
+        self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
+        self.places = {}
+
+    def __len__(self):
+        return len(self.values)
+
+    def add(self, state, value, is_feasible, is_sample, is_drawn=False):
+        """Add one evaluation."""
+        self.observed = np.concatenate([self.observed, state[None]])
+        self.observations = np.append(self.observations, value)
+        place = self.places.setdefault(state.tobytes(), len(self))
+        if place == len(self):
+            self.states = np.concatenate([self.states, state[None]])
+            self.values = np.append(self.values, value)
+            self.counts = np.append(self.counts, 1)
+            self.squares = np.append(self.squares, 0.0)
+            self.is_feasible = np.append(self.is_feasible, is_feasible)
+            self.is_sample = np.append(self.is_sample, is_sample)
+            self.is_drawn = np.append(self.is_drawn, is_drawn)
+            return
+        self.counts[place] += 1
+        before = value - self.values[place]
+        self.values[place] += before / self.counts[place]
+        self.squares[place] += before * (value - self.values[place])
+
+    def order(self, deviation=0.0):
+        """Places of feasible points from the best to the worst.
+
+        Parameters
+        ----------
+        deviation : float, default=0.0
+            Of the noise: a mean counts as worse by its standard error.
+        """
+        values = self.values + deviation / np.sqrt(self.counts)
+        order = np.argsort(values, kind="stable")
+        return order[self.is_feasible[order]]
+
+    def deviation(self):
+        """Standard deviation of values of the same point; 0 where none was repeated."""
+        freedom = np.sum(self.counts - 1)
+        return float(np.sqrt(self.squares.sum() / freedom)) if freedom else 0.0

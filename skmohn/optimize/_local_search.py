@@ -1,0 +1,185 @@
+"""Climbs from end to end: the source that goes from points to better neighbors.
+
+They order neighbors by what a surrogate expects, and leave local optima by the linkage
+that was learned so far.
+"""
+
+import numpy as np
+
+from skmohn.optimize._polynomial import combine, make_polynomial
+from skmohn.optimize._space import keys_of
+from skmohn.optimize._surrogate import not_taken
+
+# Kicks from a local optimum without success before a climb starts anywhere.
+_MOST_KICKS = 8
+_TRIED_KICKS = 20
+# Points drawn anywhere, of which a climb begins at the one that promises most.
+_DRAWN_STARTS = 10
+# The best points, of which the first one whose neighbors are not all known is looked
+# for.
+_WIDENED = 50
+# Evaluations a variable before a surrogate says which neighbors are left out.
+_KNOWN = 5
+# Local optima that are remembered for crossings.
+_MOST_ENDS = 20
+
+
+class Climb:
+    """Climbs from end to end; its points are neighbors of the one it stands at.
+
+    From a local optimum it goes on, in turn, at a crossing with an earlier one that is
+    better than both as far as the linkage is known, and at a kick of linked variables;
+    in the end, anywhere.
+
+    Parameters
+    ----------
+    space : Space
+    """
+
+    def __init__(self, space):
+        self.space = space
+        self._state, self._value = None, np.inf
+        self._home, self._home_value = None, np.inf
+        self._queue = []
+        self._ends = []
+        self._n_kicks = 0
+        # Evaluations of climbs from ends and, in small spaces, from the best points.
+        self._n_deep = self._n_wide = 0
+        self._is_wide = False
+        self._is_hasty = False
+
+    def propose(self, told, taken, surrogate, linkage, is_small, rng):
+        """The next neighbor that is not known, or where the climb goes on.
+
+        Parameters
+        ----------
+        told : Evaluations
+
+        taken : set of bytes
+            Keys of points that are not to be proposed.
+
+        surrogate : Surrogate
+
+        linkage : Hypergraph
+            A model whose terms say which of the free variables act together.
+
+        is_small : bool
+            Whether a good part of all points will be seen: climbs start more often
+            then, look at the better half of the neighbors, and half of the
+            evaluations are of all neighbors of the best points.
+
+        rng : Generator
+
+        Returns
+        -------
+        state : ndarray of shape (n_variables,) or None
+        """
+        self._is_hasty = is_small and len(told) > _KNOWN * len(self.space.free)
+        if self._state is None:
+            place = int(told.order()[0])
+            self._stand(told.states[place], told.values[place], surrogate, rng)
+        state = self._next_in_queue(taken)
+        if state is None and is_small:
+            self._is_wide = self._n_wide <= self._n_deep
+            if self._is_wide:
+                self._widen(told, taken, surrogate, rng)
+                state = self._next_in_queue(taken)
+                self._is_wide = state is not None
+        self._n_wide += self._is_wide
+        self._n_deep += not self._is_wide
+        if state is None:
+            state = self._leave(taken, linkage, rng)
+        if state is None and is_small:
+            state = self._promising(taken, surrogate, rng)
+        return state
+
+    def _next_in_queue(self, taken):
+        """The next neighbor that is not known; None where all are."""
+        while self._queue:
+            state = self._queue.pop()
+            if state.tobytes() not in taken:
+                return state
+        return None
+
+    def _widen(self, told, taken, surrogate, rng):
+        """Stand at the best point whose neighbors are not all known."""
+        for place in told.order()[:_WIDENED]:
+            state = told.states[place]
+            if not taken.issuperset(keys_of(self.space.neighbors(state, rng))):
+                self._stand(state, told.values[place], surrogate, rng)
+                return
+
+    def _promising(self, taken, surrogate, rng):
+        """The best of a few points drawn anywhere, as far as is foreseen."""
+        drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
+        drawn = not_taken(drawn, taken)
+        if surrogate.posterior is None or not len(drawn):
+            return None
+        return drawn[np.argmin(surrogate.mean(drawn))]
+
+    def learn(self, state, value, surrogate, rng):
+        """Stand at a point that is better than the one before."""
+        if value < self._value:
+            self._stand(state, value, surrogate, rng)
+
+    def _stand(self, state, value, surrogate, rng):
+        self._state, self._value = state, value
+        near = self.space.neighbors(state, rng)
+        if surrogate.posterior is not None and len(near):
+            # The last one comes first.
+            near = near[np.argsort(-surrogate.mean(near), kind="stable")]
+            if self._is_hasty and not self._is_wide:
+                # Where much will be seen, another start is worth more than neighbors
+                # that are expected to be among the worse ones.
+                near = near[len(near) // 2 :]
+        self._queue = list(near)
+
+    def _leave(self, taken, linkage, rng):
+        """Where to go from a local optimum; None for anywhere."""
+        if np.isfinite(self._value):
+            self._ends = [*self._ends, self._state][-_MOST_ENDS:]
+        if self._value < self._home_value:
+            self._home, self._home_value, self._n_kicks = self._state, self._value, 0
+        self._value = np.inf  # the next point is stood at, whatever it is worth
+        self._n_kicks += 1
+        if self._n_kicks <= _MOST_KICKS:
+            for state in self._crossings(linkage, rng) if self._n_kicks % 2 else ():
+                if state.tobytes() not in taken:
+                    return state
+            for _ in range(_TRIED_KICKS):
+                state = self._kick(linkage, rng)
+                if state.tobytes() not in taken:
+                    return state
+        self._n_kicks, self._home_value = 0, np.inf
+        return None
+
+    def _crossings(self, linkage, rng):
+        """Yield children of the best end and others, by partition crossover."""
+        free = self.space.free
+        if not linkage.terms:
+            return
+        # It maximizes.
+        model = make_polynomial(linkage.times(-1.0), len(free))
+        home = 2 * self._home[free] - 1
+        for k in rng.permutation(len(self._ends)):
+            child, _ = combine(model, home, 2 * self._ends[k][free] - 1)
+            state = self._home.copy()
+            state[free] = (child > 0).astype(np.int64)
+            if self.space.is_feasible(state[None])[0]:
+                yield state
+
+    def _kick(self, linkage, rng):
+        """Change a few variables of the best end, linked ones if that is known."""
+        terms = [term for term in linkage.terms if len(term) > 1]
+        if terms:
+            term = list(terms[rng.integers(len(terms))])
+            state = self._home.copy()
+            state[self.space.free[term]] ^= 1
+            if self.space.is_feasible(state[None])[0]:
+                return state
+        state = self._home
+        for _ in range(2 + rng.poisson(1.0)):
+            near = self.space.neighbors(state, rng)
+            if len(near):
+                state = near[0]
+        return state

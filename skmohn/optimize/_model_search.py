@@ -1,0 +1,481 @@
+"""The public searches: from a model and its user's values to a result."""
+
+import time
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+from sklearn.utils import check_random_state
+
+from skmohn._core._fitting import warn_caller
+from skmohn._core._names import index_names
+from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, validate_params
+from skmohn._core._units import binary_unit
+from skmohn._core._validation import has_read_inputs
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.optimize._methods import (
+    CALLBACK,
+    DONE,
+    EVALUATIONS,
+    METHODS,
+    TIME,
+    Budget,
+    check_options,
+    check_use,
+)
+from skmohn.optimize._models import read_model
+from skmohn.optimize._polynomial import fix_variables
+from skmohn.optimize._product_sums import solve_product_sum
+from skmohn.optimize._solve import Answer, Question, answer
+
+_CONSTRAINTS = {
+    "method": [StrOptions(set(METHODS))],
+    "fixed": [dict, None],
+    "x0": ["array-like", None],
+    "n_restarts": [Interval(Integral, 1, None, closed="left"), None],
+    "max_evaluations": [Interval(Integral, 1, None, closed="left"), None],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "return_optima": ["boolean"],
+    "options": [dict, None],
+    "callback": [callable, None],
+    "random_state": ["random_state"],
+    "n_jobs": [*N_JOBS],
+}
+_MESSAGES = {
+    DONE: "the search ended by itself",
+    EVALUATIONS: "stopped at max_evaluations",
+    TIME: "stopped at time_limit",
+    CALLBACK: "stopped by the callback",
+}
+# Names of columns in a message.
+_LISTED = 8
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def maximize(
+    model,
+    method="auto",
+    *,
+    fixed=None,
+    x0=None,
+    n_restarts=None,
+    max_evaluations=None,
+    time_limit=None,
+    return_optima=False,
+    options=None,
+    callback=None,
+    random_state=None,
+    n_jobs=None,
+):
+    """Find the input at which a model is largest.
+
+    Parameters
+    ----------
+    model : MOHNRegressor, MOHNClassifier, Hypergraph, dict, BinaryPolynomial or \
+            BinaryQuadraticModel
+        A fitted estimator, one of dimod's models, or a dict from tuples of variables
+        that are -1 or +1 to weights, with ``()`` for the constant. Variables of a dict
+        are names, or integers from 0. Of a classifier, which has two classes and whose
+        strategy lists its products, such as "logistic", the log-odds of the second
+        class.
+    method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
+            "exact"}, default="auto"
+        How to search. See the user guide, "Finding the best input".
+
+        - ``"auto"``: searches parts that share no variable one by one, exactly if that
+          is cheap, else by annealing, moves of many variables at once ([3]_), unless
+          there are too many weights for these, and tabu search.
+        - ``"hill_climb"``: flips variables in random order while that helps
+          ([1]_ Equations 9 and 10).
+        - ``"annealing"``: Metropolis sweeps at falling temperatures.
+        - ``"tabu"``: repeats the best flip that does not undo a recent one.
+        - ``"weight_satisfaction"``: sets the variables of one weight after another to
+          their best values until nothing changes ([1]_ Algorithm 2).
+        - ``"exact"``: eliminates one variable after another ([2]_), unless the weights
+          are too entangled.
+    fixed : dict, default=None
+        Variables to hold at a value: names or indices, and values as in the data. All
+        others are free. For an estimator fitted on a data frame, None warns of the
+        columns that the search moves, since nobody can set an age; ``{}`` says that
+        all can be set.
+    x0 : array-like of shape (n_variables,), default=None
+        Start of the first restart, with values as in the data; annealing compares it
+        with what it finds. None for a random point, where all other restarts begin.
+    n_restarts : int, default=None
+        Number of searches from different points; with "auto", of each part not solved
+        exactly. None for 10 or, with `time_limit`, as many as it allows.
+    max_evaluations : int, default=None
+        Maximum number of partial evaluations, see `nfev`, split equally among the
+        restarts. A restart that exceeds its share finishes its pass or sweep; annealing
+        cools faster instead. None for no limit.
+    time_limit : float, default=None
+        Seconds after which the search finishes its pass, sweeps or elimination and
+        stops. None for no limit.
+    return_optima : bool, default=False
+        Whether to return the distinct end points of the restarts; not for "auto" and
+        "exact", which search parts.
+    options : dict, default=None
+        More options of the method, with these defaults:
+
+        - ``"annealing"``: ``n_sweeps`` (1000); ``temperatures``, first and last, in
+          units of the function. By default, the first is twice the largest root sum of
+          squares of a variable's weights; the last accepts a loss of twice the typical
+          smallest weight once in a hundred times.
+        - ``"tabu"``: ``n_steps`` (100 per variable); ``tenure``, the typical number of
+          steps for which a flip is forbidden (10, plus 1 per 20 variables), at most
+          half the number of variables.
+        - ``"weight_satisfaction"``: ``max_order`` (12); variables of higher-order
+          weights are flipped one by one.
+        - ``"exact"``: ``max_width`` (24); the largest table has ``2 ** max_width``
+          entries.
+        - ``"auto"``: ``max_width`` as for "exact"; ``n_sweeps`` (1000) of the first
+          restart, of which later ones take 2, 3, ... times as many.
+    callback : callable, default=None
+        Called as ``callback(intermediate_result)`` after each restart, with the best
+        `x`, `fun`, `nfev` and `nit` so far. Raising StopIteration ends the search.
+    random_state : int, RandomState instance or None, default=None
+        Seed for starts and moves. Without a time limit, the same seed gives the same
+        result for every `n_jobs`.
+    n_jobs : int, default=None
+        Number of restarts to run in parallel, in threads.
+
+    Returns
+    -------
+    OptimizeResult
+        With the fields
+
+        x : ndarray of shape (n_variables,)
+            The best point, with values as in the data; of objects where some are
+            categories or times. Variables without a weight are as in `x0`, or low.
+        fun : float
+            Its value.
+        nfev : int
+            Partial evaluations: variables visited (hill climb, annealing), flips
+            (tabu), settings tried (weight satisfaction) or table entries (exact). For a
+            Gaussian process, moves compared (hill climb), moves (tabu) or points
+            (exact).
+        nit : int
+            Number of restarts.
+        success : bool
+            Whether the search ended by itself or has used what it was given; False
+            where the callback has stopped it, and where "exact" had too little time.
+        status : int
+            0 if it ended by itself; 1 for the limit of evaluations, 2 for the time
+            limit, 3 for the callback.
+        message : str
+            The same in words.
+        optimal : bool
+            Whether `x` is proven to be optimal.
+        variables : list
+            Names of the variables, in the order of `x`.
+        local_optima : ndarray of shape (n_optima, n_variables)
+            End points of the restarts, the best first; only with `return_optima`.
+        local_optima_fun : ndarray of shape (n_optima,)
+            Their values; only with `return_optima`.
+
+    Raises
+    ------
+    ValueError
+        For invalid input, or if "exact" needs too wide tables; the message tells the
+        width.
+    TypeError
+        If `model` is of another type.
+    NotFittedError
+        If the estimator is not fitted.
+
+    Warns
+    -----
+    UserWarning
+        If columns of a data frame are moved and `fixed` is None.
+
+    See Also
+    --------
+    minimize : The same for the smallest value.
+
+    Notes
+    -----
+    The gain of every flip is kept up to date, so that a step costs as much as the
+    weights it touches, however many variables there are ([1]_ section 3.2). Gaussian
+    processes take "exact" (all points), "tabu", "hill_climb", or "auto", which is
+    "exact" for few points and else "tabu"; a variable of several categories or levels
+    has a move to each other one.
+
+    Numeric columns are searched at their two ends or, where a Gaussian process has
+    levels of them, at both ends of each level: in between, the function is linear.
+    Fixed values may lie in between. Of columns of whole numbers or days these ends are
+    whole, too. One-hot columns that the model takes for one column have one 1.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2).
+    .. [2] Bertele, U. and Brioschi, F. (1972). Nonserial dynamic programming.
+    .. [3] Hamze, F. and de Freitas, N. (2004). From fields to trees. UAI.
+
+    Examples
+    --------
+    >>> from skmohn.optimize import maximize
+    >>> weights = {("a",): 1.0, ("a", "b"): -2.0, ("b", "c"): 0.5}
+    >>> result = maximize(weights)
+    >>> result.x, result.fun, result.optimal
+    (array([ 1, -1, -1], dtype=int8), 3.5, True)
+    >>> maximize(weights, fixed={"b": 1}).fun
+    1.5
+    """
+    return _find_best(
+        model,
+        1.0,
+        method,
+        fixed=fixed,
+        x0=x0,
+        n_restarts=n_restarts,
+        max_evaluations=max_evaluations,
+        time_limit=time_limit,
+        return_optima=return_optima,
+        options=options,
+        callback=callback,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+
+
+@validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
+def minimize(
+    model,
+    method="auto",
+    *,
+    fixed=None,
+    x0=None,
+    n_restarts=None,
+    max_evaluations=None,
+    time_limit=None,
+    return_optima=False,
+    options=None,
+    callback=None,
+    random_state=None,
+    n_jobs=None,
+):
+    """Find the input at which a model is smallest.
+
+    Parameters
+    ----------
+    model : MOHNRegressor, MOHNClassifier, Hypergraph, dict, BinaryPolynomial or \
+            BinaryQuadraticModel
+        What is searched, as in :func:`maximize`.
+    method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
+            "exact"}, default="auto"
+        How to search, as in :func:`maximize`.
+    fixed, x0, n_restarts, max_evaluations, time_limit, return_optima, options, \
+            callback, random_state, n_jobs
+        As in :func:`maximize`.
+
+    Returns
+    -------
+    OptimizeResult
+        With the fields of :func:`maximize`; `fun` is the smallest value found.
+
+    Raises
+    ------
+    ValueError, TypeError, NotFittedError
+        As :func:`maximize`.
+
+    Warns
+    -----
+    UserWarning
+        If columns of a data frame are moved and `fixed` is None.
+
+    See Also
+    --------
+    maximize : The same for the largest value, with all parameters explained.
+
+    Examples
+    --------
+    >>> from skmohn.optimize import minimize
+    >>> result = minimize({("a",): 1.0, ("a", "b"): -2.0, ("b", "c"): 0.5})
+    >>> result.x, result.fun, result.optimal
+    (array([-1, -1,  1], dtype=int8), -3.5, True)
+    """
+    return _find_best(
+        model,
+        -1.0,
+        method,
+        fixed=fixed,
+        x0=x0,
+        n_restarts=n_restarts,
+        max_evaluations=max_evaluations,
+        time_limit=time_limit,
+        return_optima=return_optima,
+        options=options,
+        callback=callback,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+
+
+def _find_best(
+    model,
+    sign,
+    method,
+    *,
+    fixed,
+    x0,
+    n_restarts,
+    max_evaluations,
+    time_limit,
+    return_optima,
+    options,
+    callback,
+    random_state,
+    n_jobs,
+):
+    """Read the model, fix variables, search the rest, and say what was found.
+
+    Parameters
+    ----------
+    sign : float
+        1 to maximize, -1 to minimize.
+
+    model, method, fixed, ... : as of :func:`skmohn.optimize.maximize`
+
+    Returns
+    -------
+    result : OptimizeResult
+    """
+    deadline = np.inf if time_limit is None else time.time() + time_limit
+    looks = np.inf if max_evaluations is None else max_evaluations
+    options = check_options(method, options)
+    check_use(
+        method,
+        x0=x0,
+        n_restarts=n_restarts,
+        return_optima=return_optima,
+        n_jobs=n_jobs,
+    )
+    estimator, model = model, read_model(model)
+    model = model.hold(_read_fixed(model.columns, fixed))
+    start = _read_start(model, x0)
+    used, function = _of_free_variables(model, sign)
+    if fixed is None and has_read_inputs(estimator):
+        _warn_of_moves(model, used)
+    has_spins = isinstance(function, Hypergraph)
+
+    def values_at(found):
+        """Points in the user's coding, and values, for rows of what was searched."""
+        points = np.tile(start, (len(found), 1))
+        points[:, used] = found > 0 if has_spins else found
+        return model.write(points), model.predict(points)
+
+    def result_of(found):
+        x, fun = values_at(found.spins[None])
+        return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
+
+    def tell(found):
+        if callback is None:
+            return False
+        try:
+            callback(result_of(found))
+        except StopIteration:
+            return True
+        return False
+
+    if used.size:
+        chosen = (
+            np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
+        )
+        question = Question(
+            graph=function,
+            start=None if x0 is None else chosen,
+            seed=int(check_random_state(random_state).randint(2**31)),
+            n_restarts=n_restarts,
+            budget=Budget(looks, deadline),
+            n_jobs=n_jobs,
+            keep_optima=return_optima,
+            tell=tell,
+        )
+        ask = answer if has_spins else solve_product_sum
+        found = ask(question, method, options)
+    else:
+        found = Answer(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
+    result = result_of(found)
+    is_broken_off = method == "exact" and found.status == TIME
+    result.success = found.status != CALLBACK and not is_broken_off
+    result.status = found.status
+    proof = "; no point is better" if found.optimal else ""
+    result.message = _MESSAGES[found.status] + proof
+    result.optimal = found.optimal
+    result.variables = list(model.columns.names)
+    if return_optima:
+        optima = np.unique(np.array(found.optima), axis=0)
+        x, fun = values_at(optima)
+        order = np.argsort(-sign * fun, kind="stable")
+        result.local_optima, result.local_optima_fun = x[order], fun[order]
+    return result
+
+
+def _warn_of_moves(model, used):
+    """Warn of named columns that are moved, though nobody may be able to set them."""
+    columns = np.flatnonzero(np.isin(model.owner, used))
+    names = [model.columns.names[j] for j in columns]
+    if not names or not isinstance(names[0], str):
+        return
+    more = ", ..." if len(names) > _LISTED else ""
+    warn_caller(
+        f"every column may be moved: {', '.join(map(repr, names[:_LISTED]))}{more}. "
+        "Hold those that nobody can set, by fixed={name: value}, or pass fixed={} if "
+        "all can be set"
+    )
+
+
+def _of_free_variables(model, sign):
+    """Variables that matter and have a choice, and the function of them, signed.
+
+    In units in which squares of weights are within range.
+    """
+    if isinstance(model.graph, Hypergraph):
+        is_held = model.sizes == 1
+        codes = model.codes[model.first[is_held]]
+        held = zip(np.flatnonzero(is_held), codes, strict=True)
+        graph = fix_variables(model.graph, dict(held))
+        used = np.unique(graph.members)
+        if not used.size:
+            return used, graph
+        return used, _count_anew(graph, used, sign / binary_unit(graph.coef))
+    function = model.function
+    used = function.used()
+    return used, function.take(used, sign / binary_unit(model.graph.coef))
+
+
+def _count_anew(graph, used, factor):
+    """The function times a factor, its variables numbered without gaps."""
+    place = np.empty(used[-1] + 1, dtype=int)
+    place[used] = np.arange(len(used))
+    terms = tuple(tuple(place[list(term)].tolist()) for term in graph.terms)
+    return Hypergraph(terms, factor * graph.coef, 0.0)
+
+
+def _read_start(model, x0):
+    """States of the start point; where they are values of a range, the nearest."""
+    if x0 is None:
+        return np.zeros(len(model.sizes), dtype=int)
+    x0, columns = np.array(x0, dtype=object), model.columns
+    if x0.shape != (len(columns.names),):
+        raise ValueError(
+            f"x0 must have shape ({len(columns.names)},), one value for each variable, "
+            f"got {x0.shape}"
+        )
+    numbers = [columns.read(j, value, "x0") for j, value in enumerate(x0.tolist())]
+    return model.nearest(np.array(numbers, dtype=float))
+
+
+def _read_fixed(columns, fixed):
+    """Numbers of the columns that keep one, by their places."""
+    index = index_names(columns.names)
+    numbers = {}
+    for name, value in (fixed or {}).items():
+        j = columns.find(name, index)
+        if j in numbers:
+            raise ValueError(
+                f"fixed has {name!r}, variable {j}, twice: by name and by index"
+            )
+        numbers[j] = columns.read(j, value, "fixed")
+    return numbers

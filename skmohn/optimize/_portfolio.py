@@ -1,0 +1,530 @@
+"""Where the next points come from: sources that share the evaluations.
+
+One source draws uniformly and learns a sparse model from its own points alone, because
+points near the best ones say little of single weights; once that model is exact, its
+optimum is the black box's. One asks where the posterior of all weights expects the
+largest improvement. One climbs, from start to start. The first gets more the less the
+second can predict; the others earn their shares by improvements.
+"""
+
+import copy
+import math
+from itertools import islice
+
+import numpy as np
+
+from skmohn._core._fitting import one_blas_thread
+from skmohn.optimize._archive import Evaluations
+from skmohn.optimize._local_search import Climb
+from skmohn.optimize._space import keys_of
+from skmohn.optimize._sparse_search import (
+    FEWEST,
+    ROUNDING,
+    SAMPLES_PER_VARIABLE,
+    Learning,
+)
+from skmohn.optimize._surrogate import Surrogate, not_taken, skill_of
+
+UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
+# Evaluations that no source asked for: of the best point of a sparse model, of a point
+# that is known already, of one that the user brought.
+VERIFICATION, REPLICATE, EXTERNAL = "verification", "replicate", "external"
+SOURCES = {UNIFORM, SURROGATE, LOCAL_SEARCH, VERIFICATION, REPLICATE, EXTERNAL}
+# Evaluations before anything is believed, at most.
+_MOST_FIRST = 20
+# The same where sparse models are of little use, and up to which evaluation the other
+# sources then have all.
+_MOST_FIRST_GREEDY, _GREEDY = 16, 60
+# Share of the source that learns, where the surrogate predicts nothing at all, and at
+# least. Sparse functions of the papers are learned from 7 to 30 samples a variable; who
+# has drawn more without learning one draws fewer, as does who cannot draw so many.
+_LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
+# The same where the other sources have brought nothing for so many evaluations a
+# variable, and where there is noise, which a model averages over all samples.
+_LEARNING_STUCK, _IDLE = 0.9, 3
+_FEWEST_SAMPLES_PER_VARIABLE = 12
+# A space is small where one point of so many will be seen anyway: exact models come
+# too late there, and climbs from many places find what a surrogate is wrong about.
+_SEEN = 20
+# Share of the climbs in a small space, once the sources that search have brought
+# nothing for one evaluation a variable.
+_CLIMB_SMALL = 0.9
+# Who has not said how many evaluations there will be is taken to make so many times
+# those made so far.
+_FORESIGHT = 3
+# The surrogate must be nearly perfect before uniform samples are not worth drawing:
+# what it foresees of deceptive functions leads away from their optima.
+_DOUBT = 4
+# Some values are far worse than all others where the worse half reaches further than
+# the better half by this factor, each without its outermost fifth.
+_TAIL = 5.0
+# Predictions of uniform samples that say how good the surrogate is.
+_JUDGED = 40
+# Each tell of a source counts this much less than the next one.
+_FADING = 0.97
+_LEAST_SHARE = 0.25
+# A surrogate that foresees nearly all of the variance of what is known takes most of
+# the share of climbs: local optima are no obstacle to it.
+_TRUST, _SURE = 0.8, 16
+# With noise, this part of the evaluations repeats what may be the best point.
+_REPEATED = 0.15
+# Where nobody has said that there is no noise, so many of the best points must have the
+# same value twice: a single one often has, where values are counts or ranks.
+_MOST_COMPARED = FEWEST
+# Odds at which uniform samples that agree with a model exclude a further weight, those
+# at which a model is no chance (see `Chance`).
+_ODDS = 1000.0
+# Points drawn in search of a new one, before a list is looked through.
+_TRIED_DRAWS = 50
+
+
+def _draw(space, told, taken, rng):
+    """A feasible point that is not known; None where none was found."""
+    known = told.states[told.is_feasible]
+    for _ in range(_TRIED_DRAWS):
+        state = space.draw(1, rng, known)[0]
+        if state.tobytes() not in taken:
+            return state
+    if space.listed is None:
+        return None
+    left = not_taken(space.listed, taken)
+    return left[rng.integers(len(left))] if len(left) else None
+
+
+class Portfolio:
+    """The sources together.
+
+    Parameters
+    ----------
+    space : Space
+
+    noise : float or "auto"
+        Standard deviation of what the black box adds to its values.
+
+    seed : int
+
+    Attributes
+    ----------
+    told : Evaluations
+
+    pending : dict of bytes to tuple
+        Source and prediction of the points that were asked for, by their keys.
+
+    guess : Guess or None
+        The sparse model, once there is one, that no value has contradicted.
+
+    is_verified : bool
+        Whether the best point of an exact model was evaluated, and is worth what the
+        model says.
+    """
+
+    def __init__(self, space, noise, seed):
+        self.space = space
+        self.noise = noise
+        self.seed = seed
+        self.told = Evaluations(space.n_variables)
+        self.pending = {}
+        self.guess = None
+        self.is_verified = False
+        self._rng = np.random.default_rng(seed)
+        self._failed = set()
+        self._surrogate = Surrogate(space)
+        self._learning = Learning(space)
+        self._climb = Climb(space)
+        self._asked = dict.fromkeys((UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0)
+        self._earned = {SURROGATE: (1.0, 4.0), LOCAL_SEARCH: (1.0, 4.0)}
+        self._judged = []
+        self._first_skill = 0.0
+        # Whether the sources that search have all evaluations for the time being.
+        self._is_early = False
+        # Evaluations of the sources that search since one was the best so far.
+        self._n_idle = 0
+
+    def copy(self):
+        """One that goes on by itself; they share what is never changed in place."""
+        other = _copy_parts(self)
+        other.told, other._climb = _copy_parts(self.told), _copy_parts(self._climb)
+        other._surrogate = copy.copy(self._surrogate)
+        other._learning = copy.copy(self._learning)
+        other._rng = copy.deepcopy(self._rng)
+        return other
+
+    def deviation(self):
+        """Standard deviation of the noise, as given or as repeated values say."""
+        if self.noise != "auto":
+            return self.noise
+        deviation = self.told.deviation()
+        is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.told.values)
+        return 0.0 if is_rounding else deviation
+
+    def best(self):
+        """Place of the best point so far; None where there is none."""
+        order = self.told.order(self.deviation())
+        return int(order[0]) if len(order) else None
+
+    def is_exhausted(self):
+        """Whether every point has a value, or failed to have one."""
+        return self._are_all(self.told.places.keys() | self._failed)
+
+    def _are_all(self, keys):
+        """Whether these are the keys of all points there are."""
+        listed = self.space.listed
+        if listed is None or len(keys) < len(listed):
+            return False
+        return keys.issuperset(keys_of(listed))
+
+    def is_noiseless(self):
+        """Whether it is known that a point always has the same value.
+
+        As the user says or, with "auto", by the best points, each evaluated twice.
+        """
+        if self.noise != "auto":
+            return self.noise == 0.0
+        told = self.told
+        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
+        return not self.deviation() and all(told.counts[place] > 1 for place in best)
+
+    def is_settled(self):
+        """Whether the best point is known, as far as that can be."""
+        if self.is_verified:
+            return self._n_unchecked() <= 0
+        return self.is_exhausted() and (self._is_single() or self.is_noiseless())
+
+    def _is_single(self):
+        """Whether there is one point only, whose noise does not matter."""
+        return self.space.n_points == 1.0
+
+    def _n_unchecked(self):
+        """How many uniform samples are missing for the exact model to be believed.
+
+        Another function whose weights have orders up to k differs from the model at a
+        part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
+        the user has brought. One order more than the model's is allowed for.
+        """
+        order = max(map(len, self.guess.graph.terms), default=0) + 1
+        part = 2.0 ** -min(order, len(self.space.free))
+        needed = math.ceil(math.log(_ODDS) / -math.log1p(-part)) if part < 1.0 else 1
+        return needed - int(np.sum(self.told.is_drawn))
+
+    # ------------------------------------------------------------------------ asking
+
+    @one_blas_thread
+    def ask(self, n, budget=None):
+        """Points to be evaluated next; fewer where fewer are left.
+
+        Parameters
+        ----------
+        n : int
+
+        budget : int, default=None
+            All evaluations that there will be, those of before included; None where
+            that is not known.
+
+        Returns
+        -------
+        states : ndarray of shape (n_points, n_variables)
+        """
+        states = []
+        for _ in range(n):
+            state, source = self._next(budget)
+            if state is None:
+                break
+            self._adopt(state, source)
+            states.append(state)
+        return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
+
+    def _next(self, budget):
+        """The next point and its source."""
+        taken = self.told.places.keys() | self._failed | self.pending.keys()
+        guess = self.guess
+        if guess is not None and guess.state.tobytes() not in taken:
+            return guess.state, VERIFICATION
+        if (state := self._to_repeat()) is not None:
+            return state, REPLICATE
+        if self._are_all(taken):
+            return self._to_see_again(), REPLICATE
+        is_believed = not self.is_verified or self._n_unchecked() <= 0
+        source, state = self._choose(budget) if is_believed else UNIFORM, None
+        if source == SURROGATE:
+            state = self._ask_surrogate(taken)
+        elif source == LOCAL_SEARCH:
+            linkage = self._learning.linkage
+            state = self._climb.propose(
+                self.told,
+                taken,
+                self._surrogate,
+                linkage,
+                self._is_small(budget),
+                self._rng,
+            )
+        if state is None:
+            source = UNIFORM
+            state = _draw(self.space, self.told, taken, self._rng)
+        if state is None:
+            source, state = REPLICATE, self._to_see_again()
+        return state, source
+
+    def _adopt(self, state, source):
+        """Take a point for one that a source has asked for."""
+        is_judged = source == UNIFORM and self._surrogate.posterior is not None
+        prediction = float(self._surrogate.mean(state[None])[0]) if is_judged else None
+        self.pending[state.tobytes()] = source, prediction
+        if source in self._asked:
+            self._asked[source] += 1.0
+
+    def _to_repeat(self):
+        """The point that may well be the best, when its value is to be seen again."""
+        told, deviation = self.told, self.deviation()
+        n_observations, n_repeats = len(told.observations), int(np.sum(told.counts - 1))
+        if self.noise == 0.0:
+            return None
+        if not deviation:
+            # Noise that shows seldom is looked for again each time that the evaluations
+            # have doubled.
+            is_due = n_observations >= FEWEST * 2**n_repeats
+            return self._to_compare() if is_due else None
+        if n_repeats >= _REPEATED * n_observations:
+            return None
+        # Those of which little is known come first.
+        place = next(self._not_failed(told.order(-deviation)), None)
+        return None if place is None else self._not_pending(told.states[place])
+
+    def _to_see_again(self):
+        """The point to be repeated where all are known; None where none need be.
+
+        With noise by top-two sampling ([1]_): the point that would be the best if the
+        means were off by their errors, drawn at random, and in half of the cases the
+        one that would be the best besides.
+
+        .. [1] Russo, D. (2020). Simple Bayesian algorithms for best-arm identification.
+           Operations Research 68(6).
+        """
+        told, deviation = self.told, self.deviation()
+        if self._is_single() or self.noise == 0.0:
+            return None
+        if not deviation:
+            return self._to_compare()
+        places = [
+            place
+            for place in self._not_failed(told.order())
+            if self._not_pending(told.states[place]) is not None
+        ]
+        if not places:
+            return None
+        error = deviation / np.sqrt(told.counts[places])
+        drawn = self._rng.normal(told.values[places], error)
+        if len(places) > 1 and self._rng.random() < 0.5:
+            first = np.argmin(drawn)
+            drawn = self._rng.normal(told.values[places], error)
+            drawn[first] = np.inf
+        return told.states[places[np.argmin(drawn)]]
+
+    def _to_compare(self):
+        """The best point whose value was seen once; None where enough were twice."""
+        told = self.told
+        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
+        place = next((place for place in best if told.counts[place] == 1), None)
+        return None if place is None else self._not_pending(told.states[place])
+
+    def _not_failed(self, places):
+        """Yield places of points that had a value each time."""
+        told = self.told
+        return (p for p in places if told.states[p].tobytes() not in self._failed)
+
+    def _not_pending(self, state):
+        """A point, unless it is being evaluated."""
+        return None if state.tobytes() in self.pending else state
+
+    def _ask_surrogate(self, taken):
+        order = self.told.order()
+        pending = [np.frombuffer(key, dtype=np.int64) for key in self.pending]
+        return self._surrogate.propose(
+            self.told.states[order[:10]],
+            self._lowest(order),
+            taken,
+            np.array(pending).reshape(-1, self.space.n_variables),
+            self.deviation() > 0.0,
+            self._rng,
+        )
+
+    def _lowest(self, order):
+        """The value to be improved on: with noise, of what is believed."""
+        if self.deviation():
+            return float(self._surrogate.mean(self.told.states[order]).min())
+        return float(self._surrogate.scored(self.told.values[order[0]]))
+
+    def _choose(self, budget):
+        """The source that lags furthest behind its share."""
+        told = self.told
+        n_asked, is_greedy = len(told) + len(self.pending), self._is_greedy(budget)
+        self._is_early = is_greedy and n_asked < _GREEDY
+        most = _MOST_FIRST_GREEDY if is_greedy else _MOST_FIRST
+        first = int(np.clip(len(self.space.free), FEWEST, most))
+        if n_asked < first or not np.any(told.is_feasible):
+            return UNIFORM
+        if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
+            self._learn()
+            self._first_skill = self._surrogate.skill
+        shares = {UNIFORM: 0.5, LOCAL_SEARCH: 0.5}
+        if self._surrogate.posterior is not None:
+            if self._is_early:
+                is_turn = self._has_binary_moves() and n_asked % 2
+                return LOCAL_SEARCH if is_turn else SURROGATE
+            shares = self._shares(budget)
+        n_asked = sum(self._asked.values()) + 1.0
+        return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
+
+    def _shares(self, budget):
+        """Part of the evaluations that each source is to have."""
+        learning = _LEAST_LEARNING
+        if self._has_binary_moves():
+            n_uniform = max(int(self.told.is_sample.sum()), 1)
+            patience = SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
+            unknown = 1.0 - self._skill() ** _DOUBT
+            wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
+            learning = max(wanted, learning)
+        rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
+        climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
+        climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
+        climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
+        if self._is_small(budget) and self._n_idle > len(self.space.free):
+            climb = _CLIMB_SMALL
+        return {
+            UNIFORM: learning,
+            SURROGATE: (1.0 - learning) * (1.0 - climb),
+            LOCAL_SEARCH: (1.0 - learning) * climb,
+        }
+
+    def _most_learning(self, budget):
+        """Share of the source that learns, where the surrogate foresees nothing."""
+        n_free = len(self.space.free)
+        n_learning = _LEARNING * self._n_evaluations(budget)
+        is_short = n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free
+        # Nor are penalties sums of a few products.
+        if is_short or self._is_small(budget) or self._is_tailed():
+            return _LEARNING_SHORT
+        is_stuck = self._n_idle > _IDLE * n_free
+        return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
+
+    def _has_binary_moves(self):
+        """Whether all points of variables of two values are there to be asked for."""
+        return self.space.is_binary and not self.space.is_table
+
+    def _is_greedy(self, budget):
+        """Whether sparse models are of little use, so that samples are as well."""
+        return not self._has_binary_moves() or self._is_small(budget)
+
+    def _is_small(self, budget):
+        """Whether a good part of all points will be seen."""
+        return self.space.n_points <= _SEEN * self._n_evaluations(budget)
+
+    def _is_tailed(self):
+        """Whether some values are far worse than all others, as penalties are."""
+        values = self.told.values[self.told.is_sample]
+        if not len(values):
+            return False
+        good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
+        return middle > good and bad - middle > _TAIL * (middle - good)
+
+    def _n_evaluations(self, budget):
+        """How many there will be, those of before included."""
+        return budget or _FORESIGHT * len(self.told.observations)
+
+    def _skill(self):
+        """How much of the variance the surrogate foresees, from 0 to 1.
+
+        Of uniform samples that it foresaw or, before there are enough of them, of each
+        of the first evaluations by all others: later ones are near one another.
+        """
+        if len(self._judged) < FEWEST:
+            return self._first_skill
+        predictions, values = np.transpose(self._judged[-_JUDGED:])
+        return skill_of(values, predictions)
+
+    # ----------------------------------------------------------------------- telling
+
+    @one_blas_thread
+    def tell(self, states, values, feasible, sources):
+        """Learn values of points, asked for or not; nan where there is none.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_points, n_variables)
+
+        values : ndarray of shape (n_points,)
+
+        feasible : ndarray of shape (n_points,), bool
+            Whether they satisfy the constraints.
+
+        sources : sequence of str
+            That asked for each point.
+        """
+        evaluations = zip(states, values, feasible, sources, strict=True)
+        for state, value, is_feasible, source in evaluations:
+            if state.tobytes() not in self.pending:
+                self._adopt(state, source)
+            _, prediction = self.pending.pop(state.tobytes())
+            if np.isnan(value):
+                self._failed.add(state.tobytes())
+                continue
+            place = self.best()
+            lowest = np.inf if place is None else self.told.values[place]
+            self.told.add(
+                state,
+                value,
+                is_feasible,
+                source in (UNIFORM, EXTERNAL),
+                source == UNIFORM,
+            )
+            if source in self._earned:
+                wins, tries = self._earned[source]
+                wins = _FADING * wins + float(value < lowest)
+                self._n_idle = 0 if value < lowest else self._n_idle + 1
+                self._earned[source] = wins, _FADING * tries + 1.0
+            if source == LOCAL_SEARCH:
+                self._climb.learn(state, value, self._surrogate, self._rng)
+            elif source == UNIFORM and prediction is not None:
+                self._judged.append((prediction, float(self._surrogate.scored(value))))
+            if self.guess is not None:
+                self._verify(state, value)
+        # A part of the learning for each evaluation, but for that of the surrogate.
+        n_parts = len(states)
+        if self._surrogate.posterior is not None and self._learn():
+            n_parts -= len(self.told) > _GREEDY
+        if self.guess is None or not self.guess.is_exact:
+            found = self._learning.find(self.told, self.deviation(), self.seed, n_parts)
+            self.guess = found or self.guess
+
+    def _learn(self):
+        """Tell the surrogate; return whether it learned its hyperparameters anew."""
+        told = self.told
+        # Few values of a table or cube say more by their order: some are far out. With
+        # categories, a few that are not like all others are what is looked for.
+        by_rank = self._is_early and self.space.is_binary
+        return self._surrogate.update(
+            told.observed,
+            told.observations,
+            self.seed,
+            by_rank=by_rank,
+            is_tailed=self._is_tailed(),
+        )
+
+    def _verify(self, state, value):
+        """See whether an exact model foresees one more value."""
+        if not self.guess.is_exact:
+            return
+        inputs = self.space.rows(state[None]).inputs
+        wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
+        if wrong > ROUNDING * np.ptp(self.told.values):
+            self.guess, self.is_verified = None, False
+        elif np.array_equal(state, self.guess.state):
+            self.is_verified = True
+
+
+def _copy_parts(holder):
+    """Copy an object, and its containers and arrays but not what is in them."""
+    other = copy.copy(holder)
+    for name, part in vars(holder).items():
+        if isinstance(part, list | dict | set | np.ndarray):
+            setattr(other, name, part.copy())
+    return other

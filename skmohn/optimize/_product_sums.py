@@ -1,0 +1,415 @@
+"""All weights as sums of products with a factor for each variable, and their search.
+
+The posterior mean of all weights under the product prior is one, see
+`GPModel.products`. A variable is in one of two states or more; what all moves of a
+variable to another state gain comes from one matrix product.
+"""
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from skmohn._core._powers import YeoJohnson
+from skmohn._core._validation import require_memory
+from skmohn.mohn._design.products import Products
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.target import Logarithm, Unchanged
+from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
+from skmohn.optimize._solve import MAX_WIDTH, Answer, better, restart
+
+# "auto" tries all points where that takes at most this many products of numbers.
+_EXACT_COST = 2**34
+# Points whose values are in memory at once.
+_AT_ONCE = 2**20
+# Steps between two glances at the clock.
+_STEPS_AT_ONCE = 100
+# Gains smaller than this share of the sum of all products are rounding error.
+_ROUNDING = 1e-12
+# Smaller factors than this take its place: no sum of products is so exact that it would
+# tell, and the search divides by factors.
+_LEAST_FACTOR = 1e-15
+
+
+@dataclass(frozen=True)
+class GPMean:
+    """The mean of a Gaussian process, as a function of the columns of its table.
+
+    Attributes
+    ----------
+    products : Products
+
+    coding : InputCoding
+
+    bounds : tuple of float
+        Where predictions end.
+
+    transform : Unchanged, Logarithm or YeoJohnson
+        Of the target, which is predicted by its median.
+    """
+
+    products: Products
+    coding: InputCoding
+    bounds: tuple
+    transform: Unchanged | Logarithm | YeoJohnson
+
+    @property
+    def coef(self):
+        """All weights, of products and lines."""
+        of = self.products
+        return np.concatenate([of.coef, of.slopes, *of.steps])
+
+    @property
+    def intercept(self):
+        """What is added to them all."""
+        return self.products.constant
+
+    def at(self, table, owner, sizes):
+        """The function at some states of each variable.
+
+        Parameters
+        ----------
+        table : ndarray of shape (max(sizes), n_columns)
+            Each variable goes through its states, and stays in the last one.
+
+        owner : ndarray of shape (n_columns,), int
+            The variable that each column belongs to.
+
+        sizes : ndarray of shape (n_variables,), int
+
+        Returns
+        -------
+        function : ProductSum
+        """
+        of, rows = self.products, self.coding.encode(table)
+        ends = np.cumsum(sizes)
+        states = [*map(slice, ends - sizes, ends)]
+        factors = np.ones((ends[-1], len(of.coef)))
+        steps = np.zeros(len(factors))
+        for i, variable in enumerate(owner[self.coding.usable].tolist()):
+            own, step = factors[states[variable]], steps[states[variable]]
+            codes = rows.inputs[: len(own), i]
+            share = 0.5 * (1.0 + codes[:, None])
+            np.multiply(1.0 - share, of.low[i], out=own)
+            own += share * of.high[i]
+            step += of.slopes[i] * codes
+        # A model of lines alone has no factors of categories.
+        for k, (column, *_) in enumerate(self.coding.categoricals[: len(of.tables)]):
+            variable = owner[column]
+            own, step = factors[states[variable]], steps[states[variable]]
+            categories = rows.categories[: len(own), k]
+            own *= of.tables[k][categories]
+            step += of.steps[k][categories]
+        factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
+        own = of.constant, self.bounds, self.transform
+        return ProductSum(of.coef, factors, steps, sizes, *own)
+
+
+@dataclass(frozen=True)
+class ProductSum:
+    """A function of variables that are each in one of some states.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_products,)
+
+    factors : ndarray of shape (n_states, n_products)
+        Of the states of one variable after the other.
+
+    steps : ndarray of shape (n_states,)
+        What each state adds.
+
+    sizes : ndarray of shape (n_variables,), int
+        How many states each variable has.
+
+    intercept : float, default=0.0
+
+    bounds : tuple of float, default=(-inf, inf)
+        Where predictions end.
+
+    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
+        Scale of the sums; it rises, so that their optimum is that of predictions.
+    """
+
+    coef: np.ndarray
+    factors: np.ndarray
+    steps: np.ndarray
+    sizes: np.ndarray
+    intercept: float = 0.0
+    bounds: tuple = (-np.inf, np.inf)
+    transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
+
+    @property
+    def n_variables(self):
+        """How many variables there are, those that do not matter included."""
+        return len(self.sizes)
+
+    @property
+    def n_points(self):
+        """How many points there are, as an int of any size."""
+        return math.prod(self.sizes.tolist())
+
+    @cached_property
+    def first(self):
+        """The first state of each variable."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def states_of(self, variables):
+        """All states of some variables, one variable after the other."""
+        which, rank = _count_off(self.sizes[variables])
+        return self.first[variables][which] + rank
+
+    def used(self):
+        """The variables that matter, in their order."""
+        which, rank = _count_off(self.sizes)
+        states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
+        differs = np.any(self.factors[states] != self.factors[others], axis=1)
+        differs |= self.steps[states] != self.steps[others]
+        return np.unique(which[others[differs]])
+
+    def take(self, variables, factor):
+        """The function of those that matter, times a factor, without the constant."""
+        others = np.delete(self.first, variables)
+        states = self.states_of(variables)
+        return ProductSum(
+            factor * self.coef * self.factors[others].prod(axis=0),
+            self.factors[states],
+            factor * self.steps[states],
+            self.sizes[variables],
+        )
+
+    def draw(self, rng):
+        """A random point."""
+        return rng.integers(self.sizes)
+
+    def predict(self, points):
+        """Values at rows of states, ndarray of shape (n_rows,)."""
+        values = [
+            self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
+            for states in self.first + points
+        ]
+        values = self.transform.inverse(np.array(values) + self.intercept)
+        return np.clip(values, *self.bounds)
+
+
+def _count_off(sizes):
+    """Of each member of groups of some sizes, its group, and its rank in the group."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+
+# ----------------------------------------------------------------------- the search
+
+
+class _State:
+    """A point, the products there, and by what a move multiplies each product.
+
+    A variable of S states has S - 1 moves, each of them to a target.
+    """
+
+    def __init__(self, function, point):
+        self.first = function.first
+        here = self.first + point
+        targets = np.delete(np.arange(len(function.steps)), here)
+        n_moves = function.sizes - 1
+        owner = np.repeat(np.arange(len(n_moves)), n_moves)
+        ends = np.cumsum(n_moves)
+        factors, steps = function.factors[here], function.steps[here]
+        self.products = function.coef * factors.prod(axis=0)
+        self.ratios = function.factors[targets]
+        self.ratios /= factors[owner]
+        self.sum = float(steps.sum())
+        self.rises = function.steps[targets] - steps[owner]
+        self.value = float(self.products.sum()) + self.sum
+        size = np.abs(self.products).sum() + np.abs(steps).sum()
+        self.tolerance = _ROUNDING * float(size)
+        self.here, self.targets = here.tolist(), targets.tolist()
+        self.owner, self.moves = owner.tolist(), [*map(slice, ends - n_moves, ends)]
+
+    @property
+    def point(self):
+        """The state of each variable."""
+        return self.here - self.first
+
+    def values(self):
+        """The value that each move leads to. O(n_products n_moves)."""
+        return self.ratios @ self.products + (self.rises + self.sum)
+
+    def move(self, m, value):
+        """Go to a target, of the value given. O(n_products) for each move there."""
+        i = self.owner[m]
+        moves = self.moves[i]
+        ratio, rise = self.ratios[m].copy(), float(self.rises[m])
+        # The way back is a move.
+        self.ratios[m], self.rises[m] = 1.0, 0.0
+        self.here[i], self.targets[m] = self.targets[m], self.here[i]
+        ratios, rises = self.ratios[moves], self.rises[moves]
+        ratios /= ratio
+        rises -= rise
+        self.products *= ratio
+        self.sum += rise
+        self.value = float(value)
+
+
+def hill_climb(function, point, seed, budget):
+    """The best move until none gains."""
+    state = _State(function, point)
+    looks, status = _climb(state, 0, budget)
+    return Outcome(state.point, state.value, looks, status)
+
+
+def _climb(state, looks, budget):
+    status = DONE
+    while status == DONE:
+        values = state.values()
+        looks += len(values)
+        m = int(values.argmax())
+        if values[m] <= state.value + state.tolerance:
+            break
+        state.move(m, values[m])
+        status = budget.status(looks)
+    return looks, status
+
+
+def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
+    """Best moves of variables that are not tabu, then a climb from the best point.
+
+    Variables that have moved are tabu. On rugged functions of several states that finds
+    the optimum far more often than to forbid the states that they have left.
+    """
+    rng = np.random.default_rng(seed)
+    n_variables = function.n_variables
+    n_steps = 100 * n_variables if n_steps is None else n_steps
+    shortest, longest = tenures(n_variables, tenure)
+    state = _State(function, point)
+    best, best_value = state.point, state.value
+    expiry = np.zeros(len(state.targets), dtype=int)
+    looks, status = 0, DONE
+    while looks < n_steps and status == DONE:
+        values = state.values()
+        is_free = (expiry <= looks) | (values > best_value + state.tolerance)
+        m = int(np.where(is_free, values, -np.inf).argmax())
+        state.move(m, values[m])
+        looks += 1
+        moves = state.moves[state.owner[m]]
+        expiry[moves] = looks + rng.integers(shortest, longest + 1)
+        if state.value > best_value + state.tolerance:
+            best, best_value = state.point, state.value
+        if looks % _STEPS_AT_ONCE == 0 or looks >= budget.looks:
+            status = budget.status(looks)
+    state = _State(function, best)
+    if status == DONE:
+        looks, status = _climb(state, looks, budget)
+    return Outcome(state.point, state.value, looks, status)
+
+
+_RUNS = {"hill_climb": hill_climb, "tabu": tabu}
+
+
+def solve_product_sum(question, method, options):
+    """Run a method on a sum of products.
+
+    Parameters
+    ----------
+    question : Question
+        Its graph is a ProductSum.
+
+    method : str
+
+    options : dict
+        Further arguments of the method.
+
+    Returns
+    -------
+    answer : Answer
+    """
+    function = question.graph
+    max_width = options.get("max_width", MAX_WIDTH)
+    if method == "exact":
+        _require_few(function, max_width, question.budget)
+        return _try_all(question)
+    if method == "auto":
+        if "n_sweeps" in options:
+            raise ValueError(
+                "options['n_sweeps'] does not apply to a Gaussian process, which "
+                "method='auto' searches by all points or by tabu search"
+            )
+        n_points = function.n_points
+        cost = n_points * len(function.coef)
+        is_cheap = cost <= _EXACT_COST and n_points <= question.budget.looks
+        if is_cheap and n_points <= 2**max_width:
+            return _try_all(question)
+        method, options = "tabu", {}
+    if method not in _RUNS:
+        raise ValueError(
+            f"method={method!r} does not work with a Gaussian process: "
+            'use "auto", "exact", "tabu" or "hill_climb"'
+        )
+    return restart(question, function, _RUNS[method], lambda number: options, better)
+
+
+def _require_few(function, max_width, budget):
+    """Refuse more points than are wanted."""
+    n_points = function.n_points
+    if n_points > 2**max_width:
+        raise ValueError(
+            f'method="exact" tries all points of the {function.n_variables} variables '
+            f"that matter, {n_points:,}, more than 2 ** max_width with "
+            f'max_width={max_width}: fix variables, raise options["max_width"] or use '
+            'method="auto"'
+        )
+    if n_points > budget.looks:
+        raise ValueError(
+            f'method="exact" computes {n_points:,} values, more than '
+            f"max_evaluations={budget.looks:,.0f}"
+        )
+
+
+def _try_all(question):
+    """Compute the function at all points, as a product of two tables of products."""
+    function = question.graph
+    # Up to where half of the points, by their logarithms, are those of the left part.
+    bits = np.cumsum(np.log2(function.sizes))
+    middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
+    n_right = math.prod(function.sizes[middle:].tolist())
+    require_memory(
+        16.0 * len(function.coef) * n_right + 8.0 * _AT_ONCE,
+        f"the values at all points of {function.n_variables} variables",
+        'fix variables or use method="tabu"',
+    )
+    left, left_steps = _tabulate(function, range(middle))
+    right, right_steps = _tabulate(function, range(middle, function.n_variables))
+    left *= function.coef
+    best, place, looks, status = -np.inf, 0, 0, DONE
+    n_at_once = max(1, _AT_ONCE // n_right)
+    for first in range(0, len(left), n_at_once):
+        some = slice(first, first + n_at_once)
+        values = left[some] @ right.T
+        values += left_steps[some, None]
+        values += right_steps
+        looks += values.size
+        i = int(values.argmax())
+        if values.flat[i] > best:
+            best, place = values.flat[i], first * n_right + i
+        status = question.budget.status(0)  # only the clock can have changed
+        if status != DONE:
+            break
+    point = np.array(np.unravel_index(place, function.sizes))
+    if status == DONE and question.tell(Answer(point, looks, 1, DONE, True, [])):
+        status = CALLBACK
+    return Answer(point, looks, 1, status, status in (DONE, CALLBACK), [])
+
+
+def _tabulate(function, variables):
+    """Products of factors of variables, and sums of steps, at all their points.
+
+    Of the points the first variable is the slowest.
+    """
+    products, sums = np.ones((1, len(function.coef))), np.zeros(1)
+    for i in reversed(variables):
+        first = function.first[i]
+        states = range(first, first + function.sizes[i])
+        products = np.concatenate([products * function.factors[s] for s in states])
+        sums = np.concatenate([sums + function.steps[s] for s in states])
+    return products, sums

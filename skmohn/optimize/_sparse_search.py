@@ -1,0 +1,277 @@
+"""Sparse models of uniform samples: when one is tried, a part at each tell."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn._core._fitting import gather_warnings
+from skmohn._core._units import binary_unit
+from skmohn.mohn._design.design import make_design
+from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn._sparse.exact_fit import Chance
+from skmohn.mohn._sparse.message_passing import bytes_of_candidate
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.optimize._model_search import minimize
+
+# Evaluations before anything is believed, at least.
+FEWEST = 8
+# A model is tried when the samples have grown by this share since the last trial; by
+# the second one where more samples than most functions need have not led to one.
+_GROWTH, _SLOW_GROWTH = 1.05, 1.5
+SAMPLES_PER_VARIABLE = 30
+# What a trial may cost between two evaluations, about nanoseconds: at least, and for
+# each pair of variables. It goes on after the next one.
+_WORK, _WORK_OF_PAIR = 3e7, 7e4
+# What each step of a trial costs besides; an entry of a column that messages go by.
+_WORK_OF_STEP, _WORK_OF_ENTRY = 5e5, 8.0
+# Weights of a trial's model, at most: what solving with so many may cost for each cubed
+# weight, and the share of the samples that they may be in any case.
+_WORK_OF_CUBE, _MOST_WEIGHTS = 0.1, 0.5
+# What screening high orders may cost in a trial; no order may cost more than a part.
+_SCREENING = 1e8
+# Deviation from the prediction of an exact model that is rounding, in units of spread.
+ROUNDING = 1e-8
+
+
+class Guess(NamedTuple):
+    """A sparse model of all evaluations, and its best point.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        Of the free variables as -1 and +1.
+
+    state : ndarray of shape (n_variables,)
+
+    is_exact : bool
+        Whether the model reproduces all evaluations.
+
+    is_proved : bool
+        Whether besides no point of the model is better.
+    """
+
+    graph: Hypergraph
+    state: np.ndarray
+    is_exact: bool
+    is_proved: bool
+
+
+class Trial:
+    """A pursuit on some samples, a part at a time.
+
+    Where it is does not count as its state: a copy, and one that was interrupted, go
+    over the same parts again.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_inputs)
+        Of -1 and +1.
+
+    values : ndarray of shape (n_samples,)
+
+    work : float
+        Nanoseconds, from counts, after which a part ends.
+    """
+
+    def __init__(self, inputs, values, work):
+        self.inputs, self.values, self.work = inputs, values, work
+        self._running = None
+
+    def __getstate__(self):
+        return {**vars(self), "_running": None}
+
+    def result(self, n_parts):
+        """Do the next part.
+
+        Parameters
+        ----------
+        n_parts : int
+            How many were done before.
+
+        Returns
+        -------
+        result : tuple or None
+            The model and whether it is exact; None while there is more to do.
+        """
+        n_done, search, steps = self._running or (0, *self._start())
+        # An interrupt leaves nothing that could go on. Parts that were done before and
+        # count no longer are not done again: they ended nothing.
+        self._running = None
+        reason = None
+        while n_done <= n_parts and reason is None:
+            reason = self._do_part(steps)
+            n_done += 1
+        if reason is None:
+            self._running = n_done, search, steps
+            return None
+        unit = binary_unit(self.values)
+        graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
+        terms = [term for term in graph.terms if term]
+        is_exact = reason == "exact" and Chance(
+            self.inputs, self.values / unit
+        ).is_excluded(terms)
+        return graph, is_exact
+
+    def _start(self):
+        design = make_design(self.inputs.astype(np.int8), None)
+        n_inputs = self.inputs.shape[1]
+        order = 2
+        while order < n_inputs and design.screening_cost(order + 1) <= self.work:
+            order += 1
+        n_samples, n_pairs = len(self.values), n_inputs * (n_inputs + 1) // 2
+        n_columns = max(self.work / (_WORK_OF_ENTRY * n_samples), 2 * n_pairs)
+        control = PursuitControl(
+            n_inputs,
+            work_budget=_SCREENING,
+            memory_budget=n_columns * bytes_of_candidate(n_samples),
+            max_screened=order,
+        )
+        search = Pursuit(design, self.values / binary_unit(self.values), control)
+        most = max(np.cbrt(self.work / _WORK_OF_CUBE), _MOST_WEIGHTS * n_samples)
+        search.most = min(search.most, int(most))
+        return search, search.steps()
+
+    def _do_part(self, steps):
+        """Go on until the work is done; return why the pursuit ended, if it did."""
+        spent = 0.0
+        while spent < self.work:
+            try:
+                spent += _WORK_OF_STEP + next(steps)
+            except StopIteration as end:
+                return end.value
+        return None
+
+
+class Learning:
+    """Uniform samples, until a sparse model is exact.
+
+    Parameters
+    ----------
+    space : Space
+
+    Attributes
+    ----------
+    linkage : Hypergraph
+        The model of the last trial, exact or not.
+    """
+
+    def __init__(self, space):
+        self.space = space
+        self.linkage = Hypergraph((), np.empty(0), 0.0)
+        self._next_trial = FEWEST
+        self._trial, self._n_done = None, 0
+
+    def find(self, told, deviation, seed, n_parts):
+        """Go on learning a sparse model, or begin if the samples have grown enough.
+
+        Parameters
+        ----------
+        told : Evaluations
+
+        deviation : float
+            Of the noise; 0 where a model can be exact.
+
+        seed : int
+
+        n_parts : int
+            How much of a trial to do, if it takes so long.
+
+        Returns
+        -------
+        guess : Guess or None
+        """
+        if not self.space.is_binary:
+            return None
+        if deviation:
+            self._trial = None
+            X, values, counts = self._samples(told)
+            if values is None:
+                return None
+            self.linkage = graph = _learn_noisy(X, values, counts, seed)
+            return self._search(graph, False, told, seed) if graph.terms else None
+        guess = None
+        for _ in range(n_parts):
+            guess = guess or self._do_part(told, seed)
+        return guess
+
+    def _samples(self, told):
+        """Inputs, values and counts of samples, if it is time for a trial."""
+        some = told.is_sample
+        n_samples, n_free = int(some.sum()), len(self.space.free)
+        if n_samples < self._next_trial:
+            return None, None, None
+        is_likely = n_samples < SAMPLES_PER_VARIABLE * n_free
+        self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
+        values = told.values[some]
+        if np.ptp(values) == 0.0 or not np.any(told.is_feasible):
+            return None, None, None
+        return self.space.rows(told.states[some]).inputs, values, told.counts[some]
+
+    def _do_part(self, told, seed):
+        """Do a part of a trial; return what it finds, once it is done and exact."""
+        if self._trial is None:
+            X, values, _ = self._samples(told)
+            if values is None:
+                return None
+            n_pairs = math.comb(len(self.space.free), 2)
+            work = max(_WORK, _WORK_OF_PAIR * n_pairs)
+            self._trial, self._n_done = Trial(X, values, work), 0
+        result = self._trial.result(self._n_done)
+        self._n_done += 1
+        if result is None:
+            return None
+        self._trial = None
+        self.linkage, is_exact = result
+        if not is_exact or not self.linkage.terms:
+            return None
+        X = self.space.rows(told.states).inputs
+        wrong = np.abs(self.linkage.predict(X) - told.values)
+        if wrong.max() > ROUNDING * np.ptp(told.values):
+            return None
+        return self._search(self.linkage, True, told, seed)
+
+    def _search(self, graph, is_exact, told, seed):
+        """The best feasible point of a model."""
+        space = self.space
+
+        def predict(states):
+            return graph.predict(space.rows(states).inputs)
+
+        if space.listed is not None:
+            state = space.listed[np.argmin(predict(space.listed))]
+            return Guess(graph, state, is_exact, is_exact)
+        if space.is_constrained:
+            rng = np.random.default_rng(seed)
+            ends = [
+                _descend(predict, told.states[place], space, rng)
+                for place in told.order()[:10]
+            ]
+            _, state = min(ends, key=lambda end: end[0])
+            return Guess(graph, state, is_exact, False)
+        found = minimize(graph, random_state=seed)
+        state = told.states[told.order()[0]].copy()
+        used = np.asarray(found.variables, dtype=int)
+        state[space.free[used]] = (found.x > 0).astype(np.int64)
+        return Guess(graph, state, is_exact, is_exact and found.optimal)
+
+
+def _learn_noisy(X, values, counts, seed):
+    """The sparse model that the noise supports."""
+    with gather_warnings():
+        model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
+        model.fit(X, values, sample_weight=counts)
+    return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
+
+
+def _descend(predict, state, space, rng):
+    """Go to the best neighbor until none is better."""
+    value = float(predict(state[None])[0])
+    while True:
+        near = space.neighbors(state, rng)
+        values = predict(near)
+        k = int(np.argmin(values))
+        if values[k] >= value:
+            return value, state
+        state, value = near[k], float(values[k])

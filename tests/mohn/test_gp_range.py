@@ -1,0 +1,121 @@
+"""Where predictions of the Gaussian process stay: near those of left-out rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skmohn import MOHNRegressor
+from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
+from skmohn.mohn._gp.model import GPModel, fit_gp
+from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.target import Logarithm, Unchanged, moments
+
+
+def make_rows(n_rows, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, (n_rows, 4))
+    return Rows(X, np.empty((n_rows, 0), dtype=int)), rng
+
+
+def make_target(rows, rng):
+    """A sum with noise, and one extreme value."""
+    y = 5.0 + rows.inputs @ [1.0, 0.5, 0.0, 0.0] + rng.standard_normal(len(rows))
+    y += 1.0 - y.min()
+    y[7] = 40.0
+    return y
+
+
+def leave_out(model, rows, values, i):
+    """Mean and deviation of the function at a row that the others predict."""
+    others = np.delete(np.arange(len(rows)), i)
+    standard = (values[others] - model.center) / model.scale
+    sample = join_equal_rows(rows.take(others), standard)
+    posterior, one = ExactPosterior.condition(model.covariance, sample), rows.take([i])
+    mean = model.center + model.scale * posterior.mean(one)
+    return mean, model.scale * np.sqrt(posterior.variance(one))
+
+
+@pytest.mark.parametrize("scale", [Unchanged(), Logarithm()])
+def test_ends_are_those_of_left_out_rows(scale):
+    rows, rng = make_rows(40)
+    y = make_target(rows, rng)
+    model = fit_gp(rows, y, noise="constant", strong_terms=False, transform=scale)
+    ends = []
+    for i in range(len(y)):
+        mean, doubt = leave_out(model, rows, scale.forward(y), i)
+        for end in (mean - doubt, mean + doubt):
+            if scale != Unchanged():
+                end, _ = moments(scale, end, np.hypot(doubt, model.noise_std()))
+            ends.append(end.item())
+    low, high = max(min(ends), y.min()), min(max(ends), y.max())
+    assert_allclose([model.low, model.high], [low, high], rtol=1e-6)
+    assert model.high < 0.9 * y.max()
+    far = replace(model, low=-np.inf, high=np.inf)
+    T, _ = make_rows(200, seed=5)
+    T = replace(T, inputs=3.0 * T.inputs)
+    assert_allclose(model.mean(T), np.clip(far.mean(T), low, high))
+
+
+def test_an_extreme_target_says_little_of_other_rows():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(-1.0, 1.0, (100, 5))
+    y = X[:, 0] + 0.5 * rng.standard_normal(100)
+    y[0] = 100.0
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
+    T = rng.uniform(-1.0, 1.0, (2000, 5))
+    assert model.predict(T).max() < 50.0
+
+
+def test_left_out_errors_are_relative_to_those_of_the_mean():
+    rows, rng = make_rows(40)
+    y = make_target(rows, rng)
+    scale = Logarithm()
+    model = fit_gp(rows, y, noise="constant", strong_terms=False, transform=scale)
+    squares = []
+    for i in range(len(y)):
+        mean, doubt = leave_out(model, rows, scale.forward(y), i)
+        mean, _ = moments(scale, mean, np.hypot(doubt, model.noise_std()))
+        squares.append((y[i] - np.clip(mean.item(), model.low, model.high)) ** 2)
+    expected = np.mean(squares) / np.var(y)
+    assert model.left_out_error(rows, y, None) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("on_scale", "plain", "is_kept"),
+    [(0.99, 0.5, True), (1.2, 1.1, False), (1.2, 1.3, True)],
+)
+def test_a_scale_whose_means_are_worse_than_the_mean_is_given_up(
+    on_scale, plain, is_kept, monkeypatch
+):
+    monkeypatch.setattr(
+        GPModel,
+        "left_out_error",
+        lambda self, *_: on_scale if self.is_transformed else plain,
+    )
+    rows, rng = make_rows(60)
+    y = np.exp(2.0 * rows.inputs[:, 0] + 0.3 * rng.standard_normal(60))
+    model = MOHNRegressor("gp", random_state=0).fit(rows.inputs, y)
+    assert model.model_.is_transformed is is_kept
+
+
+def test_of_many_rows_it_is_the_range_of_the_targets(monkeypatch):
+    monkeypatch.setattr("skmohn.mohn._models.MOST_LEFT_OUT", 39)
+    rows, rng = make_rows(40)
+    y = make_target(rows, rng)
+    model = fit_gp(rows, y, noise="constant", strong_terms=False)
+    assert (model.low, model.high) == (y.min(), y.max())
+
+
+def test_functions_without_noise_are_not_cut_short():
+    def function(rows):
+        x = rows.inputs
+        return x[:, 0] * x[:, 1] + x[:, 2]
+
+    rows, _ = make_rows(60)
+    y = function(rows)
+    model, (T, _) = fit_gp(rows, y), make_rows(1000, seed=1)
+    truth = np.clip(function(T), y.min(), y.max())
+    assert np.abs(model.mean(T) - truth).max() < 0.1
