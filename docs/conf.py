@@ -108,7 +108,7 @@ EXAMPLES = {
         "noise",
         "experiment",
         "genotype",
-        "dense_landscape",
+        "gaussian_process",
         "missing_values",
         "genome_scan",
         "discovery",

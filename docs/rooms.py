@@ -19,9 +19,9 @@ FLOORS = [
     ["integrations", "_warm_up"],
 ]
 INNER_FLOORS = [
-    ["_table", "_walsh", "_controls"],
-    ["_model"],
-    ["_sparse", "_dense"],
+    ["_table", "_design", "_options"],
+    ["_models"],
+    ["_sparse", "_gp"],
     ["_spike_slab"],
     ["estimators"],
 ]

@@ -188,7 +188,7 @@ def read_and_search():
     X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
     model = skmohn.MOHNRegressor().fit(X, traps.y)
     linkage = model.interaction_graph_
-    print("Switches that act together:")
+    print("Switches that interact:")
     for component in linkage.components:
         print("  " + ", ".join(f"x{i}" for i in component))
     print("Switches in no term: " + ", ".join(f"x{i}" for i in linkage.unused))

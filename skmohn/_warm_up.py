@@ -50,7 +50,7 @@ def _compile_mohn() -> None:
         start_prior,
     )
     from skmohn.mohn._gp.weight_prior import Covariance
-    from skmohn.mohn._table.rows import Alphabet, Rows
+    from skmohn.mohn._table.rows import Categorical, EncodedRows
 
     for inputs, target in ((_FEW, _Y), (_FEW, _NOISY), (_GRADED, _NOISY)):
         MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
@@ -68,12 +68,12 @@ def _compile_mohn() -> None:
         # Until sets that it has dropped are to be proposed again.
         MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(_SIGNS, _NOISY)
     # All weights of numbers and categories, in both precisions.
-    sample = join_equal_rows(Rows(_GRADED, np.arange(16)[:, None] % 3), _Y[:16])
+    sample = join_equal_rows(EncodedRows(_GRADED, np.arange(16)[:, None] % 3), _Y[:16])
     for dtype in (np.float64, np.float32):
-        evidence = Evidence(sample, (Alphabet(3),), dtype)
-        prior = start_prior(4, (Alphabet(3),))
+        evidence = Evidence(sample, (Categorical(3),), dtype)
+        prior = start_prior(4, (Categorical(3),))
         evidence.value_and_slope(prior)
-    covariance = Covariance(prior, (Alphabet(3),))
+    covariance = Covariance(prior, (Categorical(3),))
     ExactPosterior.condition(covariance, sample).mean_variance().variance()
 
 

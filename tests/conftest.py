@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The first call of a compiled function takes seconds, so examples have no deadline.
 # On a server the examples are always the same ones: a failure there can be repeated.
-# Where one takes long, a test names its share of the number given here.
+# Where one takes long, a test names its fraction of the number given here.
 settings.register_profile("local", deadline=None, max_examples=50)
 ci = {"deadline": None, "derandomize": True, "print_blob": True}
 settings.register_profile("ci", max_examples=50, **ci)

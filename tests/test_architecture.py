@@ -28,26 +28,26 @@ FAMILIES = {"mohn", "energynet", "blm"}
 ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
 
 # What stands on what inside of mohn; files that are not named here may import them all.
-_SHARED = {"_table", "_walsh", "_controls"}
+_SHARED = {"_table", "_design", "_options"}
 INNER_ROOMS = {
     "_table": {"_table"},
-    "_walsh": {"_walsh"},
-    "_controls": set(),
-    "_model": _SHARED,
+    "_design": {"_design"},
+    "_options": set(),
+    "_models": _SHARED,
     "_genotypes": _SHARED,
-    "_sparse": {"_sparse", "_model", *_SHARED},
-    "_dense": {"_dense", "_model", *_SHARED},
-    "_spike_slab": {"_spike_slab", "_sparse", "_model", *_SHARED},
+    "_sparse": {"_sparse", "_models", *_SHARED},
+    "_gp": {"_gp", "_models", *_SHARED},
+    "_spike_slab": {"_spike_slab", "_sparse", "_models", *_SHARED},
     # Nor do these know an estimator.
-    "_samples": {"_dense", "_genotypes", "_model", *_SHARED},
-    "_strategies": {"_sparse", "_dense", "_spike_slab", "_model", *_SHARED},
-    "_products": {
+    "_training_data": {"_gp", "_genotypes", "_models", *_SHARED},
+    "_strategies": {"_sparse", "_gp", "_spike_slab", "_models", *_SHARED},
+    "_term_search": {
         "_strategies",
-        "_samples",
+        "_training_data",
         "_genotypes",
         "_sparse",
-        "_dense",
-        "_model",
+        "_gp",
+        "_models",
         *_SHARED,
     },
 }
@@ -76,8 +76,8 @@ OF_OPTUNA = {"_storage", "_trial_id"}
 MOST_CODE_LINES = 800
 # The rooms in which every argument and result has a type, but for kernels; in those of
 # the first line all rules of pyright hold. Of rooms inside others the innermost counts.
-STRICT_ROOMS = ("_core", "mohn._table", "mohn._walsh")
-TYPED_ROOMS = (*STRICT_ROOMS, "mohn._dense")
+STRICT_ROOMS = ("_core", "mohn._table", "mohn._design")
+TYPED_ROOMS = (*STRICT_ROOMS, "mohn._gp")
 NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
@@ -87,7 +87,7 @@ NOT_YET_TYPED = (
     "inspection",
     "integrations",
     "mohn",
-    "mohn._dense.classes",
+    "mohn._gp.classification",
     "optimize",
 )
 MOST_STATEMENTS = 10

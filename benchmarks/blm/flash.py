@@ -4,7 +4,7 @@ Of the rows of a table 56 % train, 14 % choose and 30 % test. Each family has mo
 from small to large, compiled by avr-gcc (-Os -mrelax); a size is what they add to an
 empty program. For each limit of the size the model of a family that is best on the rows
 that choose is printed, by its accuracy on those that test, with its cycles (simavr,
-inputs of zero). Inputs are whole numbers of 16 bits, 4000 steps over the range of a
+inputs of zero). Inputs are integers of 16 bits, 4000 steps over the range of a
 column. Aimed at is to be the best, or within half a per cent of it, up to 4000 bytes.
 
 - "ours": BLM networks of one hidden layer or none, 2 and 4 bits a weight, relu or tanh;
@@ -12,7 +12,7 @@ column. Aimed at is to be the best, or within half a per cent of it, up to 4000 
   alone, which takes no tables.
 - "mlp": MLPClassifier by emlearn, in single precision (an ATmega2560: weights are in
   RAM).
-- "forest": RandomForestClassifier and single trees by emlearn, on whole numbers.
+- "forest": RandomForestClassifier and single trees by emlearn, on integers.
 - "m2cgen": the same, and LogisticRegression, by m2cgen; "micromlgen": trees and forests
   by micromlgen; both in single precision.
 
@@ -52,7 +52,7 @@ SECONDS = 4.0
 
 
 def read(name):
-    """Return whole numbers and classes; None if the table is missing."""
+    """Return integers and classes; None if the table is missing."""
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return X.astype(int), y
@@ -81,12 +81,12 @@ def networks(seed):
 
 
 class OnDevice:
-    """A network as the C answers, for whole numbers.
+    """A network as the C answers, for integers.
 
     Parameters
     ----------
     model : BLMClassifier
-    X : ndarray of whole numbers
+    X : ndarray of integers
     y : ndarray
     """
 
@@ -97,7 +97,7 @@ class OnDevice:
         self.device = model.to_c("net", X=rows, input_scale=self.unit, **options)
 
     def predict(self, X):
-        """Classes of whole numbers."""
+        """Classes of integers."""
         return self.device.predict(X * self.unit)
 
 

@@ -9,7 +9,7 @@ On random 70 % of the rows ours minimizes what is then measured on the others:
 - step: accuracy of a network of step units, breast cancer and digits; the peer is
   MLPClassifier with tanh units,
 - zero-one: accuracy after BLMClassifier, fitted with cross-entropy, goes on
-  (`warm_start`) with the share of errors as its loss and without a penalty, which would
+  (`warm_start`) with the error rate as its loss and without a penalty, which would
   shrink the margins; the peers are MLPClassifier and BLMClassifier before that. "train"
   is the change of the training errors in points.
 

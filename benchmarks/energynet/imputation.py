@@ -5,7 +5,7 @@ which has numbers and categories. Three quarters of the rows train. In both part
 of the cells are unknown: each by itself, or in half of the rows two fifths of the
 columns, side by side. Printed for the test rows is the error, its mean over the
 splits: of numbers the root of the mean square in standard deviations, of categories
-the share of wrong ones, the mean of both where a table has both; and how often 90 %
+the fraction of wrong ones, the mean of both where a table has both; and how often 90 %
 intervals of ours, of 100 draws, hold the number. Where draws are equal to it, as those
 of gray levels, which are bits, an interval of whole values holds more than 90 % of
 them; so such a number takes a place among its equals by chance, as in the randomized
@@ -131,7 +131,7 @@ def peers(seed):
 
 
 def error_of(found, test, unknown, scale):
-    """Root mean square in deviations, and the share of wrong categories; their mean."""
+    """Root mean square in deviations, and rate of wrong categories; their mean."""
     squares, wrong = [], []
     for j, name in enumerate(test):
         rows = unknown[:, j]
@@ -190,7 +190,7 @@ def measure(X, in_blocks, seed):
 
 
 def main():
-    """Print a line for each table and kind of gaps."""
+    """Print a line for each table and kind of missing values."""
     options = common.parse_options(
         __doc__,
         instances=5,

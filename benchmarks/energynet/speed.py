@@ -37,7 +37,7 @@ UNITS = 500
 AIMS = {"float64": 2.4, "float32": 1.4}
 SGEMM_SHARE = 0.7
 MOST_SECONDS, MOST_BYTES = 25.0, 1e9
-# Share of the hidden bits that are 1; rows that do not train.
+# Fraction of the hidden bits that are 1; rows that do not train.
 ACTIVE, N_OTHER = 0.3, 2000
 
 
@@ -187,7 +187,7 @@ def main():
             )
     table.close()
     table = common.Table(
-        "Share of the sgemm rate of the machine",
+        "Fraction of the sgemm rate of the machine",
         "step batch sgemm_GF/s products_GF/s step_GF/s products/sgemm step/sgemm aim",
         width=8,
     )

@@ -53,12 +53,12 @@ def width(X, **parameters):
 
 
 def spread(widths):
-    """How far the widths are from their middle, as a share of it."""
+    """How far the widths are from their middle, as a fraction of it."""
     return (max(widths) - min(widths)) / (max(widths) + min(widths))
 
 
 def variation(widths):
-    """Their standard deviation, as a share of their mean."""
+    """Their standard deviation, as a fraction of their mean."""
     return float(np.std(widths, ddof=1) / np.mean(widths))
 
 

@@ -6,12 +6,12 @@ ones with three ratios of their variance to that of the noise, and a tenth of al
 unknown in no rows, in training rows, in test rows or in both. Measured: small training
 parts of real tables, those that are found in the folder named by SKMOHN_DATA.
 
-Printed are the share of test targets within the intervals and the mean squared error
+Printed are the fraction of test targets within the intervals and the mean squared error
 relative to that of the mean of the training targets. Intervals are those of
 `predict_quantiles`; where test rows have gaps, the quantiles of draws (`sample_y`),
 since one unknown input of two values has two results and not a bell of them. Aimed at
-are shares of .85 to .95; of noise also an error of at most 1.05, and that most fits say
-that nothing stands out.
+are fractions of .85 to .95; of noise also an error of at most 1.05, and that most fits
+say that nothing is significant.
 
 x264 misses, to the safe side: it is a law with next to no noise (test errors are about
 1 % of its standard deviation), and priors that keep inputs from mattering by chance say
@@ -126,7 +126,7 @@ def measure(X_train, y_train, X_test, y_test):
         np.mean((low <= y_test) & (y_test <= high)),
         np.mean((y_test - mean) ** 2),
         np.mean((y_test - np.mean(y_train)) ** 2),
-        "nothing stands out" in model.stopping_reason_,
+        "nothing is significant" in model.stopping_reason_,
     )
 
 
@@ -139,9 +139,10 @@ def measure_noise(kind, n_columns, n_rows, seed):
 
 
 def measure_function(make, ratio, gaps, seed):
-    """Measure one fit of a function with noise and gaps."""
+    """Measure one fit of a function with noise and missing values."""
     X, y = make(N_TRAIN + N_TEST, seed)
-    # Noise and gaps of their own for each cell: no cell owes its luck to another.
+    # Noise and missing values of their own for each cell: no cell owes its luck to
+    # another.
     rng = np.random.default_rng([seed, ratio, GAPS.index(gaps)])
     y = y + np.std(y) / np.sqrt(ratio) * rng.standard_normal(len(y))
     hidden = rng.random(X.shape) < GAP_SHARE

@@ -5,14 +5,14 @@ same random rows, two thirds of a table and --rows at most, and is judged on the
 1000 at most. All have their default parameters; for forest, logistic regression,
 Gaussian process, nearest neighbors and multilayer perceptron categories are one-hot and
 gaps imputed. Printed are the mean log loss of test rows, accuracy and the expected
-calibration error: the mean distance of the share of right classes from the mean
+calibration error: the mean distance of the fraction of right classes from the mean
 probability of the predicted one, in ten bins of as many rows each. Aimed at are the
 first mean rank in log loss and calibration, and the first or second in accuracy. The
 defaults of MOHNClassifier were chosen on tables like these, so that the ranks may
 flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. --gaps makes a share of all cells unknown. A
+from shared/data next to the repository. --gaps makes a fraction of all cells unknown. A
 Gaussian process that would take more than --slow rows is left out; its rank is then the
 last one.
 """
@@ -34,7 +34,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.shared import common
-from benchmarks.shared.tables import catboost, prepared, read_table, with_gaps
+from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNClassifier
 
 MOST_TEST = 1000
@@ -76,7 +76,7 @@ LEARNERS = {
 
 
 def calibration_error(probabilities, right):
-    """Return how far shares of right answers are from what was promised of them."""
+    """Return how far fractions of right answers are from what was promised of them."""
     order = np.array_split(np.argsort(probabilities, kind="stable"), BINS)
     gaps = [abs(right[part].mean() - probabilities[part].mean()) for part in order]
     return float(np.average(gaps, weights=[len(part) for part in order]))
@@ -163,7 +163,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
-        X = with_gaps(X, options.gaps, options.seed)
+        X = with_missing_inputs(X, options.gaps, options.seed)
         if options.quick and X.shape[1] > 20:
             continue
         y = pd.factorize(y, sort=True)[0]

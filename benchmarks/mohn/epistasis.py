@@ -24,8 +24,8 @@ squared correlation, in blocks of five. A pair is then true if it joins the bloc
 true one: a neighbor says nearly the same. Pairs that join blocks which another one
 joins already, one signal listed several times, are counted after a further stroke.
 
-Aimed at: no fewer true pairs than BOOST and the product have, and no more false ones
-than the one with the fewest, but for one in each instance.
+Aimed at: no fewer true pairs than BOOST and the product have, and no more false
+discoveries than the one with the fewest, but for one in each instance.
 """
 
 import warnings
@@ -118,7 +118,7 @@ def count(draw, seeds):
 
 
 def is_reached(found, n_instances):
-    """Whether "both" has the true pairs of the peers, and no more false ones."""
+    """Whether "both" has the true pairs of the peers, and no more false discoveries."""
     true, false, _ = found["both"]
     peers = [found[name] for name in ("boost", "product", "rank-product")]
     allowed = min(wrong for _, wrong, _ in peers) + n_instances

@@ -20,7 +20,7 @@ from sklearn.metrics import r2_score
 from benchmarks.mohn.tables import LEARNERS
 from benchmarks.shared import common
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, start_prior
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 NAMES = ("MOHN", "CatBoost", "boosting", "forest")
 MOST_EVALUATIONS, MOST_MILLISECONDS = 120, 45
@@ -128,8 +128,8 @@ def evaluation_costs(options):
     y = rng.standard_normal(N_ROWS)
     table = common.Table("An evaluation", "columns precision milliseconds aim", width=8)
     for kind, n_levels in (("lines", 0), ("levels", N_COLUMNS)):
-        alphabets = (Alphabet(N_LEVELS, True),) * n_levels
-        sample = join_equal_rows(Rows(inputs, levels[:, :n_levels]), y)
+        alphabets = (Categorical(N_LEVELS, True),) * n_levels
+        sample = join_equal_rows(EncodedRows(inputs, levels[:, :n_levels]), y)
         prior = start_prior(N_COLUMNS, alphabets)
         for dtype in ("float64", "float32"):
             evidence = Evidence(sample, alphabets, dtype)

@@ -13,13 +13,13 @@ the same .bed file: seconds of a pass over all pairs and of a whole fit; PLINK's
 upper half against its lower one. What people do follows: the 500 columns with the
 strongest single effects, then ``--epistasis`` among them. "true" and "false" are pairs
 of a fit, or PLINK's below .05 divided by the number of pairs tested; "at same" are
-PLINK's true pairs before it has more false ones than the fit for the same trait.
+PLINK's true pairs before it has more false discoveries than the fit for the same trait.
 
 The second table is a fit of --columns columns with --jobs threads: wall and processor
 seconds, the passes over all pairs, and the peak memory of its process.
 
 Aimed at: 3 times as many pairs a second as PLINK; no fewer true pairs at the same
-number of false ones; 2 GB.
+number of false discoveries; 2 GB.
 """
 
 import resource
@@ -39,7 +39,7 @@ from skmohn.integrations import read_plink
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._genotypes import encode, learn_coding
-from skmohn.mohn._sparse.pair_cache import PairPool
+from skmohn.mohn._sparse.pair_cache import PairCache
 
 N_SAMPLES, N_KEPT, LEVEL = 3000, 500, 0.05
 SPEED_UP, BYTES = 3, 2e9
@@ -86,7 +86,7 @@ def count(pairs, scan):
 
 
 def true_before(pairs, scan, n_false):
-    """Return the number of true pairs before there are more than some false ones."""
+    """Return the number of true pairs before some number of false discoveries."""
     true = set(by_blocks(pairs_among(scan.terms), scan.blocks))
     n_true = 0
     for pair in by_blocks(pairs, scan.blocks):
@@ -104,7 +104,7 @@ def fit(X, y, n_jobs):
     """Return a fitted model, wall and processor seconds, and passes over all pairs."""
     model = MOHNRegressor("pursuit", max_order=2, n_jobs=n_jobs)
     with mock.patch.object(
-        PairPool, "serve", autospec=True, side_effect=PairPool.serve
+        PairCache, "serve", autospec=True, side_effect=PairCache.serve
     ) as serve:
         start, seconds = time.perf_counter(), -time.process_time()
         common.timed_fit(model, X, y)

@@ -1,11 +1,11 @@
 """Unknown inputs: all weights under the product prior beside boosting.
 
-Of two protein landscapes 30 % of the rows are for training. A share of all values is
+Of two protein landscapes 30 % of the rows are for training. A fraction of all values is
 hidden, independently, in training and test rows. MOHNRegressor(strategy="gp") takes
 an unknown input as the mean over its values; HistGradientBoosting and LightGBM (300
 trees, leaves of 5) send it down the better branch. Printed are the mean test R2 of
 each, the mean of the paired differences to the better peer with its standard error, and
-the share of test targets in our 90 % intervals. Aimed at is to be above the peers.
+the fraction of test targets in our 90 % intervals. Aimed at is to be above the peers.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ TRAIN_SHARE = 0.3
 
 
 def hide(data, share):
-    """Yield splits in which a share of the inputs is NaN."""
+    """Yield splits in which a fraction of the inputs is NaN."""
     for seed, X_train, X_test, y_train, y_test in data:
         rng = np.random.default_rng(seed)
         hidden = (
@@ -30,7 +30,7 @@ def hide(data, share):
 
 
 def main():
-    """Print one row for each landscape and share of unknown inputs."""
+    """Print one row for each landscape and fraction of unknown inputs."""
     options, peers = measured.begin(__doc__, peers=PEERS)
     table = common.Table(
         f"Test R2 with unknown inputs, means over {options.instances} splits",

@@ -2,9 +2,10 @@
 
 MOHNRegressor(strategy="gp") and the peers learn the same random training rows and
 are scored on all others. Printed are the mean test R2 of each, the aim, the mean of the
-paired differences to the best peer with its standard error, the share of test targets
-in our 90 % intervals, and the median seconds of a fit. Aimed at are the R2 printed,
-to be the best or within one standard error of the best, and a coverage of 85 to 95 %.
+paired differences to the best peer with its standard error, the fraction of test
+targets in our 90 % intervals, and the median seconds of a fit. Aimed at are the R2
+printed, to be the best or within one standard error of the best, and a coverage of 85
+to 95 %.
 
 Take a part with --only (data) and --peers (none: ours alone). EBM takes most of the
 time: about 10 s a fit, on SQLite minutes.

@@ -1,9 +1,9 @@
 """All weights under the product prior: seconds of a fit, and of the same fit as a GP.
 
-The function is the share of a protein that is folded: a logistic function of an energy
-to which every input contributes, and as many pairs as there are inputs. It has weights
-of all orders. The signal-to-noise ratio is 10. First the medians of the seconds of a
-whole fit of MOHNRegressor(strategy="gp"): hyperparameters, single strong terms,
+The function is the fraction of a protein that is folded: a logistic function of an
+energy to which every input contributes, and as many pairs as there are inputs. It has
+weights of all orders. The signal-to-noise ratio is 10. First the medians of the seconds
+of a whole fit of MOHNRegressor(strategy="gp"): hyperparameters, single strong terms,
 noise by row. 1000 samples are aimed at 3 s up to 40 inputs, 20,000 samples at 4 s up to
 16 inputs.
 

@@ -3,12 +3,12 @@
 The work is the same: from the samples to the true terms with weights right to 1e-6.
 For scikit-learn's, skglm's and celer's Lasso that is PolynomialFeatures, which makes
 every product of up to `degree` variables a column (float32, Fortran order), then a
-penalty that falls over fixed shares of its largest useful value with warm starts, and
-after each fit least squares on the non-zero columns, until it is exact. MOHNRegressor()
-gets the samples as they are. Each learner runs in a fresh process, compiled kernels
-warm. Printed are whether each is exact, its seconds, how many of them the Lasso itself
-took, the ratio to ours and the peak memory of its process. A peer that still runs after
-the time limit is stopped.
+penalty that falls over fixed fractions of its largest useful value with warm starts,
+and after each fit least squares on the non-zero columns, until it is exact.
+MOHNRegressor() gets the samples as they are. Each learner runs in a fresh process,
+compiled kernels warm. Printed are whether each is exact, its seconds, how many of them
+the Lasso itself took, the ratio to ours and the peak memory of its process. A peer that
+still runs after the time limit is stopped.
 
 Aimed at: exact wherever a peer is, and from degree 3 on 20 times faster than a peer
 that is exact.

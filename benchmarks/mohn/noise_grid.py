@@ -3,8 +3,8 @@
 Couplings are -1 and +1, or Gaussian. Training targets have noise at a ratio of the
 variances of function and noise; all learners of an instance see the same rows. Printed
 are means over instances: R2 on 2000 fresh rows without noise, precision and recall of
-the terms where a learner has terms, the share of fresh targets with noise in its 90 %
-intervals where it says any, and seconds.
+the terms where a learner has terms, the fraction of fresh targets with noise in its 90
+% intervals where it says any, and seconds.
 
 Ours are the defaults, told nothing, and strategy="spike_slab" and "pursuit" with
 max_order=2. The lasso, the adaptive lasso (two steps of LassoCV) and orthogonal
@@ -141,7 +141,7 @@ if find_spec("interpret"):
 def least_square_error(couplings: str, noise: float) -> float:
     """Mean square by which the best estimate of a weight with noise is off.
 
-    A weight is one of the true pairs' with their share of all pairs, else zero.
+    A weight is one of the true pairs' with their fraction of all pairs, else zero.
 
     Parameters
     ----------
@@ -181,7 +181,9 @@ def limit(couplings: str, n_rows: int, ratio: float) -> float:
     return 1.0 - N_PAIRS * error / N_TRUE
 
 
-def judge(learn: Callable[[Instance], Learned], data: Instance) -> list[float]:
+def sparse_reference(
+    learn: Callable[[Instance], Learned], data: Instance
+) -> list[float]:
     """R2, precision, recall, coverage (NaN without any) and seconds of one learner."""
     seconds, learned = common.timed(learn, data)
     error = np.mean((learned.predict(data.test) - data.function) ** 2)
@@ -229,7 +231,7 @@ def main() -> None:
         problems = [Instance(*cell, options.seed + i) for i in range(options.instances)]
         highest = limit(*cell)
         for name, learn in learners.items():
-            found = [judge(learn, data) for data in problems]
+            found = [sparse_reference(learn, data) for data in problems]
             score, *others = map(fmean, zip(*found, strict=True))
             row = score, min(each[0] for each in found), *others
             table.row(*cell, highest, name, len(problems), *row)

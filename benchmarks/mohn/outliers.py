@@ -73,7 +73,7 @@ def learners(seed: int) -> dict[str, object]:
     }
 
 
-def judge(kind: str, seed: int) -> dict[str, tuple[float, float, float]]:
+def sparse_reference(kind: str, seed: int) -> dict[str, tuple[float, float, float]]:
     """R2, number of outliers left out and seconds of each learner."""
     data = make_sparse_walsh(
         N_COLUMNS, ORDERS, n_samples=N_ROWS + N_TEST, random_state=seed
@@ -104,7 +104,7 @@ def main() -> None:
     seconds = []
     for kind in NOISES:
         seeds = range(options.seed, options.seed + options.instances)
-        found = [judge(kind, seed) for seed in seeds]
+        found = [sparse_reference(kind, seed) for seed in seeds]
         means = [np.mean([each[name][0] for each in found]) for name in names]
         left_out = np.mean([each["MOHN"][1] for each in found])
         table.row(kind.replace(" ", "_"), *means, left_out)

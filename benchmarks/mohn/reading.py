@@ -7,9 +7,9 @@ scipy.stats.sobol_indices, which samples predictions; its largest error is print
 1,024 and 16,384 points an index.
 
 Then selection_stability: a sparse function of 20 inputs, 300 samples at a
-signal-to-noise ratio of 5. Printed are, over all refits, the share of the true terms
-that a refit has and how many false ones it has, for rows drawn without replacement (the
-default) and with it (the bootstrap), and how many false terms come back in more than
+signal-to-noise ratio of 5. Printed are, over all refits, the fraction of the true terms
+that a refit has and how many false discoveries, for rows drawn without replacement
+(the default) and with it (the bootstrap), and how many false terms come back in over
 half of the refits. Without replacement a tenth of the false terms is aimed at.
 """
 

@@ -1,19 +1,20 @@
 """Small real tables: MOHNRegressor() beside forests, boosting, processes and networks.
 
-22 tables of 141 to 3010 rows and 2 to 100 columns, numbers and categories with gaps.
-Everybody learns the same random rows, two thirds of a table and --rows at most, and is
-scored on the others. All have their default parameters. Ours, CatBoost, boosting and
-EBM take categories as they are; for others they are one-hot and gaps imputed.
+22 tables of 141 to 3010 rows and 2 to 100 columns, numbers and categories with missing
+values. Everybody learns the same random rows, two thirds of a table and --rows at most,
+and is scored on the others. All have their default parameters. Ours, CatBoost, boosting
+and EBM take categories as they are; for others they are one-hot and missing values
+imputed.
 
 Printed are the mean test R2, and the mean log density of test rows. Ours and the
 Gaussian process say a density of their own; that of the others is normal, with the
 standard deviation that they are off by in three folds of the training rows. Then come
 mean ranks, how often a learner is within a standard error (of splits) of the best, and
-the share of the test targets in our 90 % intervals. The defaults of MOHNRegressor were
-chosen on these tables among others, so that the ranks may flatter it.
+the fraction of the test targets in our 90 % intervals. The defaults of MOHNRegressor
+were chosen on these tables among others, so that the ranks may flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. --gaps makes a share of all cells unknown,
+from shared/data next to the repository. --gaps makes a fraction of all cells unknown,
 --draw FILE draws the figures afterwards.
 """
 
@@ -35,7 +36,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import common
-from benchmarks.shared.tables import catboost, prepared, read_table, with_gaps
+from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNRegressor
 
 MOST_TEST = 1000
@@ -200,7 +201,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
-        X = with_gaps(X, options.gaps, options.seed)
+        X = with_missing_inputs(X, options.gaps, options.seed)
         y = y.to_numpy(float)
         if options.quick and X.shape[1] > 15:
             continue

@@ -12,9 +12,9 @@ size .5 to 1.5, and noise of a third of its variance. 1000 rows, and of
 
 MOHNRegressor(max_order=3) learns them in a fresh process. Printed are the seconds of
 the fit (of the processor with BENCHMARK_CLOCK=cpu), the peak memory of the process,
-terms found of those that there are and false ones. Aimed at are 30 and 60 s, and at
-most one weak term missed. No peer: as columns the triples of 500 would take 20 GB with
-a byte a value.
+terms found of those that there are and false discoveries. Aimed at are 30 and 60 s, and
+at most one weak term missed. No peer: as columns the triples of 500 would take 20 GB
+with a byte a value.
 """
 
 import numpy as np
@@ -57,7 +57,7 @@ def make(n_features, counts, seed):
 
 
 def learn(n_features, counts, seed):
-    """Return seconds, true terms found, true ones of order 3, and false ones."""
+    """Return seconds, true terms found, true ones of order 3, and false discoveries."""
     X, y, terms = make(n_features, counts, seed)
     common.warm_up(quiet=True)
     model = MOHNRegressor(max_order=3, random_state=0)

@@ -14,8 +14,8 @@ near ties between descriptions, were checked on both halves.
 
 --classes has MOHNClassifier() say whether the target is above its median, beside
 logistic regression whose penalty is chosen by five folds, and the frequencies of the
-classes; the score is then minus the log loss. The pseudo-counts of the pool's additive
-member were chosen on the public tables of 100 rows, of both halves.
+classes; the score is then minus the log loss. The pseudo-counts of the ensemble's
+additive member were chosen on the public tables of 100 rows, of both halves.
 """
 
 import warnings
@@ -160,7 +160,7 @@ CLASSES = Task(
 )
 
 
-def judge(
+def sparse_reference(
     task: Task, X: NDArray, y: NDArray, n_rows: int, seed: int
 ) -> dict[str, list[float]]:
     """Test score and seconds of each learner on one split."""
@@ -213,7 +213,7 @@ def main() -> None:
                     found = common.kept(
                         options.keep,
                         ("weak", options.classes, options.held, name, n_rows, split),
-                        partial(judge, task, X, y, n_rows, split),
+                        partial(sparse_reference, task, X, y, n_rows, split),
                     )
                     rows_of.setdefault((kind, n_rows), []).append(found)
                     if options.tables:

@@ -8,10 +8,11 @@ samples and imports included, how often all pairs of columns were scored, and ho
 of the terms found are true and false. The aims are 3 s for 1000 rows of 3000 columns
 and 15 s for 2000 rows of 10,000, 500 MB and 12 passes.
 
-The peer is what is often done instead: columns are tested one by one, those that stand
-out beyond chance are fitted, and pairs of the 500 best columns are tested on what is
-left. Of it count the true terms before it has more false ones than ours, which is more
-than anyone who does not know the truth can choose. No pair here has single effects.
+The peer is what is often done instead: columns are tested one by one, those that are
+significant beyond chance are fitted, and pairs of the 500 best columns are tested on
+what is left. Of it count the true terms before it has more false discoveries than ours,
+which is more than anyone who does not know the truth can choose. No pair here has
+single effects.
 """
 
 from itertools import combinations
@@ -22,7 +23,7 @@ from scipy.special import ndtri
 
 from benchmarks.shared import common
 from skmohn import MOHNRegressor
-from skmohn.mohn._sparse.pair_cache import PairPool
+from skmohn.mohn._sparse.pair_cache import PairCache
 
 # Columns, rows and the seconds aimed at.
 SIZES = {False: ((3000, 1000, 3), (10_000, 2000, 15)), True: ((3000, 1000, 3),)}
@@ -55,12 +56,12 @@ def columns_of(X, terms):
 
 
 def learn(n_features, n_samples, seed):
-    """Return seconds, passes, true terms and false ones."""
+    """Return seconds, passes, true terms and false discoveries."""
     X, y, terms = make(n_features, n_samples, seed)
     common.warm_up(quiet=True)
     model = MOHNRegressor(max_order=2, random_state=0)
     with mock.patch.object(
-        PairPool, "serve", autospec=True, side_effect=PairPool.serve
+        PairCache, "serve", autospec=True, side_effect=PairCache.serve
     ) as serve:
         seconds = common.timed_fit(model, X, y)
     n_true = len(set(terms).intersection(model.terms_))
@@ -68,7 +69,7 @@ def learn(n_features, n_samples, seed):
 
 
 def screen(n_features, n_samples, seed, n_false):
-    """Return seconds, true terms and false ones of the peer."""
+    """Return seconds, true terms and false discoveries of the peer."""
     X, y, terms = make(n_features, n_samples, seed)
     seconds, (singles, pairs) = common.timed(rank, X, y)
     n_true, wrong = 0, 0
@@ -81,7 +82,7 @@ def screen(n_features, n_samples, seed, n_false):
 
 
 def rank(X, y):
-    """Return columns that stand out beyond chance, and pairs, the best first."""
+    """Return columns that are significant beyond chance, and pairs, the best first."""
     columns = X.astype(float)
     score = scores(columns, y)
     order = np.argsort(-score)

@@ -48,7 +48,7 @@ def main():
         __doc__, problems=FIGURES, quick_problems=QUICK, methods=(bench.OURS,)
     )
     table = common.Table(
-        "Evaluations to the optimum",
+        "Archive to the optimum",
         "problem hits lower median upper budget MOHN ratio",
         width=14,
     )

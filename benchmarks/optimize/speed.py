@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.shared import common
 from skmohn.datasets import make_sparse_walsh
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import minimize
 from skmohn.optimize._methods import temperatures_of
 from skmohn.optimize._polynomial import make_polynomial
@@ -66,7 +66,7 @@ def cubic(n_variables, seed):
 
 def temperatures(terms):
     """Hot and cold, as annealing would choose them."""
-    graph = Hypergraph.sort(list(terms), list(terms.values()), 0.0)
+    graph = WalshPolynomial.sort(list(terms), list(terms.values()), 0.0)
     return temperatures_of(make_polynomial(graph, int(graph.members.max()) + 1))
 
 

@@ -185,7 +185,7 @@ def sample_trait(
     noise: str = "normal",
     linkage: float = 0.0,
 ) -> Sample:
-    """A trait that is a sum of pairs of variants, each with a share of the variance.
+    """A trait that is a sum of pairs of variants, each of a given variance.
 
     Parameters
     ----------

@@ -210,7 +210,7 @@ def compare(data, make_ours, peers, score):
     scores, seconds : dict of ndarray of shape (n_splits,)
         Ours by the name "ours".
     coverage : float
-        Share of the test targets in our 90 % intervals.
+        Fraction of the test targets in our 90 % intervals.
     """
     names = ["ours", *peers]
     scores, seconds = ({name: [] for name in names} for _ in range(2))

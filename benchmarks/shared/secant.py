@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, xlog1py, xlogy
 
-# A step has to gain this share of what the slope promises.
+# A step has to gain this fraction of what the slope promises.
 SUFFICIENT = 1e-4
 # By how much the step grows after a success, and at most and at least shrinks else.
 GROWTH, MOST_SHRUNK, LEAST_SHRUNK = 2.0, 0.1, 0.5

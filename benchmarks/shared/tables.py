@@ -1,4 +1,4 @@
-"""Tables of numbers and categories with gaps, and learners that need other ones."""
+"""Tables of mixed columns with missing values, and learners that need other ones."""
 
 from importlib import import_module
 
@@ -18,8 +18,8 @@ def read_table(path):
     return X.astype(dict.fromkeys(texts, "category")), table.iloc[:, -1]
 
 
-def with_gaps(X, share, seed):
-    """Return the columns with a share of all cells unknown, chosen by chance."""
+def with_missing_inputs(X, share, seed):
+    """Return the columns with a fraction of all cells unknown, chosen by chance."""
     if not share:
         return X
     gaps = np.random.default_rng(seed).random(X.shape) < share

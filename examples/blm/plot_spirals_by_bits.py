@@ -88,7 +88,7 @@ plt.show()
 # Error and effort
 # ----------------
 #
-# The share of the neighborhood that has to be looked at for an improving move rises
+# The fraction of the neighborhood that has to be looked at for an improving move rises
 # as these become rare, and falls with each new bit, which makes the error fall again.
 
 history = model.history_
@@ -97,7 +97,7 @@ figure, (left, right) = plt.subplots(2, 1, figsize=(8, 5), sharex=True)
 left.semilogy(flips, [record["rmse"] for record in history], color="#2e6f95")
 left.set_ylabel("RMSE")
 right.semilogy(flips, [record["explored"] for record in history], color="#c8553d")
-right.set(xlabel="moves tried", ylabel="share of moves\ntried per success")
+right.set(xlabel="moves tried", ylabel="fraction of moves\ntried per success")
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
 figure.suptitle("Error and effort while bits are added")

@@ -3,12 +3,12 @@ What a table says of a row
 ==========================
 
 :class:`~skmohn.EnergyNetTransformer` learns the joint density of a table of numbers and
-categories, gaps included. It then says which rows are unusual, what a gap could be, and
-draws new rows.
+categories, missing values included. It then says which rows are unusual, what a missing
+value could be, and draws new rows.
 """
 
 # %%
-# A table with gaps
+# A table with missing values
 # -----------------
 #
 # 442 people with diabetes: age, sex, body mass index, blood pressure and six values of
@@ -41,7 +41,9 @@ swapped = people.copy()
 odd = np.sort(rng.choice(len(people), len(people) // 50, replace=False))
 swapped.loc[odd, "s1"] = people.loc[odd[::-1], "s1"].to_numpy()
 density = net.score_samples(swapped)
-print("odd rows among the 20 least likely:", np.isin(odd, density.argsort()[:20]).sum())
+print(
+    "anomalies among the 20 least likely:", np.isin(odd, density.argsort()[:20]).sum()
+)
 
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 points = axes.scatter(swapped["s1"], swapped["s2"], c=density, s=12, cmap="viridis")
@@ -56,8 +58,8 @@ plt.show()
 # Gaps
 # ----
 #
-# An imputer with the same kind of machine fills the gaps with means, or with draws,
-# whose spread says how much is not known.
+# An imputer with the same kind of machine fills the missing values with means, or with
+# draws, whose spread says how much is not known.
 
 imputer = EnergyNetImputer(random_state=0).set_output(transform="pandas").fit(table)
 filled = imputer.transform(table)

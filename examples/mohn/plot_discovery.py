@@ -60,8 +60,9 @@ plt.show()
 # The stochastic search tries every order. It soon learns that order two pays; once
 # those are nearly complete it looks elsewhere for what is missing, and each false
 # weight it takes up explains a little of it. Every 15 rounds the sets that were tried
-# in vain may be tried again. When the last true weight is in, all false ones go at
-# once. Pursuit has no false weights to get rid of. The dotted line is the true number.
+# in vain may be tried again. When the last true weight is in, all false discoveries go
+# at once. Pursuit has no false weights to get rid of. The dotted line is the true
+# number.
 
 figure, panels = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", sharey=True

@@ -14,7 +14,7 @@ Every prediction then has a standard deviation, and every input a relevance.
 # --------------------------------
 #
 # Thirteen sites have two amino acids each. Every site adds to the protein's energy, and
-# so do some pairs: few weights. What is measured is the share of the molecules that
+# so do some pairs: few weights. What is measured is the fraction of the molecules that
 # are folded, a logistic function of the energy, and with it all weights of all orders
 # are there. The noise has a fiftieth of the variance of the signal.
 
@@ -65,7 +65,7 @@ for (name, values), color in zip(scores.items(), COLORS, strict=True):
     axes.plot(sizes, values, "o-", color=color, label=name)
 axes.set(
     xlabel=f"measured variants, of {len(folded):,}",
-    ylabel="R2 on the true share, all others",
+    ylabel="R2 on the true fraction, all others",
     ylim=(None, 1),
     title="Predictions from few measured variants",
 )
@@ -110,7 +110,7 @@ for is_inside, color, name in ((True, "#333333", ""), (False, COLORS[2], "not ")
         zorder=3,
         label=f"measured, {name}in it",
     )
-axes.set(xlabel="60 variants, by prediction", ylabel="share folded", xticks=[])
+axes.set(xlabel="60 variants, by prediction", ylabel="fraction folded", xticks=[])
 axes.set_title("Intervals of 60 variants that were not seen")
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
@@ -120,10 +120,10 @@ plt.show()
 # Which sites matter?
 # -------------------
 #
-# ``relevance_`` is the share of a weight's prior variance that is left when one more
-# input joins: near 0, the site does nothing. The truth beside it is the share of the
+# ``relevance_`` is the fraction of a weight's prior variance that is left when one more
+# input joins: near 0, the site does nothing. The truth beside it is the fraction of the
 # variance that the site takes part in, which here can be counted: all variants are
-# known. ``terms_`` are the weights that stand out of the noise, and
+# known. ``terms_`` are the weights that are significant, and
 # ``stopping_reason_`` says how much of the variance they hold.
 
 flipped = [np.arange(len(folded)) ^ (1 << site) for site in range(N_SITES)]
@@ -133,7 +133,9 @@ panels[0].bar(range(N_SITES), model.relevance_, color=COLORS[0])
 panels[0].set(title="relevance found", xlabel="site", ylabel="relevance")
 panels[0].set_xticks(range(N_SITES))
 panels[1].bar(range(N_SITES), taking_part, color="#b9b4a7")
-panels[1].set(title="share of the variance, true", xlabel="site", ylabel="share")
+panels[1].set(
+    title="proportion of the variance, true", xlabel="site", ylabel="fraction"
+)
 panels[1].set_xticks(range(N_SITES))
 for axes in panels:
     axes.spines[["top", "right"]].set_visible(False)
@@ -148,7 +150,7 @@ for row in range(5):
     )
 
 # %%
-# Any weight can be asked for, whether or not it stands out:
+# Any weight can be asked for, whether or not it is significant:
 
 weight, error = model.weight_posterior([0, 1, 2])
 truth = np.mean(folded * variants[:, 0] * variants[:, 1] * variants[:, 2])
@@ -164,15 +166,15 @@ print(f"sites 0, 1 and 2: {weight:.4f} +- {error:.4f}, in truth {truth:.4f}")
 # hold what they should. Boosting takes NaN too, and sends it down the better branch.
 
 print("hidden      R2   boosting   90 % intervals hold")
-for share in (0.0, 0.05, 0.2):
-    seen = np.where(rng.random(variants.shape) < share, np.nan, variants)
+for fraction in (0.0, 0.05, 0.2):
+    seen = np.where(rng.random(variants.shape) < fraction, np.nan, variants)
     model = MOHNRegressor("gp").fit(seen[train], measured[train])
     boosting = HistGradientBoostingRegressor(random_state=0)
     boosting.fit(seen[train], measured[train])
     mean, std = model.predict(seen[rest], return_std=True)
     inside = np.abs(measured[rest] - mean) < 1.645 * std
     print(
-        f"{share:>6.0%}{r2_score(folded[rest], mean):>8.3f}"
+        f"{fraction:>6.0%}{r2_score(folded[rest], mean):>8.3f}"
         f"{r2_score(folded[rest], boosting.predict(seen[rest])):>11.3f}"
         f"{inside.mean():>22.1%}"
     )

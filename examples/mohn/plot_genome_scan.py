@@ -4,9 +4,9 @@ A genome scan
 
 Which variants matter for a trait, and which only together? With 1500 variants there are
 more than a million pairs. ``MOHNRegressor`` compares them all and keeps one variant of
-neighbors that say the same; two displays show what stands out. The scan is simulated:
-1000 individuals, three variants with effects of their own, and three pairs whose
-members say nothing by themselves.
+neighbors that say the same; two displays show what is significant. The scan is
+simulated: 1000 individuals, three variants with effects of their own, and three pairs
+whose members say nothing by themselves.
 """
 
 # %%

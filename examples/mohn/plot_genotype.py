@@ -127,14 +127,14 @@ axes.set(xticks=range(13), yticks=range(13), xlabel="site", ylabel="site")
 axes.set_title("Sites, and pairs of sites, that matter")
 axes.set_xticklabels(range(1, 14))
 axes.set_yticklabels(range(1, 14))
-figure.colorbar(image, label="root of the share of the variance")
+figure.colorbar(image, label="root of the proportion of the variance")
 plt.show()
 
 # %%
 # Bright or dark?
 # ---------------
 #
-# Often all that is known of a variant is whether it works. ``MOHNClassifier`` pools
+# Often all that is known of a variant is whether it works. ``MOHNClassifier`` combines
 # models of all interactions with one of the few that matter. The log loss judges its
 # probabilities; lower is better.
 
@@ -155,6 +155,6 @@ for name, classifier in (("MOHNClassifier", ours), ("all pairs", pairs)):
     loss = log_loss(is_bright[rest], classifier.predict_proba(variants[rest]))
     print(f"{name:<16}accuracy {accuracy:.3f}, log loss {loss:.3f}")
 print(
-    "shares of the pool:",
+    "weights of the ensemble:",
     {name: round(v, 2) for name, v in ours.ensemble_weights_.items()},
 )

@@ -54,24 +54,24 @@ forest = make_pipeline(
 )
 forest.fit(X, y)
 rng = np.random.default_rng(0)
-shares = np.linspace(0, 0.6, 7)
+fractions = np.linspace(0, 0.6, 7)
 errors = {"MOHNRegressor": [], "imputer + random forest": []}
-for share in shares:
-    X_hidden = np.where(rng.random(X_test.shape) < share, np.nan, X_test)
+for fraction in fractions:
+    X_hidden = np.where(rng.random(X_test.shape) < fraction, np.nan, X_test)
     for name, learner in zip(errors, (model, forest), strict=True):
         residual = learner.predict(X_hidden) - y_test
         errors[name].append(np.sqrt(np.mean(residual**2)) / y_test.std())
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, values), color in zip(errors.items(), ("#2e6f95", "#c8553d"), strict=True):
-    axes.plot(shares, values, "o-", color=color, label=name)
+    axes.plot(fractions, values, "o-", color=color, label=name)
 mean = {"color": "#333333", "linewidth": 0.8, "linestyle": ":"}
 axes.axhline(1, label="always the mean", **mean)
 axes.set(
-    xlabel="share of the test values that are hidden",
+    xlabel="fraction of the test values that are hidden",
     ylabel="error / standard deviation of y",
     ylim=(0, None),
-    title="Errors grow with the share of unknown values",
+    title="Errors grow with the fraction of unknown values",
 )
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
@@ -84,11 +84,11 @@ plt.show()
 # They are allowed too. A row then tells of the function with the unknown inputs
 # averaged out, and what they would have added looks like noise.
 
-for share in (0.0, 0.02, 0.05):
-    X_gaps = np.where(rng.random(X.shape) < share, np.nan, X)
+for fraction in (0.0, 0.02, 0.05):
+    X_gaps = np.where(rng.random(X.shape) < fraction, np.nan, X)
     learner = MOHNRegressor(random_state=0).fit(X_gaps, y)
     right = len(set(learner.terms_) & set(problem.terms))
     print(
-        f"{share:.0%} hidden: {right} of {len(problem.terms)} weights found, "
+        f"{fraction:.0%} hidden: {right} of {len(problem.terms)} weights found, "
         f"{len(learner.terms_) - right} false, R2 {learner.score(X_test, y_test):.3f}"
     )

@@ -3,7 +3,7 @@ Reading a model
 ===============
 
 A learned :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that:
-which factors act together, how much each of them matters, why a prediction is what it
+which factors interact, how much each of them matters, why a prediction is what it
 is, and how far you can trust all this. Here it has learned a simulated experiment.
 """
 
@@ -48,7 +48,7 @@ model.terms_table().round(3)
 model  # noqa: B018
 
 # %%
-# Which factors act together
+# Which factors interact
 # --------------------------
 #
 # ``interaction_graph_`` follows the weights. The function is a sum of three separate
@@ -89,7 +89,7 @@ indices = indices[indices["total"] > 0].sort_values("total")
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 axes.barh(indices.index, indices["total"], color="#d8d4c8", label="total")
 axes.barh(indices.index, indices["first_order"], color="#2e6f95", label="alone")
-axes.set(xlabel="share of the variance", title="How much each factor matters")
+axes.set(xlabel="proportion of the variance", title="How much each factor matters")
 axes.spines[["top", "right"]].set_visible(False)
 figure.legend(loc="outside lower center", ncols=2, frameon=False)
 plt.show()

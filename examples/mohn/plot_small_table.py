@@ -1,5 +1,5 @@
 """
-A small table: numbers, categories and gaps
+A small table: numbers, categories and missing values
 ===========================================
 
 A data frame of patients goes in as it is. Out come predictions with intervals, the
@@ -61,14 +61,14 @@ plt.show()
 # What matters
 # ------------
 #
-# Sobol indices: the share of the variance of the model that each column explains alone,
-# and the share that it takes part in.
+# Sobol indices: the proportion of the variance of the model that each column explains
+# alone, and the share that it takes part in.
 
 indices = model.sobol_indices().sort_values("total")
 figure, axes = plt.subplots(figsize=(5.6, 3.4), layout="constrained")
 axes.barh(indices["feature"], indices["total"], color="#dbe6ee", label="total")
 axes.barh(indices["feature"], indices["first_order"], color="#2e6f95", label="alone")
-axes.set(xlabel="share of the variance")
+axes.set(xlabel="proportion of the variance")
 axes.legend(frameon=False, loc="lower right")
 plt.show()
 
@@ -77,8 +77,8 @@ plt.show()
 # -------------
 #
 # Who is among the worse half? ``MOHNClassifier`` learns that from the same table and
-# says which models it pools. A curve on the diagonal keeps its promises; a low log loss
-# says that it promises much as well.
+# says which models it combines. A curve on the diagonal keeps its promises; a low log
+# loss says that it promises much as well.
 
 is_worse = y > y.median()
 classifiers = {

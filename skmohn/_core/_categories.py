@@ -39,7 +39,7 @@ from skmohn._core._times import (
     time_zones,
 )
 from skmohn._core._types import TableLike, TableReader, check_array, validate_data
-from skmohn._core._validation import is_whole, name_dtype, to_numpy, weighted_rows
+from skmohn._core._validation import is_integer, name_dtype, to_numpy, weighted_rows
 
 _TO_TEXT = "astype(str) makes text of all its values"
 
@@ -325,7 +325,7 @@ def _find_kinds(X: TableLike, categorical: Container[int]) -> dict[int, str]:
                 v for v in map(_known, column_values(X, j)) if not is_scalar_nan(v)
             ]
             is_bool = all(isinstance(v, bool | np.bool_) for v in known)
-            is_int = all(map(is_whole, known))
+            is_int = all(map(is_integer, known))
             name = "bool" if known and is_bool else "int" if known and is_int else ""
         if name.startswith(("bool", "int", "uint")):
             kinds[j] = "bool" if name.startswith("bool") else "int"

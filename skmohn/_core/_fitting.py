@@ -147,10 +147,10 @@ class _OneBlasThread(contextlib.ContextDecorator):
     """One thread of BLAS, for functions that make many small matrix products.
 
     Threads that wait for one another cost more than they bring there: many times as
-    much on a machine that has other work to do. BLAS has one limit for all threads that
-    fit, so the first to come sets it and the last to leave takes it back. Each call of
-    a function has a context of its own, which leaves at the latest when it is garbage:
-    an interrupt may keep it from saying so.
+    much on a computer that has other work to do. BLAS has one limit for all threads
+    that fit, so the first to come sets it and the last to leave takes it back. Each
+    call of a function has a context of its own, which leaves at the latest when it is
+    garbage: an interrupt may keep it from saying so.
     """
 
     _inside: weakref.WeakSet["_OneBlasThread"] = weakref.WeakSet()
@@ -183,7 +183,7 @@ def blas_threads_for(n_rows: int) -> AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def unwatched(name: str, n_parts: int) -> Iterator[Callable[[], None]]:
+def no_progress(name: str, n_parts: int) -> Iterator[Callable[[], None]]:
     """Tell nobody; in the place of :meth:`FitLoop.watch`."""
     yield lambda: None
 

@@ -42,10 +42,10 @@ class Borrowable:
     """
 
     @cached_property
-    def _places(self) -> np.ndarray:
+    def _indices(self) -> np.ndarray:
         """Where the arrays are, and the numbers."""
         fields, layout = _declared(type(self))
-        places = []
+        indices = []
         for name, dtype, is_number in fields:
             value = getattr(self, name)
             if not is_number:
@@ -53,13 +53,13 @@ class Borrowable:
                 if value.dtype != dtype or not value.flags.c_contiguous:
                     raise TypeError(f"{name} must be a C-contiguous array of {dtype}")
                 value = value.ctypes.data
-            places.append(value)
-        return np.array([tuple(places)], layout)
+            indices.append(value)
+        return np.array([tuple(indices)], layout)
 
     @cached_property
     def address(self) -> Any:
         """What kernels take, an int; where nothing is compiled, the object itself."""
-        return self if config.DISABLE_JIT else self._places.ctypes.data
+        return self if config.DISABLE_JIT else self._indices.ctypes.data
 
     def __reduce__(self) -> tuple:
         """Copies have addresses of their own."""
@@ -125,8 +125,8 @@ def borrower_of(borrowable: type[Borrowable]) -> Callable:
             signature: Signature,
             values: Sequence[Value],
         ) -> Value:
-            place = context.get_value_type(found).as_pointer()
-            return builder.load(builder.inttoptr(values[0], place))
+            index = context.get_value_type(found).as_pointer()
+            return builder.load(builder.inttoptr(values[0], index))
 
         return found(types.int64), generate
 

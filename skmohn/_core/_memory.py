@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-# No library that is at hand reads them: psutil and joblib know the machine's memory
+# No library that is at hand reads them: psutil and joblib know the computer's memory
 # and the processors of a group.
 _GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
@@ -13,7 +13,7 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 def memory_limit() -> float:
     """Bytes of memory that this process may have.
 
-    The least of the machine's memory and of the limits of the control groups that the
+    The least of the computer's memory and of the limits of the control groups that the
     process is in, those of containers and of batch systems; inf on a system that says
     neither.
     """
@@ -24,7 +24,7 @@ def memory_limit() -> float:
     return min([physical, *_group_limits()])
 
 
-def in_words(n_bytes: float) -> str:
+def format_bytes(n_bytes: float) -> str:
     """Say a number of bytes in a unit in which it is not next to nothing."""
     for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if n_bytes >= size:
@@ -48,10 +48,10 @@ def _group_limits() -> Iterator[float]:
             continue
         # Inside of a container the group may be called by what it is outside.
         group = top / path.lstrip("/")
-        for place in [group, *group.parents]:
-            if place == top.parent:
+        for index in [group, *group.parents]:
+            if index == top.parent:
                 break
             try:
-                yield float((place / name).read_text())
+                yield float((index / name).read_text())
             except (OSError, ValueError):  # no file, or no limit: "max"
                 continue

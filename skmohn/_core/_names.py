@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
-from skmohn._core._validation import is_whole
+from skmohn._core._validation import is_integer
 
 
 def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
@@ -64,7 +64,7 @@ def find_column(
             "the index of the one that you mean"
         )
     column = columns[0]
-    is_column = is_whole(column) and 0 <= column < n_features
+    is_column = is_integer(column) and 0 <= column < n_features
     return int(column) if is_column else None
 
 

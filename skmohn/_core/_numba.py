@@ -313,10 +313,10 @@ def _call_compiled(
         signature: Signature,
         values: Sequence[Value],
     ) -> Value:
-        place, packed = values
+        index, packed = values
         given = [builder.extract_value(packed, k) for k in range(len(arguments))]
         kind = ir.FunctionType(ir.DoubleType(), [value.type for value in given])
-        return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
+        return builder.call(builder.inttoptr(index, kind.as_pointer()), given)
 
     return types.float64(types.int64, arguments), generate
 
@@ -390,7 +390,7 @@ def add_found(
         What is added to, modulo 65536: of each table and half of the columns, those of
         even ones plus 256 times those of odd ones, and those of odd ones.
     """
-    byte, word, place = ir.IntType(8), ir.IntType(16), ir.IntType(64)
+    byte, word, index = ir.IntType(8), ir.IntType(16), ir.IntType(64)
     table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
     sum_kind = ir.VectorType(word, 16)
     twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
@@ -408,7 +408,7 @@ def add_found(
             return builder.gep(start, [offset])
 
         def address(start: Value, offset: int, kind: ir.Type) -> Value:
-            start = builder.gep(start, [place(offset)])
+            start = builder.gep(start, [index(offset)])
             return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
 
         def load(start: Value, offset: int, kind: ir.Type) -> Value:
@@ -423,12 +423,12 @@ def add_found(
         builder.branch(loop)
 
         builder.position_at_end(loop)
-        k = builder.phi(place)
+        k = builder.phi(index)
         starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
         found: list[Any] = list(starts)
-        its_codes = builder.gep(first_code, [builder.mul(k, place(64))])
+        its_codes = builder.gep(first_code, [builder.mul(k, index(64))])
         its_tables = builder.gep(
-            first_table, [builder.mul(k, place(2 * 16 * TABLES_AT_ONCE))]
+            first_table, [builder.mul(k, index(2 * 16 * TABLES_AT_ONCE))]
         )
         bits = [load(its_codes, 32 * h, half) for h in halves]
         lower = [builder.and_(part, half([15] * 32)) for part in bits]
@@ -442,13 +442,13 @@ def add_found(
                 for h in halves:
                     one = builder.call(look_up, [numbers, nibbles[h]])
                     found[2 * t + h] = builder.add(found[2 * t + h], one)
-        following = builder.add(k, place(1))
-        k.add_incoming(place(0), before)
+        following = builder.add(k, index(1))
+        k.add_incoming(index(0), before)
         k.add_incoming(following, loop)
         for start, end in zip(starts, found, strict=True):
             start.add_incoming(half([0] * 32), before)
             start.add_incoming(end, loop)
-        is_left = builder.icmp_unsigned("<", following, place(8))
+        is_left = builder.icmp_unsigned("<", following, index(8))
         builder.cbranch(is_left, loop, after)
 
         builder.position_at_end(after)
@@ -456,7 +456,7 @@ def add_found(
             both = builder.bitcast(bytes_found, sum_kind)
             odd = builder.lshr(both, sum_kind([8] * 16))
             for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
-                total = address(at(4, place(0)), offset, sum_kind)
+                total = address(at(4, index(0)), offset, sum_kind)
                 new = builder.add(builder.load(total, align=1), part)
                 builder.store(new, total, align=1)
         return context.get_dummy_value()

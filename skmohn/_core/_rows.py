@@ -56,5 +56,5 @@ def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         parts = (table[some] > 0 for some in row_slices(table.shape))
         packed = np.concatenate([np.packbits(part, axis=1) for part in parts])
         rows, axis = packed.view(f"S{packed.shape[1]}").ravel(), None
-    _, first, place = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
-    return first, place
+    _, first, index = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
+    return first, index

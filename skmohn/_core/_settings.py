@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 
 # Fractions of the range of a column. Sums of decimal fractions differ by rounding of
 # 1e-16 times their size, which 1e7 of them or a far origin make 1e-9.
@@ -41,12 +41,12 @@ class Settings(NamedTuple):
         distinct, counts = np.unique(numbers, return_counts=True)
         if len(distinct) < 2:
             return None
-        unit = binary_unit(distinct)
+        unit = power_of_two_scale(distinct)
         scaled = distinct / unit
-        gaps, extent = np.diff(scaled), scaled[-1] - scaled[0]
+        differences, extent = np.diff(scaled), scaled[-1] - scaled[0]
         for fraction in (_JITTER, _ROUNDING):
             tolerance = fraction * extent
-            first = np.flatnonzero(np.append(True, gaps > tolerance))
+            first = np.flatnonzero(np.append(True, differences > tolerance))
             last = np.append(first[1:], len(distinct)) - 1
             if len(first) == len(distinct) or not tolerance:
                 return None

@@ -256,7 +256,7 @@ def require_mlp_weights(
         raise ValueError(
             "sample_weight needs scikit-learn 1.7 or later, whose networks take "
             f"weights, but {sklearn.__version__} is installed: upgrade it with pip "
-            "install --upgrade scikit-learn, or give whole numbers and a network with "
+            "install --upgrade scikit-learn, or give integers and a network with "
             'solver="lbfgs", for which rows can be repeated'
         )
 

@@ -26,7 +26,7 @@ _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # What messages call times without a zone, and durations.
 _NAIVE, _DURATIONS = "times without a zone", "durations"
-# Whole numbers up to it are floats.
+# Integers up to it are floats.
 _EXACT = 2.0**53
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 
-def binary_unit(values: ArrayLike) -> float:
+def power_of_two_scale(values: ArrayLike) -> float:
     """Power of two near the largest magnitude, by which numbers divide exactly.
 
     1 where all are 0 or there are none.
@@ -13,7 +13,7 @@ def binary_unit(values: ArrayLike) -> float:
 
 
 def binary_units(values: ArrayLike) -> NDArray[np.float64]:
-    """Power of two near the largest magnitude of each column, see `binary_unit`."""
+    """Power of two near the largest magnitude of each column."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     # So that their reciprocals are within range, too.
     exponents = np.clip(np.frexp(largest)[1], -1021, 1021)

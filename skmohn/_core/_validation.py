@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from skmohn._core._memory import in_words, memory_limit
+from skmohn._core._memory import format_bytes, memory_limit
 from skmohn._core._types import TableLike, check_array
 
 
@@ -69,8 +69,8 @@ def read_vector(
     )
 
 
-def is_whole(number: object) -> TypeGuard[int]:
-    """Whether it is a whole number; True is not, though Python takes it for 1."""
+def is_integer(number: object) -> TypeGuard[int]:
+    """Whether it is an integer; True is not, though Python takes it for 1."""
     return isinstance(number, Integral) and not isinstance(number, bool)
 
 
@@ -87,12 +87,12 @@ def read_sets(
         raise TypeError(f"{name} must be a list of sets of features, got {sets!r}")
     found = []
     for given in sets:
-        is_single = isinstance(given, str) or is_whole(given)
+        is_single = isinstance(given, str) or is_integer(given)
         if not is_single and not np.iterable(given):
             raise TypeError(f"{name} has {given!r}, which is not a set of features")
         members = (given,) if is_single else tuple(given)  # pyright: ignore[reportArgumentType]
         for member in members:
-            if not (isinstance(member, str) or is_whole(member)):
+            if not (isinstance(member, str) or is_integer(member)):
                 raise ValueError(
                     f"{name} has {given!r}, but {member!r} is not a feature: use "
                     "indices or column names"
@@ -179,7 +179,7 @@ def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
 def weight_unit(weights: NDArray[np.float64]) -> float:
     """What weights of samples are divided by to be numbers of samples.
 
-    Whole numbers are taken at their word: a weight of 2 is a sample that is there
+    Integers are taken at their word: a weight of 2 is a sample that is there
     twice. Others, and those too large for an exact sum, say how samples compare and
     nothing of how many there are: their unit is the mean of the positive ones.
     """
@@ -187,12 +187,12 @@ def weight_unit(weights: NDArray[np.float64]) -> float:
 
 
 def are_counts(weights: NDArray[np.float64]) -> bool:
-    """Whether weights are whole numbers with an exact sum."""
+    """Whether weights are integers with an exact sum."""
     largest = weights.max()
     if largest == 0:
         return True
-    is_whole = np.array_equal(weights, np.rint(weights))
-    return bool(is_whole and largest < 2.0**53 / np.count_nonzero(weights))
+    is_integer = np.array_equal(weights, np.rint(weights))
+    return bool(is_integer and largest < 2.0**53 / np.count_nonzero(weights))
 
 
 def mean_weight(weights: NDArray, counts: NDArray | None = None) -> float:
@@ -240,16 +240,18 @@ def require_memory(n_bytes: float, what: str, advice: str) -> None:
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
-            f"{what} needs {in_words(n_bytes)} of memory and this process may have "
-            f"{in_words(limit)}; {advice}"
+            f"{what} needs {format_bytes(n_bytes)} of memory and this process may have "
+            f"{format_bytes(limit)}; {advice}"
         )
 
 
-def read_shares(shares: ArrayLike, name: str) -> NDArray[np.float64]:
+def read_probabilities(probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
     """Check numbers between 0 and 1, both excluded."""
     read = check_array(
-        np.atleast_1d(shares), dtype=np.float64, ensure_2d=False, input_name=name
+        np.atleast_1d(probabilities), dtype=np.float64, ensure_2d=False, input_name=name
     )
     if read.ndim != 1 or not np.all((read > 0.0) & (read < 1.0)):
-        raise ValueError(f"{name} must be numbers between 0 and 1, got {shares!r}")
+        raise ValueError(
+            f"{name} must be numbers between 0 and 1, got {probabilities!r}"
+        )
     return read

@@ -290,7 +290,9 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         weights = np.zeros(len(X))
         by_class = self._class_weights(rows.targets)
         weights[rows.judged] = as_counts(given[rows.judged] * by_class)
-        samples = self._form.counting(Samples(X, targets, weights, rows.lengths))
+        samples = self._form.drop_zero_weight(
+            Samples(X, targets, weights, rows.lengths)
+        )
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
         judges = self._read_validation(X_val, y_val, rows.targets)
@@ -453,8 +455,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             Fitted.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows as `mlp` sees them. They set the scales, if `standardize`, and the
-            range of each layer: of ten shares of its largest weight that whose sums on
-            at most 1000 of the rows are nearest to those of `mlp`.
+            range of each layer: of ten fractions of its largest weight that whose sums
+            on at most 1000 of the rows are nearest to those of `mlp`.
         n_bits : int, default=4
             Bits of a weight. With 8 and more, rounding alone costs next to nothing.
         **parameters

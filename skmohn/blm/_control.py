@@ -51,11 +51,11 @@ class ControlRun:
         Stages that have come to their goals, or to their ends without one.
     evaluations, in_stage : int
         Evaluations so far, without those of the validation; those of this stage.
-    n_heard : int
+    n_evaluations : int
         How often the present weights have been judged, where objectives are noisy.
-    home : tuple of (codes, loss, n_heard) or None
+    home : tuple of (codes, loss, n_evaluations) or None
         The best local minimum of this stage.
-    witness : tuple of (stage, codes, place, loss) or None
+    reference_evaluation : tuple of (stage, codes, place, loss) or None
         The latest judgement that had no incumbent to give up at.
     validated : ndarray of shape (n_weights,), int32, or None
         Codes that the validation objective has judged last.
@@ -81,9 +81,9 @@ class ControlRun:
     n_done: int = 0
     evaluations: int = 0
     in_stage: int = 0
-    n_heard: int = 1
+    n_evaluations: int = 1
     home: tuple | None = None
-    witness: tuple | None = None
+    reference_evaluation: tuple | None = None
     validated: np.ndarray | None = None
     best_codes: np.ndarray | None = None
     best_loss: float = inf
@@ -98,7 +98,7 @@ class ControlRun:
         return min(float(self.search.state[0].loss), self.home[1] if self.home else inf)
 
     @property
-    def merit(self):
+    def rank(self):
         """The smaller the better."""
         return -self.best_stage, self.best_loss, self.index
 
@@ -123,7 +123,8 @@ class ControlPlan:
     step : ndarray of shape (n_weights,)
         What one unit of each code stands for.
     perturbation : float
-        Share of the weights that are drawn anew at a local minimum; 0 ends the stage.
+        Fraction of the weights that are drawn anew at a local minimum; 0 ends the
+        stage.
     noisy : bool
         Whether the same weights give another loss each time.
     epoch : int
@@ -163,7 +164,7 @@ class ControlPlan:
             self._enter(run, codes)
         policy = self.policy(run.search.codes)
         if self.noisy:
-            self._hear_again(run, policy)
+            self._reevaluate(run, policy)
         end = run.evaluations + self.epoch
         self._end_stage_if_due(run, policy)
         while run.reason is None and run.evaluations < end:
@@ -174,7 +175,7 @@ class ControlPlan:
         self._record(run)
         return run
 
-    def believed_loss(self, run):
+    def expected_loss(self, run):
         """Loss of the best weights; that of noisy ones owes nothing to their choice."""
         if not self.noisy or self.validation is not None or run.best_loss >= WORST:
             return run.best_loss
@@ -184,9 +185,9 @@ class ControlPlan:
 
     # --------------------------------------------------------------------- going on
 
-    def recalls(self, run):
+    def is_consistent(self, run):
         """Whether the objectives still say what this run has heard of them."""
-        stage, *question = run.witness
+        stage, *question = run.reference_evaluation
         heard = [(self.stages[stage].objective, *question)]
         if not self.noisy:
             stage, state = self.stages[run.stage], run.search.state[0]
@@ -196,11 +197,11 @@ class ControlPlan:
             place = [self.validation_seed]
             heard.append((self.validation, run.best_codes, place, run.best_loss))
         return (self.validation is None) == (run.validated is None) and all(
-            min(self._hear(*question), WORST) == min(loss, WORST)
+            min(self._evaluate(*question), WORST) == min(loss, WORST)
             for *question, loss in heard
         )
 
-    def judge_anew(self, run):
+    def reevaluate(self, run):
         """Begin the stage of a run again, from the best of the weights it has found."""
         found = [run.search.codes, run.best_codes]
         found += [] if run.home is None else [run.home[0]]
@@ -211,7 +212,7 @@ class ControlPlan:
         run.validated, run.best_codes, run.best_loss = None, None, inf
         self._keep_best(run)
 
-    def _hear(self, objective, codes, place):
+    def _evaluate(self, objective, codes, place):
         """What an objective says of weights when it is not to give up."""
         return call_objective(objective, self.policy(codes), place, inf, "warm_start")
 
@@ -227,33 +228,39 @@ class ControlPlan:
         incumbent = float(search.state[0].loss)
         policy.weights[weight] = code * self.step[weight]
         loss = self._judge(run, policy, incumbent)
-        n_heard = 1
+        n_evaluations = 1
         # Luck is not enough: judged as often, its mean has to be lower.
-        while self.noisy and loss < incumbent and n_heard < max(run.n_heard, 2):
-            bound = incumbent + n_heard * (incumbent - loss)
-            loss += (self._judge(run, policy, bound) - loss) / (n_heard + 1)
-            n_heard += 1
+        while (
+            self.noisy
+            and loss < incumbent
+            and n_evaluations < max(run.n_evaluations, 2)
+        ):
+            bound = incumbent + n_evaluations * (incumbent - loss)
+            loss += (self._judge(run, policy, bound) - loss) / (n_evaluations + 1)
+            n_evaluations += 1
         # How early an objective gave up must not matter.
         if tell(search, loss if loss < incumbent else inf):
-            run.n_heard = n_heard
+            run.n_evaluations = n_evaluations
         else:
             policy.weights[weight] = search.codes[weight] * self.step[weight]
 
-    def _hear_again(self, run, policy):
+    def _reevaluate(self, run, policy):
         """Judge the present weights once more, so that luck does not last."""
         state = run.search.state[0]
-        state.loss, run.n_heard = self._mean(run, policy, state.loss, run.n_heard)
+        state.loss, run.n_evaluations = self._mean(
+            run, policy, state.loss, run.n_evaluations
+        )
 
-    def _mean(self, run, policy, mean, n_heard):
+    def _mean(self, run, policy, mean, n_evaluations):
         """Mean with one more judgement, and the number of judgements."""
         loss = min(self._judge(run, policy, inf), WORST)
-        return float(mean + (loss - mean) / (n_heard + 1)), n_heard + 1
+        return float(mean + (loss - mean) / (n_evaluations + 1)), n_evaluations + 1
 
     def _judge_afresh(self, run, policy):
         """Mean of judgements that no choice of weights has heard of."""
-        mean, n_heard = 0.0, 0
-        while n_heard < _AFRESH:
-            mean, n_heard = self._mean(run, policy, mean, n_heard)
+        mean, n_evaluations = 0.0, 0
+        while n_evaluations < _AFRESH:
+            mean, n_evaluations = self._mean(run, policy, mean, n_evaluations)
         return mean
 
     def _leave_minimum(self, run, policy):
@@ -263,7 +270,7 @@ class ControlPlan:
             self._end_stage(run, policy, "local minimum: no move improves")
             return
         self._keep_best(run)
-        here = search.codes.copy(), float(search.state[0].loss), run.n_heard
+        here = search.codes.copy(), float(search.state[0].loss), run.n_evaluations
         if run.home is not None and self.noisy:
             codes, *heard = run.home
             policy.weights[:] = codes * self.step
@@ -287,12 +294,12 @@ class ControlPlan:
         loss = call_objective(stage.objective, policy, place, incumbent, where)
         if incumbent == inf:
             codes = np.rint(policy.weights / self.step).astype(np.int32)
-            run.witness = run.stage, codes, place, loss
+            run.reference_evaluation = run.stage, codes, place, loss
         return loss
 
     def _judge_start(self, run, policy):
         """Loss of a policy, finite."""
-        run.n_heard = 1
+        run.n_evaluations = 1
         return min(self._judge(run, policy, inf), WORST)
 
     # ------------------------------------------------------------------------ stages
@@ -320,7 +327,7 @@ class ControlPlan:
         """Whether the best weights of this stage reach a goal, and not by luck."""
         state = run.search.state[0]
         if self.noisy and state.loss <= goal:
-            state.loss, run.n_heard = self._judge_afresh(run, policy), _AFRESH
+            state.loss, run.n_evaluations = self._judge_afresh(run, policy), _AFRESH
         elif self.noisy and run.loss <= goal:
             home = self.policy(run.home[0])
             run.home = run.home[0], self._judge_afresh(run, home), _AFRESH
@@ -440,9 +447,9 @@ def train_controller(plan, runs, seeds, n_jobs, report, max_time=None):
             runs[k] = run
         begun = [run for run in runs if run.records]
         for k in going:
-            if report(runs[k], min(begun, key=lambda run: run.merit)):
+            if report(runs[k], min(begun, key=lambda run: run.rank)):
                 why = "a callback"
         if time.perf_counter() >= deadline:
             why = "max_time"
-    best = min(runs, key=lambda run: (not run.succeeded, run.merit))
+    best = min(runs, key=lambda run: (not run.succeeded, run.rank))
     return [best, *(run for run in runs if run is not best)], why

@@ -515,7 +515,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             )
         for name, value in self._fitted(runs, plan).items():
             setattr(self, name, value)
-        self.loss_ = float(plan.believed_loss(best))
+        self.loss_ = float(plan.expected_loss(best))
         self._runs = sorted(runs, key=lambda run: run.index)
         self.stopping_reason_ = best.reason or why
         self.history_ = _in_order(loop.history, {run.index for run in runs})
@@ -538,10 +538,10 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 f"but objective has {len(plan.stages)} stages"
             )
         for run in runs:
-            if not same_search or not plan.recalls(run):
-                plan.judge_anew(run)
+            if not same_search or not plan.is_consistent(run):
+                plan.reevaluate(run)
         if all(run.reason is not None for run in runs):
-            best = min(runs, key=lambda run: (not run.succeeded, run.merit))
+            best = min(runs, key=lambda run: (not run.succeeded, run.rank))
             best.reason, best.in_stage, best.succeeded = None, 0, False
         return runs
 

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 # What JSON holds of the labels of each kind of numpy's types: moments and durations are
-# whole numbers of their unit.
+# integers of their unit.
 _PLAIN = {
     **{"b": {bool}, "i": {int}, "u": {int}, "m": {int}, "M": {int}},
     **{"f": {float}, "U": {str}, "O": {bool, int, float, str}},

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit
-from skmohn._core._validation import is_whole, refuse_set, require_memory
+from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
 
 ACTIVATIONS = {
@@ -121,7 +121,7 @@ class Layout:
 
     def require_memory(self, n_samples, n_bits):
         """Refuse a network that cannot be trained in this machine's memory."""
-        # Whole numbers for each weight.
+        # Integers for each weight.
         n_bytes = (60.0 + 4.0 * n_bits) * self.n_weights
         what, way = f"A {'-'.join(map(str, self.sizes))} network", ""
         if self.recurrent:
@@ -167,9 +167,9 @@ def read_hidden_sizes(sizes):
     refuse_set(sizes, "hidden_layer_sizes")
     given = sizes
     sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
-    if any(not is_whole(size) or size < 1 for size in sizes):
+    if any(not is_integer(size) or size < 1 for size in sizes):
         raise ValueError(
-            "hidden_layer_sizes must be whole numbers of units, at least 1 each, got "
+            "hidden_layer_sizes must be integers of units, at least 1 each, got "
             f"{given!r}"
         )
     return tuple(int(size) for size in sizes)

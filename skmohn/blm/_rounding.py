@@ -11,7 +11,7 @@ from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._conversion import make_fitted
 from skmohn.blm._network import Layout, activate
 
-# Ranges of the weights of a layer that are tried, as shares of its largest weight.
+# Ranges of the weights of a layer that are tried, as fractions of its largest weight.
 _SHARES = np.geomspace(0.05, 1.0, 10)
 # Rows that decide.
 _MOST_ROWS = 1000

@@ -22,7 +22,7 @@ _NAMES = {True: "steps", False: "sequences"}
 _FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
-def lay_out(X):
+def concatenate_sequences(X):
     """The steps of all sequences in one table.
 
     Parameters
@@ -99,7 +99,7 @@ def _concatenate(parts):
         ) from error
 
 
-def ways_to_read(y, lengths):
+def infer_target_kind(y, lengths):
     """Whether y can hold a target for each step, and whether one for each sequence."""
     shapes = {np.shape(part) for part in y}
     if len(y) != len(lengths):
@@ -116,7 +116,7 @@ def ways_to_read(y, lengths):
 def lay_out_targets(y, lengths, per_step):
     """Targets of the rows, and whether each is judged by its own: of equal length."""
     y = _as_parts(y)
-    by_step, by_sequence = ways_to_read(y, lengths)
+    by_step, by_sequence = infer_target_kind(y, lengths)
     if not (by_step if per_step else by_sequence):
         wanted = "each step" if per_step else "each sequence"
         raise ValueError(
@@ -194,7 +194,7 @@ class TableForm:
         """What a user passes, row by row."""
         return Rows(X, y, sample_weight, y)
 
-    def counting(self, samples):
+    def drop_zero_weight(self, samples):
         """Samples whose weight is not zero."""
         counts = samples.weights > 0
         return samples if counts.all() else Samples(*(t[counts] for t in samples[:3]))
@@ -243,16 +243,16 @@ class SequenceForm:
 
     def inputs(self, X):
         """Steps of all sequences, and lengths of these."""
-        return lay_out(X)
+        return concatenate_sequences(X)
 
     def rows(self, X, y, sample_weight=None):
         """What a user passes, step by step."""
-        X, lengths = lay_out(X)
+        X, lengths = concatenate_sequences(X)
         y, judged = lay_out_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
         return Rows(X, y, weights, y[judged], judged, lengths)
 
-    def counting(self, samples):
+    def drop_zero_weight(self, samples):
         """All of them: a step without weight is an input of the later ones."""
         return samples
 
@@ -291,7 +291,7 @@ class SequenceForm:
     def answers(self, rows, X):
         """Answers to steps in the form of the targets."""
         as_list = not isinstance(X, np.ndarray)
-        return split_rows(rows, lay_out(X)[1], self.per_step, as_list)
+        return split_rows(rows, concatenate_sequences(X)[1], self.per_step, as_list)
 
 
 def form_of(per_step):
@@ -321,7 +321,7 @@ def learn_form(recurrent, X, y, of_classes):
     if recurrent in _NAMES.values():
         return SequenceForm(recurrent == _NAMES[True])
     y = _as_parts(y)
-    by_step, by_sequence = ways_to_read(y, lay_out(X)[1])
+    by_step, by_sequence = infer_target_kind(y, concatenate_sequences(X)[1])
     if by_step and by_sequence:
         kind = type_of_target(np.asarray(y)) if of_classes else None
         if kind in (None, "multilabel-indicator"):
@@ -376,7 +376,7 @@ class SequenceScoreMixin:
         """
         if not getattr(self, "_per_step", False):
             return super().score(X, y, sample_weight)
-        predicted, lengths = self.predict(X), lay_out(X)[1]
+        predicted, lengths = self.predict(X), concatenate_sequences(X)[1]
         y, _ = lay_out_targets(y, lengths, per_step=True)
         weights = weights_of_steps(sample_weight, lengths)
         judge = accuracy_score if is_classifier(self) else r2_score

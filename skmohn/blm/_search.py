@@ -121,7 +121,7 @@ class Moves:
         Whether codes of 0 move only when no other move improves.
 
     least_gain : float, default=2e-7
-        Share of the loss by which a move has to improve. The default is for sums in
+        Fraction of the loss by which a move has to improve. The default is for sums in
         single precision, where smaller gains may be rounding errors.
     """
 
@@ -180,7 +180,7 @@ class Start:
         do not move at first are zero.
 
     sparsity : float, default=0.0
-        Share of the codes that are 0.
+        Fraction of the codes that are 0.
     """
 
     bound: float | np.ndarray = 1.0
@@ -234,7 +234,7 @@ def draw_codes(rng, moves, start, step):
 
 
 def perturbed(rng, codes, share, moves, start, step):
-    """Copy codes with a share of them (at least one) drawn anew.
+    """Copy codes with a fraction of them (at least one) drawn anew.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def go_on(search, codes, loss, first_step=1):
 
 
 def explored_share(search):
-    """Moves tried for each success of late, as a share of the neighborhood."""
+    """Moves tried for each success of late, as a fraction of the neighborhood."""
     state = search.state[0]
     return float(state.mean_tried) / (len(search.codes) * int(state.bits))
 

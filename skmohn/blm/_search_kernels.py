@@ -48,7 +48,7 @@ STATE = np.dtype(
         ("best_weight", np.int64),  # the best move so far; -1 for none
         ("best_code", np.int64),
         ("bits", np.int64),  # movable bits of each weight
-        ("waited", np.int64),  # moves tried since the last success
+        ("n_since_success", np.int64),  # moves tried since the last success
         ("tried", np.int64),  # moves tried in all
         ("accepted", np.int64),  # successes in all
         ("proving", np.bool_),  # whether the Gray moves prove a minimum
@@ -64,7 +64,7 @@ STATE = np.dtype(
         ("telescopic", np.int64),
         ("share", np.float64),  # phi: more bits when fewer moves than this improve
         ("decay", np.float64),  # eta, of the moving average
-        ("least_gain", np.float64),  # share of the loss that may be rounding error
+        ("least_gain", np.float64),  # fraction of the loss that may be rounding error
     ],
     align=True,
 )
@@ -138,7 +138,7 @@ def _begin(search):
     for k in range(state.n_weights * state.bits):
         search.moves[k] = k
     state.mean_tried = 0.0
-    state.waited = 0
+    state.n_since_success = 0
     _begin_sweep(state)
 
 
@@ -320,8 +320,8 @@ def succeed(search, loss):
     state.loss = loss
     state.accepted += 1
     state.mean_tried *= state.decay
-    state.mean_tried += (1.0 - state.decay) * state.waited
-    state.waited = 0
+    state.mean_tried += (1.0 - state.decay) * state.n_since_success
+    state.n_since_success = 0
     if kind in (FORTH, BACK):
         widest = 1 << (state.n_bits - 1)
         size = 2 * abs(steps[weight])
@@ -350,7 +350,7 @@ def fail(search, loss):
     """Decide what to try next of the weight in hand."""
     s = _search_at(search)
     state, codes, steps = s.state, s.codes, s.steps
-    state.waited += 1
+    state.n_since_success += 1
     kind, weight = state.kind, state.weight
     if kind == FORTH and not state.moving:
         state.loss_forth = loss

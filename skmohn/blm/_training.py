@@ -45,7 +45,7 @@ class Run:
         The last loss that was an improvement by more than `tol`.
     records : list of dict
         One for each epoch.
-    waited : int
+    patience_used : int
         Epochs without improvement.
     reason : str or None
         Why it has ended; None while it goes on.
@@ -60,7 +60,7 @@ class Run:
     best_loss: float = np.inf
     reference: float = np.inf
     records: list = field(default_factory=list)
-    waited: int = 0
+    patience_used: int = 0
     reason: str | None = None
     home: tuple | None = None
 
@@ -80,11 +80,11 @@ class Plan:
     w_max : ndarray of shape (n_layers,)
         Largest weight of each layer.
     perturbation : float
-        Share of the weights that are drawn anew at a local minimum; 0 ends the run.
+        Fraction of the weights that are drawn anew at a local minimum; 0 ends the run.
     max_flips : int
         Most moves tried in a run.
     tol : float
-        Improvement of the loss that counts, as a share of it.
+        Improvement of the loss that counts, as a fraction of it.
     n_iter_no_change : int
         Epochs without such an improvement that end a run.
     """
@@ -136,7 +136,7 @@ class Plan:
             run.reason = "local minimum: no move improves"
         elif state.tried >= self.max_flips:
             run.reason = "max_flips"
-        elif run.waited >= self.n_iter_no_change:
+        elif run.patience_used >= self.n_iter_no_change:
             run.reason = "no improvement: the loss no longer falls by more than tol"
         return run
 
@@ -186,9 +186,9 @@ class Plan:
         # Small gains add up until they count.
         enough = run.best_loss < run.reference - self.tol * abs(run.reference)
         if enough or widened or not run.records:
-            run.reference, run.waited = run.best_loss, 0
+            run.reference, run.patience_used = run.best_loss, 0
         else:
-            run.waited += 1
+            run.patience_used += 1
         error = max(loss - self.problem.price(codes * self.step), 0.0)
         is_squared = self.problem.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
         run.records.append(

@@ -69,7 +69,7 @@ def make_gwas(
     n_pairs_with_main_effects : int, default=0
         Of how many pairs both members also have an effect of their own.
     pair_variance, main_effect_variance : float, default=0.05
-        Share of the trait's variance that each pair and each single effect explains.
+        Fraction of the trait's variance that each pair and each single effect explains.
     block_size : int, default=20
         Number of variants in a block; blocks are independent.
     correlation : float, default=0.9
@@ -77,11 +77,11 @@ def make_gwas(
     min_maf : float, default=0.1
         Least frequency of the rarer allele; the highest is 0.5.
     missing : float, default=0.01
-        Share of genotypes that are unknown.
+        Fraction of genotypes that are unknown.
     case_control : bool, default=False
         Whether `y` is 1 for the upper half of the trait and 0 for the lower.
     random_state : int, RandomState instance or None, default=None
-        Seed for effects, genotypes, noise and gaps.
+        Seed for effects, genotypes, noise and missing values.
     return_X_y : bool, default=False
         Whether to return ``(X, y)`` instead of a Bunch.
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import StrOptions, validate_params
-from skmohn._core._validation import is_whole
+from skmohn._core._validation import is_integer
 from skmohn.datasets._optimum import find_optima
 from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
 from skmohn.datasets._walsh import walsh_function
@@ -127,7 +127,7 @@ def make_ising(
     >>> bool(data.minimum <= data.y.min())
     True
     """
-    if not all(is_whole(side) and side >= 1 for side in shape):
+    if not all(is_integer(side) and side >= 1 for side in shape):
         raise ValueError(f"shape must hold integers >= 1, got {shape!r}.")
     if not any(side > 1 for side in shape):
         raise ValueError(f"shape needs a side longer than 1, got {shape!r}.")

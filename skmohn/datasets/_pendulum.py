@@ -137,7 +137,7 @@ class InvertedPendulum:
             most = _MOST if name == "max_start" else _LARGEST
             is_right = is_right and (_is_at_most(value, most) or may_be_infinite)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
-                what = "whole number" if kind is Integral else "number"
+                what = "integer" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
                 raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
             # In numbers of few bytes, products would overflow.

@@ -13,7 +13,7 @@ _LARGEST = 1e150
 
 
 class Count(Interval):
-    """A whole number; True is none, though Python takes it for 1."""
+    """An integer; True is none, though Python takes it for 1."""
 
     def __init__(self, least, most=None):
         closed = "left" if most is None else "both"

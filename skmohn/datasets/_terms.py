@@ -7,7 +7,7 @@ terms, so that what a seed gives does not depend on the order of a set.
 from itertools import combinations
 from math import comb
 
-from skmohn._core._validation import is_whole
+from skmohn._core._validation import is_integer
 
 
 def terms_by_order(rng, n_features, counts, heredity):
@@ -25,7 +25,7 @@ def terms_by_order(rng, n_features, counts, heredity):
     terms : list of tuple of int
     """
     numbers = [*counts.keys(), *counts.values()]
-    if not all(is_whole(number) for number in numbers) or not (
+    if not all(is_integer(number) for number in numbers) or not (
         min(counts, default=0) >= 1 and min(counts.values()) >= 0
     ):
         raise ValueError(

@@ -17,7 +17,7 @@ PROBABILITY = "probability"
 MINMAX = "minmax"
 THERMOMETER = "thermometer"
 CATEGORY = "category"
-# Share of the variance of a bit that its probability must tell.
+# Fraction of the variance of a bit that its probability must tell.
 _LEAST_KNOWN = 0.4
 # Most of the values that are neither 0 nor 1.
 _MOST_BETWEEN = 2 / 3

@@ -23,13 +23,13 @@ from skmohn.energynet._missing import (
     listed_exponents,
 )
 from skmohn.energynet._rbm import (
-    MOST_LISTED,
+    MAX_ENUMERATED_UNITS,
     RBM,
     draw_visible,
     hidden_means,
     sides_of,
 )
-from skmohn.energynet._whitening import N_COMPLETIONS, Completions
+from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Completions of a sample, or states of the hidden units, that are summed over.
 MOST_COMPLETIONS = 4096
@@ -42,7 +42,7 @@ _PER_DRAW = 5
 _MOST_NUMBERS = 5_000_000
 
 
-def given_known(rbm, units, unknown):
+def condition_on(rbm, units, unknown):
     """The machine of the unknown visible units of a sample.
 
     Parameters
@@ -102,7 +102,9 @@ def _means_of_chains(rbm, units, unknown, seed):
     """
     n_samples = len(units)
     streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
-    chains = _Chains(rbm, units, unknown, np.tile(streams, n_samples), _CHAINS)
+    chains = MissingValueChains(
+        rbm, units, unknown, np.tile(streams, n_samples), _CHAINS
+    )
     chains.step(_BURN_IN)
     visible, hidden = np.zeros(units.shape), np.zeros((n_samples, rbm.n_hidden))
     for _ in range(_LOOKS):
@@ -113,7 +115,7 @@ def _means_of_chains(rbm, units, unknown, seed):
     return visible, hidden
 
 
-class _Chains:
+class MissingValueChains:
     """Gibbs chains over the gaps of samples, several for each, one after another."""
 
     def __init__(self, rbm, units, unknown, streams, n_chains):
@@ -194,8 +196,8 @@ def _filled_units(rbm, coding, X, units, seed):
 def _filled_numbers(rbm, coding, X, units, seed):
     """The same by draws of whitened numbers, whose means the table then has."""
     X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
-    for rows, drawn, log_density in weighed_draws(rbm, coding, X, seed):
-        shares = drawn.shares(log_density)
+    for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
+        shares = drawn.sobol_variances(log_density)
         units_drawn = coding.encode(drawn.table)
         of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
         states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
@@ -213,7 +215,7 @@ def _filled_numbers(rbm, coding, X, units, seed):
     return X, visible, hidden
 
 
-def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
+def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
     """Draw whitened numbers in incomplete rows, some rows at once.
 
     Parameters
@@ -245,7 +247,7 @@ def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
     for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
         rows = incomplete[part]
-        drawn = Completions.of(coding.whitening, X[rows], n_completions, seed)
+        drawn = ImportanceSamples.of(coding.whitening, X[rows], n_completions, seed)
         units = np.rint(coding.encode(drawn.table))
         gaps = Gaps.of(coding, drawn.table)
         energies = known_free_energies(rbm, units, gaps, seed, alike=True)
@@ -255,7 +257,7 @@ def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
 def _means_of_gaps(rbm, known, unknown, seed):
     """Means of the visible and of the hidden units, each way where it can be gone."""
     visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
-    if rbm.n_hidden <= MOST_LISTED:
+    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
         for part in _in_parts(len(known), 2**rbm.n_hidden):
             visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
         return visible, hidden
@@ -263,7 +265,7 @@ def _means_of_gaps(rbm, known, unknown, seed):
     starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
     is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
     for row in np.flatnonzero(is_short):
-        machine = given_known(rbm, known[row], unknown[row])
+        machine = condition_on(rbm, known[row], unknown[row])
         visible[row, unknown[row]], hidden[row] = means_of(machine)
     (rest,) = np.nonzero(~is_short)
     for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
@@ -328,7 +330,7 @@ def imputed(rbm, coding, X, encode, strategy, seed):
 def _likeliest_numbers(rbm, coding, X, seed):
     """The table with the most probable of draws in the place of whitened numbers."""
     X = X.astype(np.float64)
-    for rows, found, density in weighed_draws(rbm, coding, X, seed):
+    for rows, found, density in importance_sample(rbm, coding, X, seed):
         likeliest = coding.within_range(found.table[found.largest(density)])
         X[rows] = np.where(np.isnan(X[rows]), likeliest, X[rows])
     return X
@@ -367,15 +369,17 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     if coding.whitening is not None:
         tables = tables.astype(np.float64)
         n_drawn = max(N_COMPLETIONS, _n_to_choose_from(rbm, coding, X, n_draws))
-        for rows, found, log_density in weighed_draws(rbm, coding, X, seed, n_drawn):
-            shares = found.shares(log_density)
+        for rows, found, log_density in importance_sample(
+            rbm, coding, X, seed, n_drawn
+        ):
+            shares = found.sobol_variances(log_density)
             places = _spread_places((len(rows), n_draws), rng)
             for table, place in zip(tables, places.T, strict=True):
                 table[rows] = found.table[found.chosen(shares, place)]
     flat = tables.reshape(-1, X.shape[1])
     gaps = Gaps.of(coding, flat)
     if gaps is not None:
-        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MOST_LISTED))
+        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
         for part in _in_parts(len(gaps.rows), width):
             rows, unknown = gaps.rows[part], gaps.unknown[part]
             units = encode(flat[rows])
@@ -392,7 +396,7 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
 def _n_to_choose_from(rbm, coding, X, n_draws):
     """Completions of a row from which so many are chosen."""
     others = np.delete(X, coding.whitening.columns, axis=1)
-    if rbm.n_hidden > MOST_LISTED and np.isnan(others).any():
+    if rbm.n_hidden > MAX_ENUMERATED_UNITS and np.isnan(others).any():
         # Each is weighed by annealing.
         return n_draws
     return _PER_DRAW * n_draws
@@ -408,7 +412,7 @@ def _spread_places(shape, rng):
 def _draw_gaps(rbm, known, unknown, rng):
     """Visible units of incomplete samples, (n_samples, n_visible)."""
     streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
-    if rbm.n_hidden <= MOST_LISTED:
+    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
         exponent, states, _ = listed_exponents(rbm, known, unknown)
         share = np.cumsum(softmax(exponent, axis=1), axis=1)
         place = rng.random((len(known), 1)) * share[:, -1:]
@@ -417,7 +421,7 @@ def _draw_gaps(rbm, known, unknown, rng):
         V = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
         return V
-    chains = _Chains(rbm, known, unknown, streams, 1)
+    chains = MissingValueChains(rbm, known, unknown, streams, 1)
     chains.step(_BURN_IN)
     return chains.V
 

@@ -228,7 +228,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         return self.scaler_.transform(numbers)
 
     def _table(self, X):
-        """Visible units, and columns as numbers, with means in the place of gaps."""
+        """Visible units, and columns as numbers, with means for missing values."""
         layers, coding = self.transformer_.layers_, self.transformer_.coding_
         X, units, _ = filled(layers[0], coding, X, coding.encode(X), _SEED)
         return units, coding.numbers(X, units)
@@ -283,7 +283,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         Finds the architecture. None is
         ``EnergyNetTransformer("description_length", unit_cost=0.3)``: few units, whose
         network learns soon, but some that are too expensive for their likelihood, since
-        they may still tell classes apart. With ``init="random"``, which uses the
+        they may still separate classes. With ``init="random"``, which uses the
         architecture alone, also ``n_final_epochs=0, n_temperatures=1000``, to save
         time.
     mlp : MLPClassifier, default=None

@@ -82,7 +82,7 @@ class Groups:
     @property
     def n_states(self):
         """States of all columns together."""
-        # Python's whole numbers have no largest one.
+        # Python's integers have no largest one.
         return math.prod((self.sizes + 1).tolist())
 
     @property
@@ -171,7 +171,7 @@ def list_states(groups, start, stop):
 
 
 def state_shares(mean, groups):
-    """Share of the samples at each state, from the means of the units.
+    """Fraction of the samples at each state, from the means of the units.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
 
-A growth returns a :class:`Grown`. After every epoch, or some short ones, and after each
-decision it calls ``report(record, make_rbm)`` with what happened, a dictionary, and a
-function that returns the machine as it is. What `report` raises ends the growth.
+A growth returns a :class:`GrowthResult`. After every epoch, or some short ones, and
+after each decision it calls ``report(record, make_rbm)`` with what happened, a
+dictionary, and a function that returns the machine as it is. What `report` raises ends
+the growth.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from skmohn.energynet._partition import (
     exact_log_partition,
 )
 from skmohn.energynet._rbm import (
-    MOST_LISTED,
+    MAX_ENUMERATED_UNITS,
     RBM,
     draw_hidden,
     draw_visible,
@@ -39,10 +40,11 @@ from skmohn.energynet._training import (
 _MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
 # Times that fewer units may be no better before no fewer are tried.
 _MISSES = 2
-# Of samples with gaps, the likelihoods of so many are compared: each takes annealing.
+# Of samples with missing values, the likelihoods of so many are compared: each takes
+# annealing.
 _MOST_COMPARED = 500
 # Units are valued on so many samples: chance in those of the model, which are fewer,
-# weighs more. Of those with gaps, which are drawn several times, on so many.
+# weighs more. Of those with missing values, which are drawn several times, on so many.
 _MOST_VALUED, _MOST_VALUED_WITH_GAPS = 10_000, 2000
 
 GAMMA_REASON = "gamma fell to its threshold"
@@ -51,7 +53,7 @@ GIVEN_REASON = "the width was given"
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrowthResult:
     """A layer that has its width.
 
     Parameters
@@ -100,7 +102,7 @@ def given_width(X, plan, rbm, n_epochs, seed, report):
     n_steps = plan.steps_of_epochs(n_epochs, len(X))
     run = plan.begin(X, rbm, n_steps, seed)
     train(run, X, plan, "train", report)
-    return Grown(run, GIVEN_REASON)
+    return GrowthResult(run, GIVEN_REASON)
 
 
 def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
@@ -143,8 +145,8 @@ def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
     run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
     train(run, X, plan, "final", report, ordered.step)
     if ordered.reason == "gamma":
-        return Grown(run, GAMMA_REASON)
-    return Grown(run, ordered.reason, ordered.reason)
+        return GrowthResult(run, GAMMA_REASON)
+    return GrowthResult(run, ordered.reason, ordered.reason)
 
 
 def train(run, X, plan, stage, report, n_steps=0):
@@ -181,16 +183,16 @@ class NatsControl:
         Units to begin with, or a half, a quarter and so on down to one, whichever
         describes the data shortest.
     start_share : float, default=0.5
-        Share of its price that a unit counts while these are compared: training is far
-        from its end, which more units will gain more from.
+        Fraction of its price that a unit counts while these are compared: training is
+        far from its end, which more units will gain more from.
     clock : float, default=60.0
         Sum of the learning rates between two decisions.
     final_clock : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
     paying_share : float, default=0.4
-        Share of the units that must be worth their price for there to be more. So the
-        final width is reached by dropping, from a layer that is too wide: fewer units
-        that all pay are often not the shortest description.
+        Fraction of the units that must be worth their price for there to be more. So
+        the final width is reached by dropping, from a layer that is too wide: fewer
+        units that all pay are often not the shortest description.
     drop_share : float, default=0.1
         Most of the units that are dropped at once.
     n_chains : int, default=400
@@ -293,7 +295,7 @@ def width_by_nats(X, plan, control, seed, report):
     grown : Grown
     """
     price = unit_price(X, control.unit_cost, plan.groups)
-    ladder = _Ladder(X, plan, control, seed, report)
+    ladder = DescriptionLengthGrowth(X, plan, control, seed, report)
     run = ladder.start(price)
     limit, decided = None, False
     while not decided:
@@ -325,7 +327,7 @@ def width_by_nats(X, plan, control, seed, report):
     run = ladder.descend(run, price)
     if control.final_clock > 0:
         run = ladder.train(run, "final", control.final_clock)
-    return Grown(run, limit or PAYING_REASON, limit)
+    return GrowthResult(run, limit or PAYING_REASON, limit)
 
 
 def _without_worst(run, values, activity, paying, drop_share):
@@ -339,7 +341,7 @@ def _without_worst(run, values, activity, paying, drop_share):
 
 
 def _entropy(bits):
-    """Entropy of the shares of distinct rows, in nats."""
+    """Entropy of the fractions of distinct rows, in nats."""
     packed = np.packbits(bits > 0.5, axis=1)
     counts = np.unique(packed, axis=0, return_counts=True)[1]
     return float(entropy(counts))
@@ -371,7 +373,7 @@ def free_lengths(rbm, data, gaps, seed):
     return known_free_energies(rbm, data, gaps, seed)
 
 
-class _Ladder:
+class DescriptionLengthGrowth:
     """The training between decisions, and the samples that decisions are made on."""
 
     def __init__(self, X, plan, control, seed, report):
@@ -484,7 +486,7 @@ class _Ladder:
 
         These are exact for few units, else of chains that go on from the last time.
         """
-        if rbm.n_hidden <= MOST_LISTED:
+        if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
             logits = draw_hidden(rbm, len(self.model), self.rng) @ rbm.weights
             bias, groups = rbm.visible_bias, rbm.groups
             draw_visible(logits, bias, groups, self.stream, self.model)

@@ -12,12 +12,12 @@ from scipy.stats import linregress
 
 from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import Grown, decision, free_lengths, train
+from skmohn.energynet._growth import GrowthResult, decision, free_lengths, train
 from skmohn.energynet._missing import Gaps
 from skmohn.energynet._partition import (
     LEAST_SIZE,
     annealed_weights,
-    cautious_value,
+    conservative_log_z,
     exact_log_partition,
     is_listed,
     log_partition_of,
@@ -33,8 +33,8 @@ _SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
 # units gain so many nats, as the widths of a window tell.
 _FIRST, _WIDE = 8, 64
 _RISE, _WINDOW = 0.24, 4
-# Temperatures of annealing: more are taken while its error is not this share of that of
-# the samples.
+# Temperatures of annealing: more are taken while its error is not this fraction of that
+# of the samples.
 _TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
 # So many standard errors make a width better than the others, and so many rule it out
 # as the best one.
@@ -156,7 +156,7 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
     else:
         runs = trials.runs
         run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return Grown(run, limit or reason, limit, trials.narrow)
+    return GrowthResult(run, limit or reason, limit, trials.narrow)
 
 
 class _Trials:
@@ -241,7 +241,9 @@ class _Trials:
             is_sure = is_known and error <= _SMALL * _error(gains)
             if is_sure or _errors(gains, error) < -_WORSE:
                 break
-        log_z = found.value if is_known else max(found.value, cautious_value(weights))
+        log_z = (
+            found.value if is_known else max(found.value, conservative_log_z(weights))
+        )
         return free + log_z, error
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from skmohn._core._fitting import History
-from skmohn.energynet._mlp import fit_untold, started
+from skmohn.energynet._mlp import fit_silently, started
 
 # Precisions of the normal priors of all weights, the largest first. A number says more
 # of them than a class does: with few samples of classes a network of larger ones is
@@ -165,7 +165,7 @@ def _left_out_losses(mlp, X, y, weights, folds):
         if out.all():
             break
         # The network that answers in the end speaks for itself.
-        fit_untold(mlp, X[rest], y[rest], None if weights is None else weights[rest])
+        fit_silently(mlp, X[rest], y[rest], None if weights is None else weights[rest])
         loss = _log_losses if is_classifier(mlp) else _squared_losses
         losses[out] = loss(mlp, X[out], y[out])
     return losses

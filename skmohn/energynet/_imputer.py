@@ -26,8 +26,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
     """Fill gaps in tables of numbers and categories with what a learned density says.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
-    from rows with gaps. Unknown values are then filled from the distribution given the
-    known values of the row.
+    from rows with missing values. Unknown values are then filled from the distribution
+    given the known values of the row.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         Whether to draw values from their distribution instead, for multiple imputation.
         With ``random_state=None`` draws differ from call to call.
     add_indicator : bool, default=False
-        Whether to append a column of 0 and 1 for each column with gaps in `fit`, 1
-        where the value was missing.
+        Whether to append a column of 0 and 1 for each column with missing values in
+        `fit`, 1 where the value was missing.
     random_state : int, RandomState instance or None, default=None
         Seed for the transformer and for draws; None leaves the transformer's own.
 

@@ -328,7 +328,7 @@ def ordered_pass(
             weight[j] = np.exp(weight[j] - top)
             total += weight[j]
         # The orders are met from the last to the first: z is the first that brings
-        # the share of the orders from it on above a uniform number.
+        # the fraction of the orders from it on above a uniform number.
         level = np.float64(_uniform(start + _STEP)) * total
         reached = weight[n]
         inside = reached > level

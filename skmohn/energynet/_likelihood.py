@@ -15,7 +15,7 @@ from skmohn.energynet._groups import Groups, state_shares
 from skmohn.energynet._missing import known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
-    MOST_LISTED,
+    MAX_ENUMERATED_UNITS,
     RBM,
     ROWS_AT_ONCE,
     as_rows,
@@ -131,7 +131,7 @@ def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
     """
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
-    if layers[0].n_hidden <= MOST_LISTED:
+    if layers[0].n_hidden <= MAX_ENUMERATED_UNITS:
         return _of_listed(layers, X, log_z, n_draws, stream, alike)
     found = np.empty(len(X))
     n_rows = max(ROWS_AT_ONCE // n_draws, 1)

@@ -14,7 +14,12 @@ from scipy.special import expit, logsumexp
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import list_states, log_state_sums
-from skmohn.energynet._rbm import MOST_LISTED, draw_visible, free_energies, sides_of
+from skmohn.energynet._rbm import (
+    MAX_ENUMERATED_UNITS,
+    draw_visible,
+    free_energies,
+    sides_of,
+)
 
 # Draws of the gaps by which units are valued, and steps between them.
 _DRAWS, _STEPS = 10, 2
@@ -191,7 +196,7 @@ def known_free_energies(
     rows = gaps.rows
     unknown = gaps.unknown[gaps.place[rows]]
     known = np.where(unknown, np.float32(0.0), V[rows])
-    if rbm.n_hidden <= MOST_LISTED:
+    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
         found[rows] = -_listed(rbm, known, unknown)
     else:
         n_streams = 1 if alike else len(rows)

@@ -13,8 +13,8 @@ import numpy as np
 from skmohn._core._fitting import FitLoop
 from skmohn._core._sklearn import callback_context, watched_mlp
 
-# Networks are compared when this share of the loss is all that so many evaluations have
-# taken off: those with more units than samples need thousands to come to rest.
+# Networks are compared when this fraction of the loss is all that so many evaluations
+# have taken off: those with more units than samples need thousands to come to rest.
 _SHARE, _EVALUATIONS = 0.01, 50
 
 
@@ -40,7 +40,7 @@ def started(mlp, start):
     return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
-def fit_untold(told, X, y, weights):
+def fit_silently(told, X, y, weights):
     """Fit a network about as far as it goes, to compare it with others.
 
     It ends before it would warn that it has not converged.

@@ -33,8 +33,8 @@ _LARGEST_EXPONENT = 300.0
 # Estimates by fewer effective chains say little; they are made again with so many times
 # the temperatures.
 LEAST_SIZE, _HARDER = 10.0, 4
-# Shares of the temperatures that are tried first, as divisors; nats of a standard error
-# that are sure, and standard errors that two estimates may be apart.
+# Fractions of the temperatures that are tried first, as divisors; nats of a standard
+# error that are sure, and standard errors that two estimates may be apart.
 _SHARES = 64, 16, 4, 1
 _SURE, _APART = 0.05, 2.0
 _1 = np.float32(1.0)
@@ -286,7 +286,7 @@ def log_partition_of(log_weights):
     return _from_weights(np.concatenate(log_weights))
 
 
-def cautious_value(log_weights):
+def conservative_log_z(log_weights):
     """Logarithm of the mean of weights whose logarithms are normal.
 
     Where few chains count it is rather too large than too small, by more the wider they
@@ -442,7 +442,7 @@ def is_listed(rbm):
     return min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP
 
 
-def settled_log_partition(
+def converged_log_partition(
     rbm, X, *, n_temperatures, n_chains=100, random_state=None, narrow=None
 ):
     """As :func:`log_partition`, with as many temperatures as it needs.
@@ -498,7 +498,7 @@ def _are_apart(one, other):
     return abs(one.value - other.value) > _APART * error
 
 
-def require_settled(log_partition, layer):
+def warn_if_unreliable(log_partition, layer):
     """Warn where a log partition function is not known well.
 
     Parameters

@@ -20,7 +20,7 @@ from skmohn.energynet._groups import (
 # Rows whose activations are in memory at once.
 ROWS_AT_ONCE = 4096
 # Most hidden units whose states are listed at every few steps.
-MOST_LISTED = 12
+MAX_ENUMERATED_UNITS = 12
 
 
 @dataclass(frozen=True, eq=False)

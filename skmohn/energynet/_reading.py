@@ -152,7 +152,7 @@ def completed(table, X, estimator, given):
     estimator : EnergyNetTransformer
 
     given : array-like
-        The table with gaps as its user wrote it.
+        The table with missing values as its user wrote it.
 
     Returns
     -------
@@ -163,7 +163,7 @@ def completed(table, X, estimator, given):
     for j, name in enumerate(column_types(given)):
         kind = name if name.startswith(_WHOLE) else categories.kinds.get(j, "")
         whole[j] = kind.startswith(_WHOLE) and not name.startswith(_FLOATS)
-    # What is between two whole numbers, or False and True, has not the column's type.
+    # What is between two integers, or False and True, has not the column's type.
     table = np.where(np.isnan(X) & whole, np.rint(table), table)
     table = as_written(table, categories, given)
     return in_container(table, estimator, given, input_names(estimator))
@@ -208,7 +208,8 @@ def in_container(X, estimator, given, names):
     estimator : EnergyNetTransformer or EnergyNetImputer
 
     given : array-like
-        The table with gaps. Its columns keep their types in a container of its kind.
+        The table with missing values. Its columns keep their types in a container of
+        its kind.
 
     names : ndarray of str
         Of the columns.
@@ -260,7 +261,7 @@ def _with_types(frame, given, categorical):
 
 
 def _pandas_column(filled, origin, is_categorical):
-    """A completed column, of the type that it had with gaps."""
+    """A completed column, of the type that it had with missing values."""
     dtype = origin.dtype
     if hasattr(origin, "cat"):
         if not is_categorical:

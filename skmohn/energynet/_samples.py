@@ -3,7 +3,7 @@
 Training draws rows, chains and bits one after another, so that the same samples in
 another order would train another machine. Rows are therefore put in an order that
 follows from what they say: a fit depends on which rows there are and how often, and not
-on their order, nor on whether a row is repeated or has a whole number as its weight.
+on their order, nor on whether a row is repeated or has an integer as its weight.
 """
 
 import numpy as np

@@ -17,7 +17,7 @@ from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likeli
 from skmohn.energynet._missing import BURN_IN, Gaps, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import draw_stream, random_stream
-from skmohn.energynet._whitening import N_COMPLETIONS, Completions
+from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
@@ -164,7 +164,7 @@ class Scorer:
             return self._score(X, units, np.arange(first, first + len(X)))
         found = np.empty(len(X))
         for rows in gen_batches(len(X), _ROWS_DRAWN):
-            drawn = Completions.of(
+            drawn = ImportanceSamples.of(
                 self.coding.whitening, X[rows], N_COMPLETIONS, self.seed
             )
             numbers = first + rows.start + drawn.rows

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import sem
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import Grown
+from skmohn.energynet._growth import GrowthResult
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     complexity_of,
@@ -16,8 +16,8 @@ from skmohn.energynet._likelihood import (
 )
 from skmohn.energynet._partition import (
     LogPartition,
+    converged_log_partition,
     log_partition,
-    settled_log_partition,
 )
 from skmohn.energynet._rbm import random_stream
 
@@ -82,7 +82,7 @@ class StackedLayer:
     description : DescriptionLength
     """
 
-    grown: Grown
+    grown: GrowthResult
     log_partition: LogPartition
     description: DescriptionLength
 
@@ -232,7 +232,7 @@ class _Judge:
         The log partition function is found with the help of a `narrow` machine that
         sees the same.
         """
-        z = settled_log_partition(
+        z = converged_log_partition(
             rbms[-1], inputs, n_temperatures=self.control.n_temperatures,
             n_chains=self.control.n_chains, random_state=self.seed, narrow=narrow,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._options import Control, control_of
 from skmohn._core._sklearn import Interval, StrOptions
-from skmohn._core._validation import is_whole
+from skmohn._core._validation import is_integer
 from skmohn.energynet._growth import (
     NatsControl,
     given_width,
@@ -101,7 +101,7 @@ class InfiniteRBMOptions(Control):
 
 
 @dataclass(frozen=True)
-class Built:
+class TrainedStack:
     """Layers and what is known of them.
 
     Parameters
@@ -158,7 +158,7 @@ class _Stopped(Exception):  # noqa: N818
     """A callback asks to stop, which ends all loops inside; holds the layers so far."""
 
 
-class Builder:
+class StackTrainer:
     """How an estimator wants its layers.
 
     Parameters
@@ -226,7 +226,9 @@ class Builder:
             )
         except _Stopped as stop:
             (rbms,) = stop.args
-            return Built(rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms))
+            return TrainedStack(
+                rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms)
+            )
 
     def n_records(self, X, rbms=None):
         """How many records there will be; None where layers grow.
@@ -318,7 +320,7 @@ class Builder:
             rbms = [*rbms, grown.run.rbm]
             reasons.append(grown.reason)
             inputs = rbms[-1].hidden_probabilities(inputs)
-        return Built(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
+        return TrainedStack(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
     def _grow(self, X, report):
         """Find how many layers there are, and how wide they are."""
@@ -326,7 +328,7 @@ class Builder:
             X, self._grow_layer, self._stack_control(), self.seed, report,
             self.groups, self.gaps,
         )  # fmt: skip
-        return Built(
+        return TrainedStack(
             [layer.rbm for layer in stack.layers],
             stack.reason,
             [layer.grown.reason for layer in stack.layers],
@@ -444,9 +446,9 @@ def widths_of(parameters):
             raise ValueError("growth=None needs n_components, the width of each layer")
         return None
     widths = [widths] if isinstance(widths, Integral) else list(widths)
-    if not widths or any(not is_whole(width) or width < 1 for width in widths):
+    if not widths or any(not is_integer(width) or width < 1 for width in widths):
         raise ValueError(
-            "n_components must be whole numbers of units, at least 1 each, got "
+            "n_components must be integers of units, at least 1 each, got "
             f"{parameters.n_components!r}"
         )
     return [int(width) for width in widths]

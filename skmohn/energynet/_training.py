@@ -18,7 +18,7 @@ from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups, state_shares
 from skmohn.energynet._missing import Gaps, drawer
 from skmohn.energynet._rbm import (
-    MOST_LISTED,
+    MAX_ENUMERATED_UNITS,
     RBM,
     draw_hidden,
     draw_visible,
@@ -250,12 +250,12 @@ class Plan:
 def _steps_between_draws(run, n_rows):
     """Steps from one exact draw of the chains to the next; 0 for none.
 
-    Where modes are far apart chains stay in theirs, and the shares of the modes drift,
-    by nats. A machine of a few hidden units has no more states than can be listed; as
-    often as this takes a fraction of the time of the steps, the chains start anew from
-    it.
+    Where modes are far apart chains stay in theirs, and the fractions of the modes
+    drift, by nats. A machine of a few hidden units has no more states than can be
+    listed; as often as this takes a fraction of the time of the steps, the chains start
+    anew from it.
     """
-    if run.rbm.n_hidden > MOST_LISTED:
+    if run.rbm.n_hidden > MAX_ENUMERATED_UNITS:
         return 0
     return max(_OFTEN, 4 * 2**run.rbm.n_hidden // n_rows)
 

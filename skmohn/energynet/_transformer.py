@@ -33,7 +33,7 @@ from skmohn.energynet._features import (
     learn_scalers,
 )
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._partition import require_settled, settled_log_partition
+from skmohn.energynet._partition import converged_log_partition, warn_if_unreliable
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._reading import (
     as_written,
@@ -46,8 +46,8 @@ from skmohn.energynet._samples import known_samples, put_in_order, read_weights,
 from skmohn.energynet._scoring import Monitor, Scorer
 from skmohn.energynet._stack_trainer import (
     GIVEN_DEPTH,
-    Builder,
     InfiniteRBMOptions,
+    StackTrainer,
     warn_of_limits,
     widths_of,
 )
@@ -413,7 +413,7 @@ class EnergyNetTransformer(
         self._seed = self._new_seed()
         X, units, gaps = self._read_samples(X, sample_weight, learn=not go_on)
         rbms = self.layers_ if go_on else None
-        builder = Builder(self, self._seed, len(units), self.coding_.groups, gaps)
+        builder = StackTrainer(self, self._seed, len(units), self.coding_.groups, gaps)
         monitor = self._monitor(X, units, X_val, builder.weight)
         loop = FitLoop(
             self, given, y, None, builder.n_records(units, rbms),
@@ -457,7 +457,7 @@ class EnergyNetTransformer(
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
         n_seen = self.n_samples_seen_
-        builder = Builder(self, self._seed, n_seen, self.coding_.groups, gaps)
+        builder = StackTrainer(self, self._seed, n_seen, self.coding_.groups, gaps)
         rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
@@ -785,7 +785,7 @@ class EnergyNetTransformer(
         if built.descriptions is not None:
             self._log_partitions = built.log_partitions
             for k, found in enumerate(built.log_partitions):
-                require_settled(found, k)
+                warn_if_unreliable(found, k)
             measured = built.measured(self.coding_.log_density(X).mean())
             vars(self).update(zip(_MEASURED, measured, strict=True))
         self.history_, self.n_iter_ = history, len(history)
@@ -797,13 +797,13 @@ class EnergyNetTransformer(
     def _log_partition_of(self, k):
         if self._log_partitions[k] is None:
             mean = self._input_means[k]
-            self._log_partitions[k] = settled_log_partition(
+            self._log_partitions[k] = converged_log_partition(
                 self.layers_[k],
                 np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
                 n_temperatures=self.n_temperatures,
                 random_state=self._seed,
             )
-            require_settled(self._log_partitions[k], k)
+            warn_if_unreliable(self._log_partitions[k], k)
         return self._log_partitions[k]
 
     def _shown(self):

@@ -30,19 +30,20 @@ _SHRINKAGES = 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95
 # Rows are left out in so many folds; of fewer rows than the last no correlations are
 # looked for.
 _FOLDS, _FEWEST_ROWS = 5, 4
-# Share of numbers that are nearer to what is expected than the distance by which rows
-# are compared.
+# Fraction of numbers that are nearer to what is expected than the distance by which
+# rows are compared.
 _MOST = 0.9
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
 # With gaps: least shrinkage while covariances are sought, and most steps of it, in each
-# of which every kind of gaps takes a solution of equations; changes of variances of
-# about 1 that end it.
+# of which every kind of missing values takes a solution of equations; changes of
+# variances of about 1 that end it.
 _SAFE, _STEPS, _MOST_WITH_GAPS, _SETTLED = 0.01, 20, 2000, 1e-3
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
-# Share of these that must count at least, by which imputed numbers are best among many
-# tables; and halvings of the interval in which the power of their weights is sought.
+# Fraction of these that must count at least, by which imputed numbers are best among
+# many tables; and halvings of the interval in which the power of their weights is
+# sought.
 _LEAST_EFFECTIVE, _HALVINGS = 0.3, 20
 # Standard deviations from the mean that are told apart, so that sums are within range.
 _FARTHEST = 1e50
@@ -85,9 +86,9 @@ class Whitening:
         numbers of other rows are than the correlations say, at least 1.
 
     least_effective : float
-        Share of the draws of a row that must count in its means, as an effective sample
-        size: all of them where there were fewer rows than columns, of which no machine
-        can learn more than correlations.
+        Fraction of the draws of a row that must count in its means, as an effective
+        sample size: all of them where there were fewer rows than columns, of which no
+        machine can learn more than correlations.
     """
 
     columns: np.ndarray
@@ -296,9 +297,9 @@ def _by_other_rows(Z, folds):
     that they were learned from, and than the correlations say.
 
     Correlations follow the chance in their rows, the more so the fewer there are. A
-    share of the rows is left out at a time, of which what is known counts: what stands
-    in their gaps would be taken from the correlations that are judged. Columns are
-    independent unless rows say otherwise by more than a standard error.
+    fraction of the rows is left out at a time, of which what is known counts: what
+    stands in their gaps would be taken from the correlations that are judged. Columns
+    are independent unless rows say otherwise by more than a standard error.
     """
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
     nats = np.zeros((len(_SHRINKAGES), len(Z)))
@@ -348,7 +349,7 @@ def _surprises(Z, covariance):
 
 
 def _covariance(Z):
-    """Mean and covariance of rows, of those with gaps by expectation maximization.
+    """Mean and covariance of rows, by expectation maximization if values are missing.
 
     What gaps are expected to hold follows shrunk correlations: among few rows most are
     chance, and what follows them would confirm them.
@@ -418,8 +419,8 @@ def _given(covariance, Z, unknown):
 
 
 @dataclass(frozen=True)
-class Completions:
-    """What rows could be: those with gaps several times, each draw with its density.
+class ImportanceSamples:
+    """Complete rows: incomplete ones several times, each draw with its density.
 
     Attributes
     ----------
@@ -443,7 +444,7 @@ class Completions:
 
     @classmethod
     def of(cls, whitening, X, n_draws, seed):
-        """Draw numbers in the place of gaps; the same for the same row.
+        """Draw numbers in the place of missing values; the same for the same row.
 
         Parameters
         ----------
@@ -497,7 +498,7 @@ class Completions:
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
 
     def shares(self, log_density):
-        """Shares of the draws in what a row could be, (n_draws,); see `log_means`.
+        """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
 
         Over many columns the likelihood ratios of a machine and the normal distribution
         are mostly noise, and one draw would outweigh all others. Ratios of such rows

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import read_vector
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._findings import always_of
@@ -48,7 +48,7 @@ def null_model(estimator, X, y):
         raise ValueError("y does not vary: there is nothing to draw")
     always = always_of(estimator)
     # Squares of tiny and of huge numbers would be lost.
-    y = y / binary_unit(y)
+    y = y / power_of_two_scale(y)
     return ActiveSet(make_design(rows.inputs), y, always), coding.usable
 
 
@@ -72,7 +72,7 @@ def read_heights(p_values, name):
 
     Returns
     -------
-    heights : ndarray of shape (n,)
+    neg_log10_p : ndarray of shape (n,)
     """
     p_values = read_vector(p_values, name, ensure_all_finite="allow-nan")
     if np.any((p_values < 0.0) | (p_values > 1.0)):

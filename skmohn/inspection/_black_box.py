@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from skmohn._core._validation import read_names
-from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
+from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style, numbers_of
 from skmohn.inspection._labels import add_legend, shorten
 from skmohn.mohn._effects import OBSERVED, UNIFORM, tabulate_sobol
 from skmohn.mohn._require import require_regressor
@@ -61,7 +61,7 @@ class OptimizationHistoryDisplay:
     shares_ax_ : matplotlib Axes
         Axes of the shares.
     bars_ : dict of str to matplotlib BarContainer
-        Shares of each source.
+        Fractions of each source.
 
     See Also
     --------
@@ -121,7 +121,7 @@ class OptimizationHistoryDisplay:
         return cls(*columns).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
-        """Draw values, the best so far, and shares of the sources.
+        """Draw values, the best so far, and fractions of the sources.
 
         Parameters
         ----------
@@ -142,10 +142,10 @@ class OptimizationHistoryDisplay:
                 "value, best and source must be of one length, at least 1: got "
                 f"{len(value)} values and {len(source)} sources"
             )
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         number = np.arange(1, len(value) + 1)
         style = {"color": "black", "drawstyle": "steps-post", "label": "best so far"}
-        (self.line_,) = ax.plot(number, best, **style_of("line", style, line_kw))
+        (self.line_,) = ax.plot(number, best, **merge_style("line", style, line_kw))
         self.shares_ax_ = ax.inset_axes((0.0, -0.38, 1.0, 0.3), sharex=ax)
         n_stretches = int(np.clip(len(value) // _FEWEST_EACH, 1, _MOST_STRETCHES))
         edges = np.linspace(0.5, len(value) + 0.5, n_stretches + 1)
@@ -181,7 +181,7 @@ class OptimizationHistoryDisplay:
 class ImportancesDisplay:
     """Which variables matter, alone and together with others.
 
-    The length of a bar is the total Sobol index of a variable: the share of the
+    The length of a bar is the total Sobol index of a variable: the fraction of the
     variance that it has a part in. The dark part is its first-order index: what it
     explains alone. The rest is interactions.
 
@@ -314,7 +314,7 @@ class ImportancesDisplay:
             raise ValueError(
                 f"names must have one for each index: got {len(names)} for {len(total)}"
             )
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         order = np.argsort(-total, kind="stable")[: self.n_variables]
         place = np.arange(len(order))
         self.total_bars_ = ax.barh(
@@ -322,7 +322,7 @@ class ImportancesDisplay:
         )
         self.first_order_bars_ = ax.barh(place, first[order], color=BLUE, label="alone")
         ax.set_yticks(place, shorten([names[i] for i in order], _LONGEST))
-        ax.set(xlabel="share of the variance", xlim=(0, None))
+        ax.set(xlabel="proportion of the variance", xlim=(0, None))
         ax.invert_yaxis()
         ax.legend(loc="lower right", framealpha=1.0, edgecolor="none", fontsize=9)
         return self
@@ -463,7 +463,7 @@ class ParallelCoordinatesDisplay:
                 f"for {len(self.points)} points"
             )
         wide = (max(6.4, 0.95 * len(names) + 1.5), 4.0)
-        ax = axes_of(self, ax, figsize=wide)
+        ax = get_axes(self, ax, figsize=wide)
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize
@@ -475,15 +475,15 @@ class ParallelCoordinatesDisplay:
         apart = np.linspace(-1.0, 1.0, len(value)) if len(value) > 1 else [0.0]
         self.lines_ = []
         for rank, point in enumerate(self.points):
-            heights = [
+            neg_log10_p = [
                 _height(values, point[name]) + apart[rank] * _spread(values)
                 for name, values in self.variables.items()
             ]
             shade = {"color": colors.to_rgba(value[rank]), "lw": 1.2, "alpha": 0.8}
             if rank == 0:
                 shade = {"color": RED, "lw": 2.5, "label": "the best"}
-            style = style_of("line", {**shade, "zorder": 2.5 - rank / 1e3}, line_kw)
-            self.lines_ += ax.plot(range(len(names)), heights, **style)
+            style = merge_style("line", {**shade, "zorder": 2.5 - rank / 1e3}, line_kw)
+            self.lines_ += ax.plot(range(len(names)), neg_log10_p, **style)
         self.texts_ = []
         for x, name in enumerate(names):
             ax.axvline(x, color=GRAY, lw=1.0, zorder=1)

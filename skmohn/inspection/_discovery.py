@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_vector
-from skmohn.inspection._fitted import BLUE, RED, axes_of, numbers_of, style_of
+from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style, numbers_of
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn._require import require_regressor
 
@@ -164,12 +164,12 @@ class DiscoveryErrorDisplay:
         rounds, training, validation, learned = numbers_of(
             self, "rounds", "training", optional=("validation", "learned")
         )
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         # A mark for each of few rounds.
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         style["lw"] = 1.2
         own = style | {"color": BLUE, "label": "training"}
-        own = style_of("line", own, line_kw)
+        own = merge_style("line", own, line_kw)
         twice, errors = rounds, training
         if learned is not None:
             twice = np.repeat(rounds, 2)
@@ -180,7 +180,7 @@ class DiscoveryErrorDisplay:
             (self.validation_line_,) = ax.plot(
                 rounds,
                 validation,
-                **style_of(
+                **merge_style(
                     "line", {"color": RED, "label": "validation"} | style, line_kw
                 ),
             )
@@ -346,10 +346,10 @@ class DiscoveryOrdersDisplay:
             )
         counts = [read_vector(orders, "weights_per_order") for orders in counts]
         check_consistent_length(rounds, counts)
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         own = style | {"color": "#333333", "lw": 2.2, "label": "all"}
-        own = style_of("line", own, line_kw)
+        own = merge_style("line", own, line_kw)
         totals = [orders.sum() for orders in counts]
         (self.total_line_,) = ax.plot(rounds, totals, **own)
         self.lines_ = []
@@ -362,7 +362,7 @@ class DiscoveryOrdersDisplay:
                 color = _COLORS[min(order, len(_COLORS)) - 1]
                 label = f"order {order}{above}"
                 own = {"color": color, "lw": 1.2, "label": label} | style
-                own = style_of("line", own, line_kw)
+                own = merge_style("line", own, line_kw)
                 self.lines_ += ax.plot(rounds, numbers, **own)
         ax.set(xlabel="round", ylabel="weights in the model")
         ax.set_ylim(bottom=0)

@@ -16,7 +16,7 @@ from skmohn.mohn._require import require_regressor
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
 
 
-def stack_of(estimator):
+def get_layers(estimator):
     """Return the fitted layers of an estimator.
 
     Parameters
@@ -74,7 +74,7 @@ def structure_of(estimator):
     """
     require_regressor(estimator, "estimator")
     vocabulary = estimator.term_names_
-    return vocabulary.places(estimator.terms_), estimator.weights_, vocabulary.names
+    return vocabulary.indices(estimator.terms_), estimator.weights_, vocabulary.names
 
 
 def weights_of(display):
@@ -130,7 +130,7 @@ def numbers_of(display, *names, optional=()):
     return vectors
 
 
-def axes_of(display, ax, figsize=None):
+def get_axes(display, ax, figsize=None):
     """Return axes to draw on, those given or new ones; the display keeps them.
 
     Parameters
@@ -161,7 +161,7 @@ def axes_of(display, ax, figsize=None):
     return ax
 
 
-def style_of(artist, defaults, given):
+def merge_style(artist, defaults, given):
     """Join keyword arguments for matplotlib.
 
     Parameters

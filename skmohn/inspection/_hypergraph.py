@@ -8,9 +8,9 @@ from skmohn.inspection._fitted import (
     BLUE,
     GRAY,
     RED,
-    axes_of,
+    get_axes,
+    merge_style,
     structure_of,
-    style_of,
     weights_of,
 )
 from skmohn.inspection._labels import fit_legend, lay_out, shorten
@@ -142,7 +142,7 @@ class HypergraphDisplay:
         n_drawn = len(self.variables_)
         size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
         side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
-        ax = axes_of(self, ax, (1.2 * side, side))
+        ax = get_axes(self, ax, (1.2 * side, side))
         from matplotlib.collections import LineCollection
 
         strength = np.abs(weights) / (np.abs(weights).max() or 1.0)
@@ -199,7 +199,7 @@ class HypergraphDisplay:
         if len(self.variables_) <= _MOST_NAMES:
             style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
             style["fontsize"] = max(8.0 * size**0.5, 5.0)
-            style = style_of("text", style, text_kw)
+            style = merge_style("text", style, text_kw)
             for i, place in zip(self.variables_, self.positions_, strict=True):
                 self.texts_.append(ax.text(*place, names[i], **style))
 
@@ -232,7 +232,7 @@ def _keep_apart(texts):
 
 
 def _room(texts):
-    """Share of their size that texts may have to be apart and inside of the figure."""
+    """Fraction of their size that texts may have to stay apart and in the figure."""
     boxes = np.array([text.get_window_extent().bounds for text in texts])
     padding = 2.0 * _PADDING * texts[0].get_fontsize() / 72.0 * texts[0].figure.dpi
     places, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:] + padding

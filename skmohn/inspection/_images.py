@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_array
 
-from skmohn._core._validation import is_whole
-from skmohn.inspection._fitted import axes_of, stack_of, style_of
+from skmohn._core._validation import is_integer
+from skmohn.inspection._fitted import get_axes, get_layers, merge_style
 
 # Of the weights, the share that the scale of colors covers: a few large ones would
 # leave the others pale.
@@ -99,7 +99,7 @@ class FiltersDisplay:
         .. [1] Lee, Ekanadham and Ng, "Sparse deep belief net model for visual area V2",
            Advances in Neural Information Processing Systems 20 (2007).
         """
-        stack = stack_of(estimator)
+        stack = get_layers(estimator)
         shape = _image_shape(shape, stack.n_features_in_)
         filters = _column_gains(stack, _index_of_layer(layer, len(stack.weights_)))
         if units is not None:
@@ -147,7 +147,7 @@ class SamplesDisplay:
     figure_ : matplotlib Figure
         The figure of the axes.
     image_ : matplotlib AxesImage
-        The picture of all images, with gaps of NaN between them.
+        The picture of all images, with missing values of NaN between them.
 
     See Also
     --------
@@ -219,7 +219,7 @@ class SamplesDisplay:
         ValueError
             If the shape does not match the columns, or a number is too small.
         """
-        stack = stack_of(estimator)
+        stack = get_layers(estimator)
         shape = _image_shape(shape, stack.n_features_in_)
         samples = stack.sample(n_samples, n_steps, random_state=random_state)
         if probabilities:
@@ -258,7 +258,7 @@ def _image_shape(shape, n_columns):
     shape = tuple(np.atleast_1d(shape).tolist())
     if (
         len(shape) != 2
-        or not all(is_whole(side) and side > 0 for side in shape)
+        or not all(is_integer(side) and side > 0 for side in shape)
         or prod(shape) != n_columns
     ):
         raise ValueError(
@@ -269,9 +269,9 @@ def _image_shape(shape, n_columns):
 
 
 def _index_of_layer(layer, n_layers):
-    if not is_whole(layer) or not -n_layers <= layer < n_layers:
+    if not is_integer(layer) or not -n_layers <= layer < n_layers:
         raise ValueError(
-            f"layer={layer!r} must be a whole number from {-n_layers} to "
+            f"layer={layer!r} must be an integer from {-n_layers} to "
             f"{n_layers - 1}: the stack has {n_layers} of them"
         )
     return range(n_layers)[layer]
@@ -321,9 +321,9 @@ def _checked_images(images, name):
 
 
 def _draw(display, images, ax, style, imshow_kw):
-    """Draw images as a single one with gaps of a pixel."""
-    ax = axes_of(display, ax)
-    style = style_of("image", style, imshow_kw)
+    """Draw images as a single one with missing values of a pixel."""
+    ax = get_axes(display, ax)
+    style = merge_style("image", style, imshow_kw)
     display.image_ = ax.imshow(_mosaic(images), **style)
     ax.set_axis_off()
     return display

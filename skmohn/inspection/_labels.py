@@ -10,7 +10,7 @@ from skmohn.inspection._fitted import GRAY
 _GAP = 6.0
 # Points that axes lose to a title that is set later.
 _TITLE = 26.0
-# A legend may have no more than this share of the height of its axes.
+# A legend may have no more than this fraction of the height of its axes.
 _LARGEST_SHARE = 0.7
 
 

@@ -7,10 +7,10 @@ import numpy as np
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
-    axes_of,
+    get_axes,
+    get_layers,
+    merge_style,
     numbers_of,
-    stack_of,
-    style_of,
 )
 from skmohn.inspection._labels import add_legend, name_layers
 
@@ -104,7 +104,7 @@ class LikelihoodDisplay:
         """
         records = [
             record
-            for record in stack_of(estimator).history_
+            for record in get_layers(estimator).history_
             if "epoch" in record and "log_likelihood" in record
         ]
         if not records:
@@ -142,14 +142,14 @@ class LikelihoodDisplay:
         layer = np.zeros(len(epoch)) if layer is None else layer
         if not len(epoch):
             raise ValueError("epoch is empty: there is no likelihood to draw")
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         style = {"color": BLUE, "label": "training samples"}
-        style = style_of("line", style, line_kw)
+        style = merge_style("line", style, line_kw)
         (self.line_,) = ax.plot(epoch, training, **style)
         self.validation_line_ = None
         if validation is not None:
             style = {"color": RED, "label": "validation samples"}
-            style = style_of("line", style, line_kw)
+            style = merge_style("line", style, line_kw)
             (self.validation_line_,) = ax.plot(epoch, validation, **style)
         starts = np.flatnonzero(np.diff(layer, prepend=-1))
         name_layers(ax, [0, *epoch[starts[1:]]], layer[starts].astype(int))

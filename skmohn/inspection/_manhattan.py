@@ -1,4 +1,4 @@
-"""Significance of columns along a table, and pairs that stand out."""
+"""Significance of columns along a table, and pairs that are significant."""
 
 from itertools import groupby
 from numbers import Integral
@@ -16,14 +16,14 @@ from skmohn.inspection._association import (
     null_model,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, RED, axes_of, style_of
+from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend, lay_out
 from skmohn.mohn import Genotypes
 from skmohn.mohn._sparse.significance import p_values_of_further, scan_with
 
 _LEVEL = 0.05
 _DARK = "#33312e"
-# Height of an arc as a share of the axis, and points along it.
+# Height of an arc as a fraction of the axis, and points along it.
 _BOW, _POINTS_OF_ARC = 0.1, 41
 _MOST_NAMES = 20
 # Where a name may be, in points from what it names.
@@ -38,7 +38,7 @@ _ROOM = 1.08
 
 
 class ManhattanDisplay:
-    """Significance of single columns along the table, and pairs that stand out.
+    """Significance of single columns along the table, and pairs that are significant.
 
     Each column is a dot, as high as it is significant, in two shades by chromosome if
     there are any. Pairs found by the model are arcs between their members, at the
@@ -210,24 +210,24 @@ class ManhattanDisplay:
         ManhattanDisplay
             The display itself.
         """
-        heights = read_heights(self.columns, "columns")
-        if not np.isfinite(heights).any():
+        neg_log10_p = read_heights(self.columns, "columns")
+        if not np.isfinite(neg_log10_p).any():
             raise ValueError("columns has no p-value to draw")
-        pairs = self._read_pairs(len(heights))
+        pairs = self._read_pairs(len(neg_log10_p))
         terms = [tuple(term) for term in read_sets(self.terms, "terms")]
-        self._check_terms(terms, pairs, len(heights))
-        ax = axes_of(self, ax, (8.0, 4.2))
-        self._plot_columns(ax, heights, line_kw)
-        levels = [("columns", np.count_nonzero(np.isfinite(heights)), BLUE, "--")]
+        self._check_terms(terms, pairs, len(neg_log10_p))
+        ax = get_axes(self, ax, (8.0, 4.2))
+        self._plot_columns(ax, neg_log10_p, line_kw)
+        levels = [("columns", np.count_nonzero(np.isfinite(neg_log10_p)), BLUE, "--")]
         levels += [("pairs", self.n_tried, RED, ":")] if self.n_tried else []
         for what, number, color, line in levels:
             level = -np.log10(_LEVEL / number)
             label = f"{_LEVEL} / {number:,} {what}"
             ax.axhline(level, color=color, ls=line, lw=1.0, zorder=1, label=label)
         self._plot_pairs(ax, pairs, terms)
-        places = self._plot_terms(ax, heights, pairs, terms)
+        places = self._plot_terms(ax, neg_log10_p, pairs, terms)
         ax.set_ylabel("$-\\log_{10}$ p-value")
-        ax.set_xlim(-0.01 * len(heights), 1.01 * len(heights))
+        ax.set_xlim(-0.01 * len(neg_log10_p), 1.01 * len(neg_log10_p))
         ax.set_ylim(bottom=0.0)
         ax.spines[["top", "right"]].set_visible(False)
         # Names need room above what they name.
@@ -240,17 +240,19 @@ class ManhattanDisplay:
         """Heights of pairs, as a dict."""
         found = read_sets(self.pairs, "pairs", are_ordered=True)
         pairs = [tuple(pair) for pair in found]
-        heights = [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
-        if len(pairs) != len(heights):
+        neg_log10_p = (
+            [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
+        )
+        if len(pairs) != len(neg_log10_p):
             raise ValueError(
                 f"pair_p_values must have one number for each of the {len(pairs)} "
-                f"pairs, got {len(heights)}"
+                f"pairs, got {len(neg_log10_p)}"
             )
         if any(len(pair) != 2 for pair in pairs):
             raise ValueError("pairs must have two columns each")
         check_scalar(self.n_tried, "n_tried", Integral, min_val=len(set(pairs)))
         _check_columns(pairs, n_columns, "pairs")
-        return dict(zip(pairs, heights, strict=True))
+        return dict(zip(pairs, neg_log10_p, strict=True))
 
     def _check_terms(self, terms, pairs, n_columns):
         _check_columns(terms, n_columns, "terms")
@@ -265,20 +267,20 @@ class ManhattanDisplay:
                     f"{len(given)}"
                 )
 
-    def _plot_columns(self, ax, heights, line_kw):
-        groups = [("", 0, len(heights))]
+    def _plot_columns(self, ax, neg_log10_p, line_kw):
+        groups = [("", 0, len(neg_log10_p))]
         if self.chromosomes is not None:
             groups = _runs(self.chromosomes)
         style = {"marker": "o", "ls": "none", "ms": 3.0, "mew": 0.0, "zorder": 2}
-        if len(heights) > MANY:
+        if len(neg_log10_p) > MANY:
             # As a picture: a file of so many dots is slow to open.
             style |= {"ms": 2.0, "rasterized": True}
         self.dots_ = []
         for k, (_, start, stop) in enumerate(groups):
             own = {"color": (BLUE, PALE_BLUE)[k % 2]}
             own |= {"label": None if k else "columns"}
-            own = style_of("line", style | own, line_kw)
-            self.dots_ += ax.plot(range(start, stop), heights[start:stop], **own)
+            own = merge_style("line", style | own, line_kw)
+            self.dots_ += ax.plot(range(start, stop), neg_log10_p[start:stop], **own)
         ax.set_xlabel("column")
         if self.chromosomes is not None:
             middles = [(start + stop - 1) / 2 for _, start, stop in groups]
@@ -288,7 +290,7 @@ class ManhattanDisplay:
             ax.set_xlabel("chromosome")
 
     def _plot_pairs(self, ax, pairs, terms):
-        """Members of pairs that stand out and are no terms."""
+        """Members of pairs that are significant and are no terms."""
         self.pair_dots_ = None
         if not self.n_tried:
             return
@@ -310,20 +312,20 @@ class ManhattanDisplay:
             label="members of other pairs" if others else None,
         )
 
-    def _plot_terms(self, ax, heights, pairs, terms):
+    def _plot_terms(self, ax, neg_log10_p, pairs, terms):
         """Rings around columns, arcs between members; where their names belong."""
-        terms = [t for t in terms if np.isfinite(pairs.get(t, heights[t[0]]))]
+        terms = [t for t in terms if np.isfinite(pairs.get(t, neg_log10_p[t[0]]))]
         singles = [term[0] for term in terms if len(term) == 1]
         both = [term for term in terms if len(term) == 2]
-        places = {(j,): (j, heights[j]) for j in singles}
+        places = {(j,): (j, neg_log10_p[j]) for j in singles}
         self.found_, self.arcs_ = None, []
         if singles:
             ring = {"mfc": "none", "mec": _DARK, "ms": 8.0, "mew": 1.2, "zorder": 5}
             (self.found_,) = ax.plot(
-                singles, heights[singles], "o", label="columns in the model", **ring
+                singles, neg_log10_p[singles], "o", label="columns in the model", **ring
             )
         of_pairs = [pairs[term] for term in both]
-        bow = _BOW * max(np.nanmax(heights), *of_pairs, 1.0) if both else 0.0
+        bow = _BOW * max(np.nanmax(neg_log10_p), *of_pairs, 1.0) if both else 0.0
         along = np.linspace(0.0, 1.0, _POINTS_OF_ARC)
         style = {"color": RED, "lw": 1.3, "ms": 5.0, "markevery": [0, -1], "zorder": 4}
         for term, height in zip(both, of_pairs, strict=True):

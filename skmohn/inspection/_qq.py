@@ -15,7 +15,7 @@ from skmohn.inspection._association import (
     null_model,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, style_of
+from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.significance import scan_with
@@ -141,7 +141,7 @@ class QQDisplay:
         null, usable = null_model(estimator, X, y)
         models, n_columns = [null], estimator.n_features_in_
         if estimator.model_.is_listed and estimator.terms_:
-            terms = estimator.term_names_.places(estimator.terms_)
+            terms = estimator.term_names_.indices(estimator.terms_)
             models.append(ActiveSet.of(null.design, null.y, terms))
         has_pairs = estimator.max_order != 1
         scan, *left = scan_with(models, has_pairs=has_pairs, n_jobs=n_jobs)
@@ -172,7 +172,7 @@ class QQDisplay:
             The display itself.
         """
         series = self._read()
-        ax = axes_of(self, ax, (5.0, 4.6))
+        ax = get_axes(self, ax, (5.0, 4.6))
         self.bands_ = []
         for name in ("columns", "columns_left", "pairs", "pairs_left"):
             line = None
@@ -187,7 +187,7 @@ class QQDisplay:
                     "zorder": 2 if left else 3,
                     "rasterized": len(expected) > MANY,
                 }
-                style = style_of("line", style, line_kw)
+                style = merge_style("line", style, line_kw)
                 (line,) = ax.plot(expected, observed, **style)
                 if not left:
                     fill = {"color": dark, "alpha": 0.13, "lw": 0.0, "zorder": 0}
@@ -216,27 +216,27 @@ class QQDisplay:
         for name, p_values in given.items():
             if p_values is None or not len(p_values):
                 continue
-            heights = read_heights(p_values, name)
-            heights = -np.sort(-heights[np.isfinite(heights)])
-            number = self.n_tried if name.startswith("pairs") else len(heights)
-            if number < len(heights):
+            neg_log10_p = read_heights(p_values, name)
+            neg_log10_p = -np.sort(-neg_log10_p[np.isfinite(neg_log10_p)])
+            number = self.n_tried if name.startswith("pairs") else len(neg_log10_p)
+            if number < len(neg_log10_p):
                 raise ValueError(
-                    f"n_tried={number} is less than the {len(heights)} pairs given"
+                    f"n_tried={number} is less than the {len(neg_log10_p)} pairs given"
                 )
-            if len(heights):
-                series[name] = _quantiles(heights, number)
+            if len(neg_log10_p):
+                series[name] = _quantiles(neg_log10_p, number)
         if not series:
             raise ValueError("there is no p-value to draw")
         return series
 
 
-def _quantiles(heights, number):
+def _quantiles(neg_log10_p, number):
     """What the largest of so many are expected to be by chance, and a band.
 
     By the median of each, from the beta distribution of order statistics.
     """
-    ranks = np.arange(1, len(heights) + 1)
+    ranks = np.arange(1, len(neg_log10_p) + 1)
     expected, *band = (
         -np.log10(beta.ppf(share, ranks, number - ranks + 1)) for share in (0.5, *_BAND)
     )
-    return expected, heights, band
+    return expected, neg_log10_p, band

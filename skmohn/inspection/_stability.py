@@ -68,10 +68,10 @@ def selection_stability(
     DataFrame
         A row for each term selected in any refit, the most frequent first: ``term`` (as
         in :meth:`~skmohn.MOHNRegressor.terms_table`), ``order``, ``frequency``
-        (share of refits with a nonzero weight), ``mean`` and ``sd`` of the weight over
-        those refits (NaN for a single one). Columns are coded as in a fit on all rows;
-        levels of numeric columns are chosen anew in each refit and are different terms
-        if they differ.
+        (fraction of refits with a nonzero weight), ``mean`` and ``sd`` of the weight
+        over those refits (NaN for a single one). Columns are coded as in a fit on all
+        rows; levels of numeric columns are chosen anew in each refit and are different
+        terms if they differ.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _refit(model, X, y, replace, ends, seed):
             warn_caller(warning)
     vocabulary = refit.term_names_
     recoded = _recode(refit, ends)
-    names = vocabulary.name_terms(vocabulary.places(recoded))
+    names = vocabulary.name_terms(vocabulary.indices(recoded))
     weights = [
         (name, len(term), weight)
         for name, (term, weight) in zip(names, recoded.items(), strict=True)

@@ -11,10 +11,10 @@ from skmohn.energynet import InfiniteRBMOptions
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
-    axes_of,
+    get_axes,
+    get_layers,
+    merge_style,
     numbers_of,
-    stack_of,
-    style_of,
 )
 from skmohn.inspection._labels import add_legend, name_above, name_layers
 
@@ -119,7 +119,7 @@ class GrowthDisplay:
             If nothing grew: the widths were given, or training went on from an earlier
             fit.
         """
-        stack = stack_of(estimator)
+        stack = get_layers(estimator)
         records = [record for record in stack.history_ if "steps" in record]
         if not any(record["stage"] in ("grow", "drop") for record in records):
             raise ValueError(
@@ -149,10 +149,10 @@ class GrowthDisplay:
         if self.threshold is not None:
             check_scalar(self.threshold, "threshold", Real)
         layers = _one_after_another(self.records)
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         # A record tells how many units were trained until its step.
         style = {"color": BLUE, "label": "units", "drawstyle": "steps-pre"}
-        style = style_of("line", style, line_kw)
+        style = merge_style("line", style, line_kw)
         self.lines_ = []
         for steps, records in layers:
             units = [record["units"] for record in records]
@@ -310,7 +310,7 @@ class DescriptionLengthDisplay:
         ValueError
             If it has no description lengths.
         """
-        stack = stack_of(estimator)
+        stack = get_layers(estimator)
         if not hasattr(stack, "description_length_"):
             raise ValueError(
                 "this estimator has no description lengths: they need a fit whose "
@@ -344,14 +344,14 @@ class DescriptionLengthDisplay:
         )
         n_layers = len(total) if self.n_layers is None else self.n_layers
         check_scalar(n_layers, "n_layers", Integral, min_val=0, max_val=len(total))
-        ax = axes_of(self, ax)
+        ax = get_axes(self, ax)
         layers, data = np.arange(len(total)), total - complexity
         ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
         style = {"marker": "o", "color": RED, "label": "description length"}
-        style = style_of("line", style, line_kw)
+        style = merge_style("line", style, line_kw)
         (self.total_line_,) = ax.plot(layers, total, **style)
         style = {"marker": "o", "color": BLUE, "label": "minus log-likelihood"}
-        style = style_of("line", style, line_kw)
+        style = merge_style("line", style, line_kw)
         (self.data_line_,) = ax.plot(layers, data, **style)
         (self.gone_line_,) = ax.plot(
             layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED

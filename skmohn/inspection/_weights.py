@@ -4,14 +4,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of, weights_of
+from skmohn.inspection._fitted import (
+    GRAY,
+    get_axes,
+    merge_style,
+    structure_of,
+    weights_of,
+)
 from skmohn.inspection._labels import lay_out, shorten
 from skmohn.mohn import InteractionGraph
 
 # More names than this in a row, or weights in a line, cannot be read.
 _MOST_NAMES = 60
 _MOST_LINES = 80
-# Share of the width of the figure that names may take; none is made shorter than this.
+# Fraction of the width of the figure that names may take; none is made shorter than
+# this.
 _NAMES_SHARE, _SHORTEST = 0.3, 5
 # Columns that a figure as wide as these get has pixels for.
 _MOST_COLUMNS = 1000
@@ -141,12 +148,12 @@ class WeightsDisplay:
             values[[row[i] for i in terms[j]], column] = weights[j]
         width = np.clip(3.0 + 0.13 * len(terms), 5.0, 16.0)
         height = np.clip(1.6 + 0.21 * len(row), 2.6, 12.0)
-        ax = axes_of(self, ax, (width, height))
+        ax = get_axes(self, ax, (width, height))
         largest = np.abs(weights).max() or 1.0
         style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
         if len(terms) <= _MOST_COLUMNS:
             style["interpolation"] = "nearest"
-        self.image_ = ax.imshow(values, **style_of("image", style, im_kw))
+        self.image_ = ax.imshow(values, **merge_style("image", style, im_kw))
         ax.set_facecolor("#efede6")
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         lay_out(ax)
@@ -154,16 +161,18 @@ class WeightsDisplay:
         self._name(ax, names, [len(terms[j]) for j in self.columns_])
         return self
 
-    def _separate(self, ax, heights, terms, part):
+    def _separate(self, ax, neg_log10_p, terms, part):
         """Lines between the components."""
-        if not 1 < len(heights) <= _MOST_LINES:
+        if not 1 < len(neg_log10_p) <= _MOST_LINES:
             return
         widths = np.bincount([part[term[0]] for term in terms])
         # Thin beside a cell, however many there are: a line must not hide a weight.
         box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
         cell = 72.0 * min(box.width / len(terms), box.height / len(self.rows_))
         style = {"color": GRAY, "lw": min(0.8, cell / 8.0)}
-        for x, y in zip(np.cumsum(widths)[:-1], np.cumsum(heights)[:-1], strict=True):
+        for x, y in zip(
+            np.cumsum(widths)[:-1], np.cumsum(neg_log10_p)[:-1], strict=True
+        ):
             ax.axvline(x - 0.5, **style)
             ax.axhline(y - 0.5, **style)
 

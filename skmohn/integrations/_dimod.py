@@ -7,7 +7,7 @@ from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._require import require_regressor
 
-# Up to this many, whole numbers are indices of columns.
+# Up to this many, integers are indices of columns.
 _MOST_COLUMNS = 10**6
 # A product of k bits has 2^k terms over spins, and the other way round.
 _MOST_TERMS = 10**7

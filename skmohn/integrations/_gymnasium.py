@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
 from skmohn._core._optional import import_optional
-from skmohn._core._validation import is_whole, require_policy
+from skmohn._core._validation import is_integer, require_policy
 
 
 class GymnasiumObjective:
@@ -219,7 +219,7 @@ def _gymnasium():
 
 
 def _require_count(value, name):
-    if not is_whole(value) or value < 1:
+    if not is_integer(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 

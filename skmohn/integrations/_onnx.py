@@ -11,7 +11,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
-from skmohn.blm._device.inputs import Reader
+from skmohn.blm._device.inputs import InputSpec
 from skmohn.blm._device.network import network_of, read_rows
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
@@ -106,7 +106,7 @@ def to_onnx(model, X=None, *, opset=21, quantized=True):
 def _compare(onnx, model, network, opset, X):
     """Compare answers in single precision with those of the estimator."""
     n_inputs = network.layout.sizes[0]
-    reader = Reader("float32", np.ones(n_inputs), np.arange(n_inputs))
+    reader = InputSpec("float32", np.ones(n_inputs), np.arange(n_inputs))
     losses = coarse_numbers(reader, network, column_names(model))
     if X is None:
         for loss in losses:

@@ -29,7 +29,7 @@ _LARGEST = 1e149
 
 
 class MOHNSampler(optuna.samplers.BaseSampler):
-    """Optuna sampler for switches, categories and whole numbers that interact.
+    """Optuna sampler for switches, categories and integers that interact.
 
     A :class:`~skmohn.optimize.BlackBoxOptimizer` chooses the trials of a study. It
     takes categorical parameters, integers of at most 100 values and, of conditional

@@ -78,7 +78,7 @@ def read_plink(path, *, coding="additive", control_code=1, planes_folder=None):
     ValueError
         If the ``.bed`` file is none whose variants follow each other, or has another
         length than the others say; or if a line of the others, which is named, has not
-        six fields, a position that is no whole number, twice the same allele, or a
+        six fields, a position that is no integer, twice the same allele, or a
         person who was there before.
 
     Warns
@@ -170,7 +170,7 @@ def _read_bim(file):
     for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
         if not _WHOLE.fullmatch(position) or int(position) > _LAST_POSITION:
             raise ValueError(
-                f"{where} has the position {position!r}, which is no whole number up "
+                f"{where} has the position {position!r}, which is no integer up "
                 f"to {_LAST_POSITION}; fields are {_OF_BIM}"
             )
         if pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES:

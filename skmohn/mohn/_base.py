@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested
 from skmohn._core._sklearn import raise_for_params
-from skmohn.mohn._table.term_names import Vocabulary
+from skmohn.mohn._table.term_names import TermNames
 
 
 class BaseMOHN(HTMLRepr, Nested):
@@ -88,7 +88,7 @@ class BaseMOHN(HTMLRepr, Nested):
         return getattr(self, "feature_names_in_", None)
 
     def _vocabulary(self, coding):
-        return Vocabulary(coding, self._categories, self._names())
+        return TermNames(coding, self._categories, self._names())
 
     def _split_params(self, params, groups=None):
         """Arguments for ``cv.split``.

@@ -1,4 +1,4 @@
-"""MOHNClassifier: classes by all weights, by few, or by a pool of both."""
+"""MOHNClassifier: classes by all weights, by few, or by an ensemble of both."""
 
 from numbers import Real
 from typing import Self
@@ -24,23 +24,23 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn.mohn._effects import OBSERVED, marginals_of, measure, split_pool
+from skmohn.mohn._effects import OBSERVED, marginals_of, measure, split_ensemble
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import NoPosteriorError
-from skmohn.mohn._options import GPOptions, Wishes
+from skmohn.mohn._options import FitSettings, GPOptions
 from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
 from skmohn.mohn._stacking import CLASS_STRATEGIES, asks_for_few, learn_further
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._term_search import expand
-from skmohn.mohn._training_data import Samples, weigh_classes
+from skmohn.mohn._training_data import TrainingData, weigh_classes
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
 
 def _learns_further(estimator):
     """Whether it is to have Gaussian processes, which remember their samples."""
     strategy = estimator.strategy
-    if not CLASS_STRATEGIES[strategy].finds_all:
+    if not CLASS_STRATEGIES[strategy].may_be_dense:
         why = f'strategy="{strategy}" forgets its samples'
     elif strategy == "auto" and asks_for_few(estimator):
         why = (
@@ -60,12 +60,12 @@ class MOHNClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Classes by all interactions, by the few that matter, or by a pool of both.
+    """Classes by all interactions, by the few that matter, or by an ensemble of both.
 
-    The default needs no tuning. It pools up to seven models and weighs them by what
+    The default needs no tuning. It combines up to seven models and weighs them by what
     they say of samples left out: least squares and logistic likelihoods on all
     interactions at once, with numeric columns as lines and as levels; logistic
-    regression on the products of columns that tell classes apart, and on the columns
+    regression on the products of columns that separate classes, and on the columns
     alone, with the penalty averaged by its evidence; and the posterior mean over all
     pairs of columns, most of which do not count.
 
@@ -74,16 +74,16 @@ class MOHNClassifier(
     strategy : {"auto", "gp", "logistic", "pursuit", "full", "given"}, default="auto"
         What to learn.
 
-        - ``"auto"``: the pool of "gp", "logistic", ridge logistic regression on the
+        - ``"auto"``: the ensemble of "gp", "logistic", ridge logistic regression on the
           columns ([5]_) and a spike-and-slab model of pairs with a probit link
           ([6]_), the last two where they take seconds. If you set `max_order`,
           `max_terms`, `include_inputs` or `terms`, which concern products, it is
           "logistic".
         - ``"gp"``: all interactions under the product prior of
-          :class:`MOHNRegressor`, in up to four ways that are pooled ([2]_, [3]_).
+          :class:`MOHNRegressor`, in up to four ways that are combined ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the
           products that best match the residuals of logistic regression ([4]_), until
-          the log loss of left-out samples stops falling.
+          the log loss of held-out samples stops falling.
         - ``"pursuit"``: the union of the terms that :class:`MOHNRegressor` finds for
           the indicator of each class.
         - ``"full"``: all products up to `max_order`.
@@ -93,7 +93,7 @@ class MOHNClassifier(
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
-        stands out and `work_budget` allows. Nor does a number above that of the
+        is significant and `work_budget` allows. Nor does a number above that of the
         columns.
     max_terms : int, default=None
         Maximum number of products: the first ones found, or the strongest unless the
@@ -109,7 +109,7 @@ class MOHNClassifier(
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
         :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
-        .03, .1, .3, 1 and 10 with the lowest log loss on left-out samples, for products
+        .03, .1, .3, 1 and 10 with the lowest log loss on held-out samples, for products
         found without them. Without folds it is .1, as in the search.
     class_weight : dict, "balanced" or None, default=None
         Class weights for search and model, as in
@@ -139,7 +139,7 @@ class MOHNClassifier(
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
     gp_options : GPOptions, default=None
-        Options of "auto" and "gp": ``numeric`` ("auto" pools lines and levels) and
+        Options of "auto" and "gp": ``numeric`` ("auto" combines lines and levels) and
         ``one_hot``; None for the defaults.
     random_state : int, RandomState instance or None, default=None
         Seed for folds and for the rows that hyperparameters are learned from.
@@ -152,7 +152,7 @@ class MOHNClassifier(
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
         column with more than two is a pair ``(index, category)``. If a model of all
-        weights has most of the pool, those that are significant or, of spikes and
+        weights has most of the ensemble, those that are significant or, of spikes and
         slabs, likelier not zero.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products in the log-odds: one row per class or, with two classes,
@@ -180,8 +180,8 @@ class MOHNClassifier(
         :meth:`collinear_terms_table`. Empty where a Gaussian process is shown.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
-        and ``validation_log_loss`` (None without folds); of the pool, ``member`` and
-        ``validation_log_loss``.
+        and ``validation_log_loss`` (None without folds); of the ensemble, ``member``
+        and ``validation_log_loss``.
     n_iter_ : int
         Number of models tried.
     n_features_in_ : int
@@ -198,8 +198,8 @@ class MOHNClassifier(
     Notes
     -----
     Columns are coded as by :class:`MOHNRegressor`. NaN means missing: the probabilities
-    of a pool are averaged over the values it could have, the log-odds of a sparse model
-    are their mean.
+    of an ensemble are averaged over the values it could have, the log-odds of a sparse
+    model are their mean.
 
     References
     ----------
@@ -364,9 +364,9 @@ class MOHNClassifier(
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Learn from more samples, without choosing hyperparameters anew.
 
-        The first call is `fit`. After later calls the pool is that of a fit to all
+        The first call is `fit`. After later calls the ensemble is that of a fit to all
         samples with the coding, hyperparameters, products and penalty of the first
-        call; only what the sparse model says of left-out samples is not learned anew.
+        call; only what the sparse model says of held-out samples is not learned anew.
         Batches and their order make no difference. Needs strategy "auto" or "gp".
 
         Parameters
@@ -396,7 +396,7 @@ class MOHNClassifier(
             return self.fit(X, y, sample_weight)
         samples, observed = self._read_more(X, y, sample_weight)
         with blas_threads_for(len(samples.y)):
-            found = learn_further(self.model_, observed, samples, Wishes.of(self))
+            found = learn_further(self.model_, observed, samples, FitSettings.of(self))
         self._expose(samples, found.model)
         self.stopping_reason_ = found.reason
         return self
@@ -474,7 +474,7 @@ class MOHNClassifier(
         -------
         ndarray of shape (n_features,)
             As :meth:`MOHNRegressor.sobol_indices` computes it, for the log-odds of the
-            model that `terms_` are of. With more than two classes, a share of the
+            model that `terms_` are of. With more than two classes, a fraction of the
             variance summed over classes. Used by tools such as
             :class:`~sklearn.feature_selection.RFE`.
         """
@@ -507,15 +507,15 @@ class MOHNClassifier(
 
     @property
     def ensemble_weights_(self):
-        """Share of each model in the probabilities, the largest first.
+        """Fraction of each model in the probabilities, the largest first.
 
         Returns
         -------
         dict of str to float
-            A sparse model alone has a share of 1.
+            A sparse model alone has a fraction of 1.
         """
         check_is_fitted(self)
-        return self.model_.shares_by_name()
+        return self.model_.weights_by_name()
 
     def terms_table(self):
         """List the products of `terms_` with their weights, the largest first.
@@ -572,12 +572,12 @@ class MOHNClassifier(
             class against the other one or, of more than two, to its column of
             `decision_function`. ``"(constant)"`` comes first; a Gaussian process adds
             ``"(other weights of ...)"`` for each column, as in
-            :meth:`MOHNRegressor.explain`. A pool adds ``"(other models of ...)"``, what
-            its other models change for each column, by their average slopes on the way
-            from even odds to theirs ([7]_); then ``"(missing values)"`` where there are
-            any, and last ``"(other models)"``, what their constants change. A dense
-            model alone of more than two classes ends with ``"(normalization)"``, which
-            makes probabilities sum to 1.
+            :meth:`MOHNRegressor.explain`. An ensemble adds ``"(other models of ...)"``,
+            what its other models change for each column, by their average slopes on the
+            way from even odds to theirs ([7]_); then ``"(missing values)"`` where there
+            are any, and last ``"(other models)"``, what their constants change. A
+            Gaussian process alone of more than two classes ends with
+            ``"(normalization)"``, which makes probabilities sum to 1.
 
         Raises
         ------
@@ -590,7 +590,7 @@ class MOHNClassifier(
         check_is_fitted(self)
         rows = self._to_rows(one_row(x))
         whole = self.model_.log_odds(rows)[0]
-        k = int(np.argmax(whole)) if label is None else self._place_of(label)
+        k = int(np.argmax(whole)) if label is None else self._index_of(label)
         values, own = self.model_.parts(rows, self.term_names_)
         classes = np.eye(len(self.classes_))[k]
         weights, constant = self.weights_[-1], self.intercept_[-1]
@@ -603,16 +603,18 @@ class MOHNClassifier(
         names = self._term_names()
         found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
-            others = self.model_.share_other_weights(
+            others = self.model_.distribute_other_weights(
                 rows, self.term_names_, contributions, classes
             )
             found += list_others(self, others)
         last = []
         if len(self.ensemble_weights_) > 1:
-            changes, score = split_pool(self.model_, self.term_names_, rows, classes)
+            changes, score = split_ensemble(
+                self.model_, self.term_names_, rows, classes
+            )
             found += list_others(self, changes, "models")
             last = [("(other models)", score - own @ classes - changes.sum())]
-            if any(self.model_.gaps.completions(rows, 1)):
+            if any(self.model_.missing_inputs.imputations(rows, 1)):
                 last.insert(0, ("(missing values)", whole @ classes - score))
         elif len(classes) > 2 and self.C_ is None:
             last = [("(normalization)", (whole - own) @ classes)]
@@ -634,7 +636,7 @@ class MOHNClassifier(
             self, super()._get_fitted_attr_html(doc_link), tabulate_classes
         )
 
-    def _place_of(self, label):
+    def _index_of(self, label):
         """Where a class is among all."""
         classes = self.classes_.tolist()
         # Lists and arrays are no labels.
@@ -680,9 +682,9 @@ class MOHNClassifier(
         known = self.classes_.tolist()
         _refuse_others(known, found[np.unique(numbers)].tolist())
         # Others have no weight.
-        places = [known.index(c) if c in known else -1 for c in found.tolist()]
+        indices = [known.index(c) if c in known else -1 for c in found.tolist()]
         rows = self.coding_.encode(table[kept], self._names())
-        observed = observed.join(rows, np.array(places)[numbers], given)
+        observed = observed.join(rows, np.array(indices)[numbers], given)
         labels = self.classes_[observed.label]
         factor = self._class_factors(labels, labels, observed.weight)
         inputs = observed.rows.inputs
@@ -694,7 +696,7 @@ class MOHNClassifier(
                 "in the first call: restore class_weight, or fit again on all samples"
             )
         observed = observed.take(kept)
-        samples = Samples(
+        samples = TrainingData(
             observed.rows,
             observed.label,
             weight,
@@ -702,7 +704,7 @@ class MOHNClassifier(
             given,
             self.classes_,
             coding=self.coding_,
-            vocabulary=self.term_names_,
+            term_names=self.term_names_,
         )
         return samples, observed
 
@@ -710,7 +712,7 @@ class MOHNClassifier(
         model = model() if callable(model) else model
         terms, weights, constants, C = model.readable
         return {
-            "terms_": [samples.vocabulary.label(term) for term in terms],
+            "terms_": [samples.term_names.label(term) for term in terms],
             "weights_": weights,
             "intercept_": constants,
             "C_": C,
@@ -728,7 +730,7 @@ class MOHNClassifier(
             self.collinear_terms_ = equivalents_of(expand(samples), self._terms)
 
     def _coding_options(self):
-        if not CLASS_STRATEGIES[self.strategy].finds_all:
+        if not CLASS_STRATEGIES[self.strategy].may_be_dense:
             return {}
         control = control_of(self, "gp_options")
         check_parameters(control)

@@ -1,4 +1,4 @@
-"""What each column does to the target: shares of its variance, and effects in its unit.
+"""Effects of columns: Sobol indices, and changes in the target's unit.
 
 Everything that is said of columns is read from here: Sobol indices, importances, unused
 columns and the table of effects. Columns vary independently of each other, each as it
@@ -16,7 +16,7 @@ from skmohn._core._options import control_of
 from skmohn.mohn._gp.classification import LINES
 from skmohn.mohn._sparse.sobol import contrast_rows
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import moments
 from skmohn.mohn._table.variables import Marginals
 
@@ -26,7 +26,7 @@ OBSERVED, UNIFORM = "observed", "uniform"
 _MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
 _ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
 # Places on the path to a row's log-odds, enough for probabilities of 1e-10.
-_PLACES = 64
+_N_NODES = 64
 
 
 def measure(samples, model, terms):
@@ -47,7 +47,7 @@ def measure(samples, model, terms):
     """
     inputs = None
     if model.is_listed:
-        members = {m for term in samples.vocabulary.places(terms) for m in term}
+        members = {m for term in samples.term_names.indices(terms) for m in term}
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
     known = samples.rows, samples.coding, samples.weight, inputs
@@ -81,7 +81,7 @@ def split_sobol(estimator, distribution):
     if model.is_transformed:
         first, total = _MeanOfTarget(estimator, variables, marginals).indices()
     else:
-        variance, *parts = model.shares(variables)
+        variance, *parts = model.sobol_variances(variables)
         first, total = (part / (variance or 1.0) for part in parts)
     return first, total, columns
 
@@ -109,13 +109,13 @@ def tabulate_sobol(estimator, distribution=OBSERVED):
             f"distribution={distribution!r} is neither 'observed' nor 'uniform'"
         )
     *parts, columns = split_sobol(estimator, distribution)
-    shares = np.zeros((2, estimator.n_features_in_))
+    ensemble_weights = np.zeros((2, estimator.n_features_in_))
     for own, *part in zip(columns, *parts, strict=True):
-        shares[:, own] = np.array(part)[:, None]
+        ensemble_weights[:, own] = np.array(part)[:, None]
     return {
         "feature": column_names(estimator),
-        "first_order": shares[0].tolist(),
-        "total": shares[1].tolist(),
+        "first_order": ensemble_weights[0].tolist(),
+        "total": ensemble_weights[1].tolist(),
     }
 
 
@@ -153,8 +153,8 @@ def tabulate_effects(estimator):
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def split_pool(model, vocabulary, rows, classes):
-    """What the columns of one row change in its score by the other models of a pool.
+def split_ensemble(model, term_names, rows, classes):
+    """Contributions of columns to a row's score by the other models of an ensemble.
 
     The score is no sum over members, but along the straight path from log-odds of 0 to
     theirs each of its steps is: their slopes, averaged over the path, are weights of
@@ -165,7 +165,7 @@ def split_pool(model, vocabulary, rows, classes):
     ----------
     model : PooledClasses
 
-    vocabulary : Vocabulary
+    term_names : Vocabulary
 
     rows : Rows
         One row.
@@ -179,47 +179,49 @@ def split_pool(model, vocabulary, rows, classes):
         By column, beside what the model that is shown says of it.
 
     score : float
-        Of the pool, were what is unknown of the row at its mean.
+        Of the ensemble, were what is unknown of the row at its mean.
     """
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
-    slopes, score = _average_slopes(log_odds, model.shares, classes)
-    changes = -_split_member(model.shown or model.dense, vocabulary, rows, classes)
+    slopes, score = _average_slopes(log_odds, model.ensemble_weights, classes)
+    changes = -_split_member(model.shown or model.gp, term_names, rows, classes)
     for member, slope in zip(model.members, slopes, strict=True):
-        changes += _split_member(member, vocabulary, rows, slope)
+        changes += _split_member(member, term_names, rows, slope)
     return changes, score
 
 
-def _average_slopes(log_odds, shares, classes):
-    """Slopes of a pool's score by its members' log-odds, (n_members, n_classes), on
-    the average over a path to them; and the score."""
-    places, lengths = np.polynomial.legendre.leggauss(_PLACES)
-    path = np.append((places + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
+def _average_slopes(log_odds, ensemble_weights, classes):
+    """Mean slopes of an ensemble's score by its members' log-odds, and the score.
+
+    Slopes are (n_members, n_classes), averaged over a path to these log-odds.
+    """
+    nodes, lengths = np.polynomial.legendre.leggauss(_N_NODES)
+    path = np.append((nodes + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
     log_proba = log_softmax(path, axis=2)
     with np.errstate(divide="ignore"):
-        joint = log_proba + np.log(shares)[:, None]
-    pooled = logsumexp(joint, axis=1, keepdims=True)
-    parts = classes * np.exp(joint - pooled)
+        joint = log_proba + np.log(ensemble_weights)[:, None]
+    averaged = logsumexp(joint, axis=1, keepdims=True)
+    parts = classes * np.exp(joint - averaged)
     slopes = parts - np.exp(log_proba) * parts.sum(axis=2, keepdims=True)
-    return np.tensordot(lengths / 2.0, slopes[:-1], 1), float(pooled[-1, 0] @ classes)
+    return np.tensordot(lengths / 2.0, slopes[:-1], 1), float(averaged[-1, 0] @ classes)
 
 
-def _split_member(member, vocabulary, rows, classes):
+def _split_member(member, term_names, rows, classes):
     """What each column contributes to a sum of one member's log-odds, (n_features,)."""
     if getattr(member, "is_listed", False):
-        values, _ = member.parts(rows, vocabulary)
+        values, _ = member.parts(rows, term_names)
         terms, weights = member.readable.terms, member.readable.weights
         # Of two classes the first has the log-odds 0.
         parts = values * (classes[-len(weights) :] @ weights)
-        nothing = np.zeros(len(vocabulary.variables()))
-        return vocabulary.share_others(terms, -parts, nothing)
+        nothing = np.zeros(len(term_names.variables()))
+        return term_names.distribute_others(terms, -parts, nothing)
     if hasattr(member, "whole"):
-        vocabulary = vocabulary.without_levels()
-        contributions = member.split(rows, vocabulary, classes)
+        term_names = term_names.without_levels()
+        contributions = member.split(rows, term_names, classes)
     else:
         if member.numeric == LINES:
-            vocabulary = vocabulary.without_levels()
+            term_names = term_names.without_levels()
         contributions = member.split(rows, classes)
-    return vocabulary.share_others([], np.zeros(0), contributions)
+    return term_names.distribute_others([], np.zeros(0), contributions)
 
 
 def _list_moves(estimator, variables, columns, marginals):
@@ -236,7 +238,7 @@ def _list_moves(estimator, variables, columns, marginals):
     for number, (variable, own) in enumerate(zip(variables, columns, strict=True)):
         column = own[0]
         if kind[column] in (CATEGORIES, ONE_HOT):
-            common, second, *_ = np.argsort(-variable.share, kind="stable").tolist()
+            common, second, *_ = np.argsort(-variable.frequency, kind="stable").tolist()
             labels = [names[j] for j in own]
             if kind[column] == CATEGORIES:
                 labels = estimator.categories_[column].tolist()
@@ -246,9 +248,9 @@ def _list_moves(estimator, variables, columns, marginals):
                     if kind[column] == CATEGORIES:
                         continue
                     other = second
-                place = own[category] if kind[column] == ONE_HOT else column
+                index = own[category] if kind[column] == ONE_HOT else column
                 move = (0.0, other), (0.0, category)
-                moves.append((place, number, *move, labels[other], label))
+                moves.append((index, number, *move, labels[other], label))
         else:
             low, high = _ends(coding, column, variable, marginals)
             ends[:, column] = _decode(coding, column, np.array([low[0], high[0]]))
@@ -365,11 +367,11 @@ class _MeanOfTarget:
         for k, (number, *ends) in enumerate(wanted):
             variable = self.variables[number]
             start, end = (
-                model.mean(_moved(rows, variable, place), self.clip) for place in ends
+                model.mean(_moved(rows, variable, index), self.clip) for index in ends
             )
             means[k] = np.mean(end - start)
             both = _moved(few, variable, ends[0]).join(_moved(few, variable, ends[1]))
-            draws = model.draw_function(both, _DRAWS, rng).ravel()
+            draws = model.sample_latent(both, _DRAWS, rng).ravel()
             draws, _ = moments(model.transform, draws, np.full(len(draws), noise_std))
             start, end = draws.reshape(2, len(few), _DRAWS)
             stds[k] = np.std(np.mean(end - start, axis=0))
@@ -389,8 +391,8 @@ class _MeanOfTarget:
         inputs = np.zeros((len(points), n_inputs))
         categories = np.zeros((len(points), n_categoricals), dtype=int)
         for variable, column in zip(self.variables, points.T, strict=True):
-            i, k, share, mean, _ = variable
-            level = np.searchsorted(np.cumsum(share)[:-1], column, side="right")
+            i, k, frequency, mean, _ = variable
+            level = np.searchsorted(np.cumsum(frequency)[:-1], column, side="right")
             if i is None:
                 categories[:, k] = level
             elif not self.is_numeric[i]:
@@ -403,14 +405,14 @@ class _MeanOfTarget:
                 if k is not None:
                     edges = self.edges[k]
                     categories[:, k] = np.searchsorted(edges, inputs[:, i], "right")
-        return Rows(inputs, categories)
+        return EncodedRows(inputs, categories)
 
 
-def _moved(rows, variable, place):
+def _moved(rows, variable, index):
     """The same rows with one variable at one place."""
     inputs, categories = rows.inputs.copy(), rows.categories.copy()
     if variable.input is not None:
-        inputs[:, variable.input] = place[0]
+        inputs[:, variable.input] = index[0]
     if variable.categorical is not None:
-        categories[:, variable.categorical] = place[1]
-    return Rows(inputs, categories)
+        categories[:, variable.categorical] = index[1]
+    return EncodedRows(inputs, categories)

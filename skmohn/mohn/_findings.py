@@ -26,7 +26,7 @@ def equivalents_of(samples, terms):
     equivalents : list of list of (tuple, float)
     """
     design = make_design(samples.inputs, samples.weight)
-    label, groups = samples.vocabulary.label, samples.vocabulary.groups
+    label, groups = samples.term_names.label, samples.term_names.groups
     return [
         [
             (label(other), correlation)
@@ -92,7 +92,7 @@ def require_posterior(estimator, what):
     """
     if not estimator.model_.has_posterior:
         why = f'strategy="{estimator.strategy}" has none'
-        if STRATEGIES[estimator.strategy].finds_all:
+        if STRATEGIES[estimator.strategy].may_be_dense:
             why = "there is none without a column that varies, or after "
             why += "partial_fit of a sparse model"
         raise NoPosteriorError(
@@ -124,10 +124,10 @@ def tabulate_equivalents(estimator):
     -------
     table : dict of lists
     """
-    vocabulary = estimator.term_names_
-    names = vocabulary.name_terms(vocabulary.places(estimator.terms_))
+    term_names = estimator.term_names_
+    names = term_names.name_terms(term_names.indices(estimator.terms_))
     others = {other for alike in estimator.collinear_terms_ for other, _ in alike}
-    called = vocabulary.name_terms(vocabulary.places(others))
+    called = term_names.name_terms(term_names.indices(others))
     called = dict(zip(others, called, strict=True))
     table = {"term": [], "equivalent": [], "correlation": []}
     for name, alike in zip(names, estimator.collinear_terms_, strict=True):
@@ -153,7 +153,7 @@ def tabulate_significance(estimator, X, y):
     -------
     table : dict of lists
     """
-    vocabulary, terms = estimator.term_names_, estimator.terms_
+    term_names, terms = estimator.term_names_, estimator.terms_
     if is_pair_given(X, y, ""):
         p_values = _test_again(estimator, X, y)
         n_tried = np.full(len(terms), len(terms))
@@ -161,7 +161,7 @@ def tabulate_significance(estimator, X, y):
     else:
         p_values, n_tried = estimator.p_values_, estimator._n_tried
         corrected = estimator._corrected_p_values
-    names = vocabulary.name_terms(vocabulary.places(terms))
+    names = term_names.name_terms(term_names.indices(terms))
     order = np.argsort(p_values, kind="stable")
     return {
         "term": [names[j] for j in order],
@@ -188,5 +188,5 @@ def _test_again(estimator, X, y):
         )
     X, y = read_inputs(estimator, X, y)
     rows = encode(estimator.coding_, X, getattr(estimator, "feature_names_in_", None))
-    places = estimator.term_names_.places(estimator.terms_)
-    return p_values_of_terms(make_design(rows.inputs), y, places)
+    indices = estimator.term_names_.indices(estimator.terms_)
+    return p_values_of_terms(make_design(rows.inputs), y, indices)

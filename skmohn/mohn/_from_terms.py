@@ -7,8 +7,8 @@ import numpy as np
 
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
-from skmohn._core._validation import is_whole, read_names, read_vector
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn._core._validation import is_integer, read_names, read_vector
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name
@@ -32,7 +32,7 @@ def read_known(terms, weights, intercept, n_features, feature_names, low, high):
 
     Returns
     -------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     coding : InputCoding
 
@@ -56,7 +56,7 @@ def read_known(terms, weights, intercept, n_features, feature_names, low, high):
             "weights and intercept must be finite, and so must the sum of their "
             f"absolute values, which is {largest}"
         )
-    graph = Hypergraph.sort(known, weights, intercept)
+    graph = WalshPolynomial.sort(known, weights, intercept)
     return graph, _coding(low, high, n_features), feature_names
 
 
@@ -81,7 +81,7 @@ def _count(terms, n_features, feature_names):
         return len(feature_names)
     if n_features is not None:
         return n_features
-    indices = (int(i) for term in terms for i in term if is_whole(i))
+    indices = (int(i) for term in terms for i in term if is_integer(i))
     n_features = max(indices, default=-1) + 1
     if not (n_features or terms):
         raise ValueError("without terms, pass n_features or feature_names")
@@ -107,7 +107,7 @@ def _coding(low, high, n_features):
     return InputCoding(np.full(n_features, TWO_VALUED, dtype="<U10"), low, high)
 
 
-def read_polynomial(model: Any) -> Hypergraph | None:
+def read_polynomial(model: Any) -> WalshPolynomial | None:
     """All weights of a fitted model, as a polynomial in its columns.
 
     Parameters
@@ -117,7 +117,7 @@ def read_polynomial(model: Any) -> Hypergraph | None:
 
     Returns
     -------
-    polynomial : Hypergraph or None
+    polynomial : WalshPolynomial or None
         None where there are more weights than can be listed, as of a Gaussian process.
 
     Raises
@@ -132,8 +132,12 @@ def read_polynomial(model: Any) -> Hypergraph | None:
             "terms_, such as X[:, columns].counts()"
         )
     if model.model_.is_listed:
-        return Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
+        return WalshPolynomial(
+            tuple(model.terms_), model.weights_, float(model.intercept_)
+        )
     if isinstance(model.model_, SpikeSlabModel) and not model.model_.is_transformed:
         graph, label = model.model_.graph, model.term_names_.label
-        return Hypergraph(tuple(map(label, graph.terms)), graph.coef, graph.intercept)
+        return WalshPolynomial(
+            tuple(map(label, graph.terms)), graph.coef, graph.intercept
+        )
     return None

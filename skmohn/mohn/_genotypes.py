@@ -15,7 +15,7 @@ from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.columns import repeated_name
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Variants
 
 CODINGS = ("additive", "dominance", "both")
@@ -461,11 +461,11 @@ def _join_variants(parts):
             continue
         joined, unknown = [], []
         for part, value in zip(parts, values, strict=True):
-            places = range(start, start + len(part.sign))
-            start = places.stop
+            indices = range(start, start + len(part.sign))
+            start = indices.stop
             if value is None:
-                unknown += places
-                value = [_UNKNOWN.get(name)] * len(places)
+                unknown += indices
+                value = [_UNKNOWN.get(name)] * len(indices)
             joined += list(value)
         if name == "names":
             taken = [known for known in joined if known is not None]
@@ -653,10 +653,10 @@ def encode(coding, X, names=None, *, as_bytes=False):
     if not isinstance(X, Genotypes):
         return coding.encode(X, names, as_bytes=as_bytes)
     *bits, least = X._codes()
-    is_whole = len(coding.usable) == len(coding.kind)
-    chosen = slice(None) if is_whole else coding.usable
+    is_integer = len(coding.usable) == len(coding.kind)
+    chosen = slice(None) if is_integer else coding.usable
     bits = [plane[chosen] for plane in bits]
     middle = (coding.low + coding.high) / 2.0
     variants = (np.arange(X.shape[1]) % len(X.sign))[chosen]
     planes = Planes.around(*bits, (middle - least)[chosen], X.n_samples, variants)
-    return Rows(planes, np.empty((len(X), 0), dtype=int))
+    return EncodedRows(planes, np.empty((len(X), 0), dtype=int))

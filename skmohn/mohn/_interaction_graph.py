@@ -8,13 +8,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_scalar
 
-from skmohn._core._validation import is_whole, read_names, read_sets
+from skmohn._core._validation import is_integer, read_names, read_sets
 from skmohn.mohn._effects import tabulate_sobol
 from skmohn.mohn._sparse.sobol import column_of
 
 # Total Sobol index from which a column is not called unused: 1 %, as it shows in a
 # table of whole percents.
-_LEAST_SHARE = 0.01
+_LEAST_TOTAL = 0.01
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class InteractionGraph:
         """
         known = () if self.names is None else self.names
         index = known.index(column) if column in known else column
-        if not is_whole(index) or not 0 <= index < len(self.links):
+        if not is_integer(index) or not 0 <= index < len(self.links):
             names = f" or one of the names {list(known)}" if known else ""
             raise ValueError(
                 f"column={column!r} is not a column: use an index from 0 to "
@@ -167,7 +167,7 @@ def link_columns(estimator):
     used = {column for term in terms for column in term}
     if not estimator.model_.is_listed:
         totals = tabulate_sobol(estimator)["total"]
-        used.update(i for i, total in enumerate(totals) if total >= _LEAST_SHARE)
+        used.update(i for i, total in enumerate(totals) if total >= _LEAST_TOTAL)
         terms += [(column,) for column in sorted(used)]
     terms += [group for group in estimator.one_hot_groups_ if used.intersection(group)]
     return InteractionGraph.of_terms(
@@ -181,7 +181,7 @@ def _check_columns(terms, n_features):
         if not term:
             raise ValueError(f"terms has {term!r}, an empty set")
         for i in term:
-            if not is_whole(i) or not 0 <= i < n_features:
+            if not is_integer(i) or not 0 <= i < n_features:
                 raise ValueError(
                     f"terms has {term!r}, but {i!r} is not one of the {n_features} "
                     f"columns: use indices from 0 to {n_features - 1}"

@@ -1,4 +1,4 @@
-"""What fitted models share: what they are asked, their priors, gaps in their rows."""
+"""Fitted models: their interface, priors, missing inputs and residuals."""
 
 import math
 from abc import ABC, abstractmethod
@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
-from skmohn._core._units import binary_unit
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn._core._units import power_of_two_scale
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import (
-    Rows,
+    EncodedRows,
     count_observations,
     distinct_rows,
     join_groups,
@@ -38,17 +38,18 @@ FAMILY_WISE_ERROR = 0.05
 _MOST_WAYS = 64
 # Values of a numeric column that stand for all.
 _MOST_VALUES = 16
-# Rows that are completed together, and training rows whose gaps stand for those of all.
+# Rows that are completed together, and training rows whose missing values stand for
+# those of all.
 _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Rows of which each is left out; of more, so many stand for all.
 MOST_LEFT_OUT = 1600
 # Training rows whose errors tell the tails.
 _ROWS_OF_TAILS = 400
-# Share of observations below which the widths of tails are compared.
+# Fraction of observations below which the widths of tails are compared.
 _UPPER_END = 0.95
-# Of the noise found in training that gaps may explain: some is always left.
-_LARGEST_SHARE = 0.95
+# Of the noise found in training that missing values may explain: some is always left.
+_LARGEST_FRACTION = 0.95
 # Rows that leave less of their own error tell rounding errors.
 _LEAST_KEPT = 1e-3
 # Factor of least squares that a prior leaves of a weight; less is rounding error.
@@ -70,7 +71,7 @@ class Solution(NamedTuple):
     ranks, by which they are tested, too.
     """
 
-    graph: Hypergraph
+    graph: WalshPolynomial
     standard_errors: np.ndarray
     noise: float
     reason: str
@@ -84,7 +85,7 @@ class Solution(NamedTuple):
 
 
 def occam_factor(density, curvature, by_data):
-    """Log share of the density of hyperparameters that the data leave (Laplace).
+    """Log fraction of the density of hyperparameters that the data leave (Laplace).
 
     The integral of the likelihood over normal hyperparameters is its value at the best
     ones times this. What the data say nothing of costs nothing.
@@ -108,8 +109,8 @@ def occam_factor(density, curvature, by_data):
     return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
 
 
-def fit_scale(squares, certain, noise, count=1.0):
-    """Factor of the noise that makes left-out rows most likely.
+def fit_noise_factor(squares, certain, noise, count=1.0):
+    """Factor of the noise that makes held-out rows most likely.
 
     Parameters
     ----------
@@ -157,8 +158,8 @@ def standard_ratios(means, stds, prior_stds):
     return np.divide(means, error, np.zeros(len(means)), where=is_known)
 
 
-def share_kept(function, noise):
-    """Share of an observation's error that its own fit leaves; 0 where rounding tells.
+def residual_fraction(function, noise):
+    """Fraction of an observation's error that its own fit leaves; 0 below rounding.
 
     Parameters
     ----------
@@ -213,10 +214,12 @@ class LeftOut(NamedTuple):
         -------
         level : float
         """
-        return fit_scale(self.squares, self.variance + more, self.noise, self.count)
+        return fit_noise_factor(
+            self.squares, self.variance + more, self.noise, self.count
+        )
 
 
-class Values(NamedTuple):
+class EmpiricalValues(NamedTuple):
     """What a numeric column could be: training values, each as probable as another.
 
     Attributes
@@ -236,7 +239,7 @@ class Values(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gaps:
+class MissingInputs:
     """What unknown inputs and categories may hide.
 
     Attributes
@@ -247,14 +250,14 @@ class Gaps:
     numbers : dict of int to Values, default={}
         By input, those of more than two values. Others are -1 or +1.
 
-    share : float, default=0.0
-        Share of the noise found in training that completions of the training rows
+    missing_noise_fraction : float, default=0.0
+        Fraction of the noise found in training that completions of the training rows
         explain.
     """
 
     alphabets: tuple = ()
     numbers: dict = field(default_factory=dict)
-    share: float = 0.0
+    missing_noise_fraction: float = 0.0
 
     @classmethod
     def of(cls, rows, coding, sample_weight=None):
@@ -270,7 +273,7 @@ class Gaps:
 
         Returns
         -------
-        gaps : Gaps
+        missing_inputs : MissingInputs
         """
         return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
 
@@ -280,7 +283,7 @@ class Gaps:
         Parameters
         ----------
         mean : callable
-            From `Rows` to the mean of the function.
+            From `EncodedRows` to the mean of the function.
 
         rows : Rows
 
@@ -299,13 +302,13 @@ class Gaps:
 
         See :meth:`variance`.
         """
-        for some, completed, ends in self.completions(rows):
+        for some, completed, ends in self.imputations(rows):
             values = np.split(mean(completed), ends)
             own = mean(rows.take(some))
             for i, part, center in zip(some, values, own, strict=True):
                 yield i, part - center
 
-    def completions(self, rows, most=_MOST_WAYS):
+    def imputations(self, rows, most=_MOST_WAYS):
         """Yield incomplete rows, some at a time, with their entries filled in.
 
         Parameters
@@ -345,13 +348,13 @@ class Gaps:
                 for name in ("inputs", "categories")
             )
             ends = np.cumsum([len(part) for part in parts])[:-1]
-            yield some, Rows(inputs, categories), ends
+            yield some, EncodedRows(inputs, categories), ends
 
     def _complete(self, rows, i, unknown, most):
         """Row i with its unknown entries filled in, in all ways or some."""
         n_inputs = rows.inputs.shape[1]
-        places = np.flatnonzero(unknown)
-        sizes = [self._n_values(place, n_inputs) for place in places.tolist()]
+        indices = np.flatnonzero(unknown)
+        sizes = [self._n_values(index, n_inputs) for index in indices.tolist()]
         if math.prod(sizes) <= most:
             ways = np.array(list(product(*map(range, sizes))))
         else:
@@ -361,23 +364,23 @@ class Gaps:
             ways = np.transpose(ways)
         inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
         categories = np.tile(rows.categories[i], (len(ways), 1))
-        for place, way in zip(places.tolist(), ways.T, strict=True):
-            if place >= n_inputs:
-                categories[:, place - n_inputs] = way
-            elif place not in self.numbers:
-                inputs[:, place] = 2 * way - 1
+        for index, way in zip(indices.tolist(), ways.T, strict=True):
+            if index >= n_inputs:
+                categories[:, index - n_inputs] = way
+            elif index not in self.numbers:
+                inputs[:, index] = 2 * way - 1
             else:
-                values = self.numbers[place]
-                inputs[:, place] = values.inputs[way]
+                values = self.numbers[index]
+                inputs[:, index] = values.inputs[way]
                 if values.categorical is not None:
                     categories[:, values.categorical] = values.categories[way]
-        return Rows(inputs, categories)
+        return EncodedRows(inputs, categories)
 
-    def _n_values(self, place, n_inputs):
+    def _n_values(self, index, n_inputs):
         """Number of values of an input, or of categories of a categorical."""
-        if place >= n_inputs:
-            return self.alphabets[place - n_inputs].size
-        return len(self.numbers[place].inputs) if place in self.numbers else 2
+        if index >= n_inputs:
+            return self.alphabets[index - n_inputs].size
+        return len(self.numbers[index].inputs) if index in self.numbers else 2
 
 
 def _numbers(rows, coding, sample_weight):
@@ -393,14 +396,14 @@ def _numbers(rows, coding, sample_weight):
             continue
         known = np.flatnonzero(~unknown[:, i])
         known = known[np.argsort(rows.inputs[known, i], kind="stable")]
-        shares = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
+        probabilities = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
         upto = np.cumsum(weight[known])
-        chosen = known[np.searchsorted(upto, shares * upto[-1])]
+        chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
         categorical = categoricals.get(column)
         categories = (
             None if categorical is None else rows.categories[chosen, categorical]
         )
-        numbers[i] = Values(rows.inputs[chosen, i], categorical, categories)
+        numbers[i] = EmpiricalValues(rows.inputs[chosen, i], categorical, categories)
     return numbers
 
 
@@ -432,7 +435,7 @@ class Model(ABC):
 
     Attributes
     ----------
-    gaps : Gaps
+    missing_inputs : MissingInputs
         What unknown inputs of a row may hide.
 
     scale : float
@@ -457,7 +460,7 @@ class Model(ABC):
         Whether all weights are in a ``graph``.
     """
 
-    gaps: Gaps = field(default_factory=Gaps)
+    missing_inputs: MissingInputs = field(default_factory=MissingInputs)
     transform: Transform = field(default_factory=Unchanged)
     tails: Tails = field(default_factory=Tails)
     low: float = -math.inf
@@ -488,7 +491,7 @@ class Model(ABC):
         if self.is_transformed:
             # The noise map is too uncertain to enter the mean of a skewed target.
             around = self.variance(rows) + self.noise
-            around = around + self.gaps.variance(self._standard_mean, rows)
+            around = around + self.missing_inputs.variance(self._standard_mean, rows)
             std = self.scale * np.sqrt(around)
             mean, _ = moments(self.transform, mean, std)
         return np.clip(mean, self.low, self.high) if clip else mean
@@ -515,7 +518,7 @@ class Model(ABC):
     def left_out_error(self, rows, y, sample_weight):
         """Leave-one-out mean squared error, in units of the targets' variance."""
         (mean,) = self.left_out_means(rows, y, sample_weight)
-        apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
+        apart, unit = y - np.average(y, weights=sample_weight), power_of_two_scale(y)
         errors, squares = (
             np.average((part / unit) ** 2, weights=sample_weight)
             for part in (y - np.clip(mean, self.low, self.high), apart)
@@ -528,7 +531,7 @@ class Model(ABC):
         Parameters
         ----------
         rows, y, sample_weight
-            As of :meth:`with_gaps`.
+            As of :meth:`with_missing_inputs`.
 
         n_stds : sequence of float, default=(0.0,)
 
@@ -548,7 +551,7 @@ class Model(ABC):
         return means
 
     def std(self, rows):
-        """Standard deviation of new observations: function, noise and gaps.
+        """Standard deviation of new observations: function, noise and missing values.
 
         Parameters
         ----------
@@ -563,21 +566,21 @@ class Model(ABC):
             return std
         return moments(self.transform, self.function(rows), std)[1]
 
-    def quantiles(self, rows, shares):
+    def quantiles(self, rows, probabilities):
         """Quantiles of new observations.
 
         Parameters
         ----------
         rows : Rows
 
-        shares : ndarray of shape (n_shares,)
+        probabilities : ndarray of shape (n_shares,)
             Of the observations that lie below.
 
         Returns
         -------
         quantiles : ndarray of shape (n_rows, n_shares)
         """
-        away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(shares)
+        away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(probabilities)
         return self.transform.inverse(self.function(rows)[:, None] + away)
 
     def log_density(self, rows, y):
@@ -592,8 +595,8 @@ class Model(ABC):
         Returns
         -------
         density : ndarray of shape (n_rows,)
-            Infinite where there is no doubt, and the target is as foreseen; minus
-            infinite where it cannot be.
+            Infinite where there is no uncertainty, and the target is as predicted;
+            minus infinite where it cannot be.
         """
         mean, std = self.function(rows), self.std_on_scale(rows)
         # Minus infinity is the logarithm of what has none, and of no density.
@@ -620,12 +623,12 @@ class Model(ABC):
         return self.scale * np.sqrt(self.variance(rows) + self._around(rows, precision))
 
     def _around(self, rows, precision=1.0):
-        """Variance of observations around the function: noise and gaps."""
-        noise = self._noise_beside_gaps(rows) / precision
-        return noise + self.gaps.variance(self._standard_mean, rows)
+        """Variance of observations around the function: noise and missing values."""
+        noise = self._known_noise(rows) / precision
+        return noise + self.missing_inputs.variance(self._standard_mean, rows)
 
     def draw(self, rows, n_draws, rng):
-        """Draw new observations, jointly for all rows: function, noise and gaps.
+        """Draw new observations, jointly for all rows: function, noise, missing values.
 
         Parameters
         ----------
@@ -639,10 +642,10 @@ class Model(ABC):
         -------
         draws : ndarray of shape (n_rows, n_draws)
         """
-        draws = self.draw_function(rows, n_draws, rng)
-        spread = np.sqrt(self._noise_beside_gaps(rows))[:, None]
+        draws = self.sample_latent(rows, n_draws, rng)
+        spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.tails.draw(rng, (len(rows), n_draws))
-        for i, apart in self.gaps.deviations(self._standard_mean, rows):
+        for i, apart in self.missing_inputs.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
         return self.transform.inverse(draws + self.scale * around)
 
@@ -650,11 +653,12 @@ class Model(ABC):
         """Standard deviation of the noise, on the scale of the target."""
         return self.scale * math.sqrt(self.noise)
 
-    def with_gaps(self, rows, y, sample_weight, coding):
-        """Look at the values and gaps of the training rows.
+    def with_missing_inputs(self, rows, y, sample_weight, coding):
+        """Look at the values and missing values of the training rows.
 
-        Complete rows, and those whose gaps change little, say how much noise there is
-        beside the gaps. Of an exact model there is none, whatever its rows lack.
+        Complete rows, and those whose missing values change little, say how much noise
+        there is beside the missing values. Of an exact model there is none, whatever
+        its rows lack.
 
         Parameters
         ----------
@@ -672,16 +676,25 @@ class Model(ABC):
         """
         if not self.has_posterior:
             return self
-        gaps = Gaps.of(rows, coding, sample_weight)
+        missing_inputs = MissingInputs.of(rows, coding, sample_weight)
         chosen = np.arange(len(rows))
         if len(rows) > _ROWS_ASKED:
             chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
-        by_gaps = gaps.variance(self._standard_mean, rows.take(chosen))
-        if self.noise and by_gaps.any():
+        by_missing_inputs = missing_inputs.variance(
+            self._standard_mean, rows.take(chosen)
+        )
+        if self.noise and by_missing_inputs.any():
             errors = self.leave_out(rows, y, sample_weight, chosen)
-            share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
-            gaps = replace(gaps, share=min(max(share, 0.0), _LARGEST_SHARE))
-        return replace(self, gaps=gaps)
+            missing_noise_fraction = (
+                1.0 - errors.noise_level(by_missing_inputs) / errors.noise_level()
+            )
+            missing_inputs = replace(
+                missing_inputs,
+                missing_noise_fraction=min(
+                    max(missing_noise_fraction, 0.0), _LARGEST_FRACTION
+                ),
+            )
+        return replace(self, missing_inputs=missing_inputs)
 
     def with_tails(self, rows, y, sample_weight, n_outliers=0):
         """Look how far training rows are off that all others predict.
@@ -689,7 +702,7 @@ class Model(ABC):
         Parameters
         ----------
         rows, y, sample_weight
-            As of :meth:`with_gaps`, whose result this is to be asked of.
+            As of :meth:`with_missing_inputs`, whose result this is to be asked of.
 
         n_outliers : int, default=0
             Number of targets that were left out.
@@ -705,18 +718,18 @@ class Model(ABC):
         data = rows, y, sample_weight, chosen
         away, count = self.left_out_distances(*data)
         found = [fit_tails(away**2, count)]
-        place, first = distinct_rows(rows)
+        index, first = distinct_rows(rows)
         has_groups = rows.group is not None
         if not has_groups and (sample_weight is not None or len(first) < len(rows)):
-            # Repeats foresee each other, which says nothing of rows elsewhere.
+            # Repeats predict each other, which says nothing of rows elsewhere.
             away, count = self.left_out_distances(*data, with_equals=True)
             found.append(fit_tails(away**2, count))
         n_each, precision = count_and_precision(sample_weight, len(rows))
-        unit = join_groups(place, rows.group)
+        unit = join_groups(index, rows.group)
         is_repeated = has_groups or len(first) < n_each.sum()
         is_repeated = is_repeated and np.all(precision == 1.0)
         # Equal rows with equal targets are copies.
-        own = unit if has_groups else np.column_stack([place, y])
+        own = unit if has_groups else np.column_stack([index, y])
         n_own = len(np.unique(own, axis=0))
         if n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
             # Repeats that are copies, and rows of a group, make a fit too certain.
@@ -739,7 +752,7 @@ class Model(ABC):
         return replace(self, tails=widest)
 
     def left_out_distances(self, rows, y, sample_weight, chosen, with_equals=False):
-        """Residuals of left-out rows in predictive standard deviations.
+        """Residuals of held-out rows in predictive standard deviations.
 
         Parameters
         ----------
@@ -761,7 +774,7 @@ class Model(ABC):
         Parameters
         ----------
         rows, y, sample_weight
-            As of :meth:`with_gaps`.
+            As of :meth:`with_missing_inputs`.
 
         chosen : ndarray, int
             Numbers of the rows.
@@ -780,17 +793,17 @@ class Model(ABC):
         values, left = self.transform.forward(y) / self.scale, precision
         known = values
         if with_equals:
-            place, _ = distinct_rows(rows)
+            index, _ = distinct_rows(rows)
             weight = count * precision
-            total = np.bincount(place, weight)
-            known = (np.bincount(place, weight * values) / total)[place]
-            left = total[place]
+            total = np.bincount(index, weight)
+            known = (np.bincount(index, weight * values) / total)[index]
+            left = total[index]
         if rows.group is not None:
             data = (values, known), (left, count, precision)
             return self._leave_groups_out(rows, chosen, *data)
-        function, noise, kept = self.given_variances(some, left[chosen])
+        function, noise, kept = self.variances_at_map(some, left[chosen])
         # Without what is left out, its error and the variance of the function are
-        # larger by one over the share of the error that its own fit leaves.
+        # larger by one over the fraction of the error that its own fit leaves.
         count = np.where(kept > 0.0, count[chosen], 0.0)
         kept = np.where(kept > 0.0, kept, 1.0)
         residual = (known[chosen] - self._standard_mean(some)) / kept
@@ -817,22 +830,22 @@ class Model(ABC):
         errors : LeftOut
         """
         (values, known), (left, count, precision) = targets, weights
-        place, first = distinct_rows(rows)
-        unit = join_groups(place, rows.group)
+        index, first = distinct_rows(rows)
+        unit = join_groups(index, rows.group)
         residual, variance, noise, is_known = np.zeros((4, len(rows)))
         for some in members_of(unit[first]):
             some = first[some]
             if not np.isin(unit[chosen], unit[some[0]]).any():
                 continue
             own = rows.take(some)
-            _, own_noise, _ = self.given_variances(own, left[some])
+            _, own_noise, _ = self.variances_at_map(own, left[some])
             # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
             # that of the function given all rows, and N their noise.
             root = np.sqrt(own_noise)
-            shares, vectors = np.linalg.eigh(
+            probabilities, vectors = np.linalg.eigh(
                 self.given_covariance(own) / np.multiply.outer(root, root)
             )
-            kept = 1.0 - shares
+            kept = 1.0 - probabilities
             off = known[some] - self._standard_mean(own)
             if kept.min() > _LEAST_KEPT:
                 vectors = root[:, None] * vectors
@@ -842,14 +855,16 @@ class Model(ABC):
                 around = np.diagonal(self.given_covariance(own))
             residual[some], variance[some] = off, np.maximum(around, 0.0)
             noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
-        of_row = first[place]
+        of_row = first[index]
         residual = residual[of_row] + values - known
         noise = noise[of_row] * left / precision
         found = residual, variance[of_row], noise, count * is_known[of_row]
         return LeftOut(*(part[chosen] for part in found))
 
-    def _noise_beside_gaps(self, rows):
-        return (1.0 - self.gaps.share) * self.noise_variance(rows)
+    def _known_noise(self, rows):
+        return (1.0 - self.missing_inputs.missing_noise_fraction) * self.noise_variance(
+            rows
+        )
 
     def _standard_mean(self, rows):
         """Mean in the units of the posterior, in which variances are within range."""
@@ -875,7 +890,7 @@ class Model(ABC):
         """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
 
     @abstractmethod
-    def given_variances(self, rows, precision=1.0):
+    def variances_at_map(self, rows, precision=1.0):
         """Variances of function and noise given hyperparameters.
 
         Parameters
@@ -891,7 +906,7 @@ class Model(ABC):
             The noise is as the posterior weighs the rows.
 
         kept : ndarray of shape (n_rows,)
-            The share of an observation's error that its own fit leaves, if it was
+            The fraction of an observation's error that its own fit leaves, if it was
             among those of the fit; 0 where that cannot be told.
         """
 
@@ -900,7 +915,7 @@ class Model(ABC):
         """Covariance of the function given hyperparameters, (n_rows, n_rows)."""
 
     @abstractmethod
-    def draw_function(self, rows, n_draws, rng):
+    def sample_latent(self, rows, n_draws, rng):
         """Draw the function, jointly for all rows, see :meth:`draw`."""
 
     @abstractmethod
@@ -928,14 +943,14 @@ class Model(ABC):
 
         Returns
         -------
-        graph : Hypergraph
+        graph : WalshPolynomial
 
         errors : ndarray of shape (n_terms,)
             NaN without a posterior.
         """
 
     @abstractmethod
-    def shares(self, variables):
+    def sobol_variances(self, variables):
         """Split the variance of the function over independent variables.
 
         Parameters

@@ -25,13 +25,13 @@ from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
-from skmohn._core._validation import is_pair_given, is_whole, to_numpy
+from skmohn._core._validation import is_integer, is_pair_given, to_numpy
 from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._gp.model import GPModel
-from skmohn.mohn._gp.multitask import OneOf, Together
+from skmohn.mohn._gp.multitask import MultitaskGP, TaskView
 from skmohn.mohn._gp.shared import remember
 from skmohn.mohn._interaction_graph import InteractionGraph
-from skmohn.mohn._options import Wishes, reusable
+from skmohn.mohn._options import FitSettings, reusable
 from skmohn.mohn._reports import join_tables
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._training_data import read_groups, read_samples
@@ -138,7 +138,7 @@ class _Lesson(NamedTuple):
 
     estimator: object
     data: tuple
-    together: OneOf | None
+    together: TaskView | None
 
 
 def _prepare(model, data, names, earlier):
@@ -274,9 +274,9 @@ def _own_params(model):
 def _together(model, samples, held, seed):
     """What each target may learn with others: a dict of int to OneOf."""
     table, targets, sample_weight, groups = samples
-    strategy, wishes = STRATEGIES[model.strategy], Wishes.of(model)
+    strategy, settings = STRATEGIES[model.strategy], FitSettings.of(model)
     vary = np.flatnonzero(np.ptp(targets, axis=0) > 0.0)
-    if not strategy.finds_all or len(vary) < 2:
+    if not strategy.may_be_dense or len(vary) < 2:
         return {}
     held = None if held is None else (held[0], held[1][:, vary])
     samples = read_samples(
@@ -286,14 +286,14 @@ def _together(model, samples, held, seed):
         held,
         strategy=strategy,
         # Nothing is searched, so that folds do not matter.
-        wishes=replace(wishes, cv=5),
+        settings=replace(settings, cv=5),
         seed=seed,
         categories=model._categories,
         columns=model._names(),
         groups=groups,
     )
-    together = Together(samples, wishes)
-    return {int(k): OneOf(together, place) for place, k in enumerate(vary)}
+    together = MultitaskGP(samples, settings)
+    return {int(k): TaskView(together, index) for index, k in enumerate(vary)}
 
 
 def _expose(model, estimators, names):
@@ -303,13 +303,13 @@ def _expose(model, estimators, names):
     model.coding_ = max(
         (part.coding_ for part in estimators), key=lambda c: len(c.categoricals)
     )
-    vocabulary = model.term_names_
-    places = {
+    term_names = model.term_names_
+    indices = {
         tuple(sorted(term))
         for part in estimators
-        for term in vocabulary.places(part.terms_)
+        for term in term_names.indices(part.terms_)
     }
-    model.terms_ = [vocabulary.label(term) for term in in_order(places)]
+    model.terms_ = [term_names.label(term) for term in in_order(indices)]
     found = [_weights(part, model.terms_) for part in estimators]
     model.weights_ = np.array([weights for weights, _ in found])
     model.standard_errors_ = np.array([errors for _, errors in found])
@@ -359,7 +359,7 @@ def _weights(part, terms):
     labels = set(part.term_names_.labels)
     others = [term for term in terms if term not in known and labels.issuperset(term)]
     if others and not part.model_.is_listed:
-        numbers = part.model_.weights_of(part.term_names_.places(others))
+        numbers = part.model_.weights_of(part.term_names_.indices(others))
         known |= zip(others, zip(*numbers, strict=True), strict=True)
     found = [known.get(term, (0.0, 0.0)) for term in terms]
     return np.reshape(found, (len(terms), 2)).T
@@ -423,12 +423,12 @@ def sample_y(model, X, n_samples=1, random_state=0):
 
 def weight_posterior(model, term, target=None):
     """Return the posterior of one weight of one target."""
-    return model.estimators_[_place(model, target)].weight_posterior(term)
+    return model.estimators_[_index(model, target)].weight_posterior(term)
 
 
 def explain(model, x, target=None):
     """Split the prediction of one target."""
-    return _current(model)[_place(model, target)].explain(x)
+    return _current(model)[_index(model, target)].explain(x)
 
 
 def relevance(model):
@@ -509,14 +509,14 @@ def _current(model):
     return estimators
 
 
-def _place(model, target):
+def _index(model, target):
     """The number of a target, given that or its name."""
     names = model.target_names_
-    place = None
-    if isinstance(target, str) or is_whole(target):
-        place = find_column(target, index_names(names), len(names), "target")
-    if place is not None:
-        return place
+    index = None
+    if isinstance(target, str) or is_integer(target):
+        index = find_column(target, index_names(names), len(names), "target")
+    if index is not None:
+        return index
     known = f" or one of the names {names}" if isinstance(names[0], str) else ""
     raise ValueError(
         f"target={target!r} is none of the {len(names)} targets: use a number from 0 "

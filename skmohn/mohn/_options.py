@@ -8,19 +8,19 @@ from numbers import Integral, Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skmohn._core._fitting import unwatched
+from skmohn._core._fitting import no_progress
 from skmohn._core._options import Control, control_of
 from skmohn._core._sklearn import Interval, StrOptions
 
-_SHARE = [Interval(Real, 0, 1, closed="both")]
-_POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]
+_FRACTION = [Interval(Real, 0, 1, closed="both")]
+_POSITIVE_FRACTION = [Interval(Real, 0, 1, closed="right")]
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GPOptions(Control):
-    """Options of the dense strategy of :class:`MOHNRegressor`.
+    """Options of the Gaussian process, ``strategy="gp"``.
 
     Parameters
     ----------
@@ -130,9 +130,9 @@ class MSDAOptions(Control):
     Parameters
     ----------
     order_share : float, default=0.6
-        Share of the model's own orders in the next distribution over orders (alpha).
+        Fraction of the model's own orders in the next distribution over orders (alpha).
     mode_share : float, default=0.2
-        Share of a Laplace distribution around the lowest order with untried terms
+        Fraction of a Laplace distribution around the lowest order with untried terms
         (beta). What remains of 1 is the previous distribution.
     order_width : float, default=1.0
         Width of that Laplace distribution (b).
@@ -140,7 +140,7 @@ class MSDAOptions(Control):
         How to draw the first column of a new term, from -1 (columns without weights)
         over 0 (any) to 1 (columns with large weights) (rho). The papers leave it open.
         At 0.5, half of the draws follow the weights and no column gets less than half
-        of its equal share.
+        of its equal fraction.
     clique_share : float, default=0.8
         How strongly further columns are drawn from those that share terms with the
         columns drawn so far (delta).
@@ -206,19 +206,19 @@ class MSDAOptions(Control):
     """
 
     _parameter_constraints = {
-        "order_share": _SHARE,
-        "mode_share": _SHARE,
+        "order_share": _FRACTION,
+        "mode_share": _FRACTION,
         "order_width": [Interval(Real, 0, None, closed="neither")],
         "exploitation": [Interval(Real, -1, 1, closed="both")],
-        "clique_share": _SHARE,
+        "clique_share": _FRACTION,
         "batch_size": [*_COUNT, StrOptions({"third", "n_features"})],
-        "max_weight_share": _POSITIVE_SHARE,
+        "max_weight_share": _POSITIVE_FRACTION,
         "discard_period": _COUNT,
-        "mopping_threshold": _POSITIVE_SHARE,
+        "mopping_threshold": _POSITIVE_FRACTION,
         "removal": [StrOptions({"auto", "zero", "t_test"})],
-        "p_critical": _POSITIVE_SHARE,
-        "p_decay": _POSITIVE_SHARE,
-        "p_minimum": _POSITIVE_SHARE,
+        "p_critical": _POSITIVE_FRACTION,
+        "p_decay": _POSITIVE_FRACTION,
+        "p_minimum": _POSITIVE_FRACTION,
         "t_variance": [StrOptions({"residual", "target"})],
         "initial_orders": ["array-like", None],
         "initial_inputs": ["array-like", None],
@@ -325,7 +325,7 @@ def reusable(cv):
 
 
 @dataclass(frozen=True)
-class Wishes:
+class FitSettings:
     """What a user asks of a search: parameters of an estimator that has been checked.
 
     Strategies read them in its place. Parameters that an estimator has not are at the
@@ -353,7 +353,7 @@ class Wishes:
     msda_options: MSDAOptions = field(default_factory=MSDAOptions)
     # Beside them, who is to hear of long work: called with its name and number of
     # parts, it is a context manager of what to call after each.
-    watch: Callable = unwatched
+    watch: Callable = no_progress
 
     @classmethod
     def of(cls, estimator):
@@ -365,7 +365,7 @@ class Wishes:
 
         Returns
         -------
-        wishes : Wishes
+        settings : Wishes
         """
         _refuse_unused(estimator)
         given = estimator.get_params(deep=False)

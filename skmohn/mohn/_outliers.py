@@ -26,12 +26,12 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._genotypes import Genotypes, encode
-from skmohn.mohn._gp.multitask import OneOf
+from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._gp.transform_selection import choose_scale
 from skmohn.mohn._models import Model, Solution, count_and_precision
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.tails import cauchy_log_density
-from skmohn.mohn._training_data import Samples, read_samples
+from skmohn.mohn._training_data import TrainingData, read_samples
 
 # Standard deviations from which on a target may be an outlier: 0.06 of 100,000 normal
 # ones are that far. The description decides.
@@ -61,7 +61,7 @@ _LEAST_GAIN = 5.0
 class Fit:
     """A solution, the samples that it was learned from, and records of its steps."""
 
-    samples: Samples
+    samples: TrainingData
     solution: Solution
     records: Sequence[dict] = ()
 
@@ -87,7 +87,9 @@ class Fit:
             return None
         if self.has_planes:
             return model
-        return model.with_gaps(samples.rows, samples.y, samples.weight, samples.coding)
+        return model.with_missing_inputs(
+            samples.rows, samples.y, samples.weight, samples.coding
+        )
 
     @property
     def has_planes(self) -> bool:
@@ -128,16 +130,18 @@ class Targets:
         self._table, self._how = table, how
 
     def read(
-        self, without: NDArray | None = None, together: OneOf | None = None
-    ) -> Samples:
+        self, without: NDArray | None = None, together: TaskView | None = None
+    ) -> TrainingData:
         """Weigh, split and code the samples but for those of a mask."""
         weight = self.weight if without is None else self.weight * ~without
         return read_samples(self._table, self.y, weight, together=together, **self._how)
 
-    def on_skewed_scales(self, fit: Fit) -> Iterator[Samples]:
+    def on_skewed_scales(self, fit: Fit) -> Iterator[TrainingData]:
         """The samples on the likeliest other scales, if the target is on its own."""
-        samples, control = fit.samples, self._how["wishes"].gp_options
-        is_open = self._how["strategy"].finds_all and control.target_transform == "auto"
+        samples, control = fit.samples, self._how["settings"].gp_options
+        is_open = (
+            self._how["strategy"].may_be_dense and control.target_transform == "auto"
+        )
         if not is_open or fit.model.is_transformed or fit.has_planes:
             return
         names = ["yeo-johnson"] + ["log"] * bool(np.min(samples.y) > 0.0)
@@ -145,7 +149,7 @@ class Targets:
             scale = choose_scale(
                 name,
                 samples.rows.as_float(),
-                samples.vocabulary.alphabets,
+                samples.term_names.alphabets,
                 0,
                 samples.y,
                 samples.weight,
@@ -220,7 +224,7 @@ class Targets:
         if far.sum() > _LARGEST_FRACTION * len(y):
             return outliers
         if len(np.unique(y[~far])) < _FEWEST_VALUES:
-            far &= _beyond_gap(y, int(far.sum()))
+            far &= _is_far_apart(y, int(far.sum()))
         count, _ = count_and_precision(self.weight[observed], len(y))
         known = _saved_by(outliers[observed], apart, count)
         if _saved_by(far, apart, count) <= known:
@@ -245,7 +249,7 @@ class Targets:
 
 
 def leave_outliers_out(
-    first: Fit, solve: Callable[[Samples], Fit], targets: Targets
+    first: Fit, solve: Callable[[TrainingData], Fit], targets: Targets
 ) -> tuple[Fit, NDArray]:
     """Fit without the targets that are outliers, if there are any.
 
@@ -255,7 +259,7 @@ def leave_outliers_out(
         Of all targets.
 
     solve : callable
-        From `Samples` to a `Fit`.
+        From `TrainingData` to a `Fit`.
 
     targets : Targets
 
@@ -316,15 +320,15 @@ def _length_of_mask(number: float, total: float) -> float:
     return -float(betaln(number + 1.0, total - number + 1.0))
 
 
-def _beyond_gap(y: NDArray, most: int) -> NDArray:
+def _is_far_apart(y: NDArray, most: int) -> NDArray:
     """Mask of targets farther from all others than these are from one another."""
     order = np.argsort(-np.abs(y - np.median(y)), kind="stable")
     beyond = np.zeros(len(y), dtype=bool)
     for n_beyond in range(most, 0, -1):
         some, others = order[:n_beyond], y[order[n_beyond:]]
         low, high = others.min(), others.max()
-        gaps = np.maximum(y[some] - high, low - y[some])
-        if np.min(gaps) > high - low > 0.0:
+        distances = np.maximum(y[some] - high, low - y[some])
+        if np.min(distances) > high - low > 0.0:
             beyond[some] = True
             break
     return beyond

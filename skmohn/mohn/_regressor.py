@@ -32,7 +32,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import validate_held_out
-from skmohn._core._validation import read_sets, read_shares
+from skmohn._core._validation import read_probabilities, read_sets
 from skmohn.mohn import _effects as effects
 from skmohn.mohn import _multioutput as several
 from skmohn.mohn._base import BaseMOHN
@@ -47,7 +47,7 @@ from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._interaction_graph import link_columns
-from skmohn.mohn._options import DeltaOptions, GPOptions, MSDAOptions, Wishes
+from skmohn.mohn._options import DeltaOptions, FitSettings, GPOptions, MSDAOptions
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._reports import (
     add_summary,
@@ -82,7 +82,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"``, ridge
           regression by its evidence and ``"gp"``; keeps the one with the shortest
           description, ridge regression among near ties, or a constant if nothing
-          stands out.
+          is significant.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
         - ``"gp"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
           which everything matters a little; `terms_` lists the significant ones.
@@ -119,9 +119,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
         How pursuit chooses a model if none is exact: cross-validation of the whole
         search (the sparsest model within one standard error of the best), the extended
-        BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
-        is "ebic" below 40 distinct rows, else the better of "cv" and "lasso", unless
-        the search of all rows finds a model with a shorter description. Other
+        BIC, or a lasso on all terms of orders 1 and 2 and those that are significant.
+        "auto" is "ebic" below 40 distinct rows, else the better of "cv" and "lasso",
+        unless the search of all rows finds a model with a shorter description. Other
         strategies than "pursuit" and "auto" take none.
     cv : int, cross-validation generator or iterable, default=5
         Cross-validation folds for `selection`. An int keeps identical rows in one fold.
@@ -420,26 +420,26 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def _fit(self, data, params, together=None):
         """Fit a single target, which may learn with others."""
-        strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        targets, given = self._read(strategy, wishes, data, params)
+        strategy, settings = STRATEGIES[self.strategy], FitSettings.of(self)
+        targets, given = self._read(strategy, settings, data, params)
         samples = targets.read(together=together)
         # Passes over all pairs of a wide table are nobody knows how many.
-        most = None if samples.is_wide else MOST_FITS * strategy.most_steps(wishes)
+        most = None if samples.is_wide else MOST_FITS * strategy.most_steps(settings)
         loop = FitLoop(self, *given, most)
         with blas_threads_for(len(samples.y)):
-            fit, outliers = self._solve(samples, targets, strategy, wishes, loop)
+            fit, outliers = self._solve(samples, targets, strategy, settings, loop)
         loop.finish(fit.solution.graph, fit.solution.model)
         self._expose(fit, outliers)
         return self
 
-    def _solve(self, samples, targets, strategy, wishes, loop):
+    def _solve(self, samples, targets, strategy, settings, loop):
         """Fit all targets or, if some are outliers, the others; a `Fit` and a mask."""
-        wishes = replace(wishes, watch=loop.watch)
+        settings = replace(settings, watch=loop.watch)
 
         def solve(samples):
             loop.attributes = partial(self._fitted_attributes, samples.coding)
             n_before = len(loop.history)
-            solution = strategy.solve(samples, wishes, loop.step)
+            solution = strategy.solve(samples, settings, loop.step)
             return Fit(samples, solution, loop.history[n_before:])
 
         fit, outliers = solve(samples), np.zeros(len(targets.y), dtype=bool)
@@ -598,13 +598,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples; NaN means missing.
         quantiles : array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
-            Shares of the observations that lie below, between 0 and 1; by default the
-            ends of a 90 % interval and the median.
+            Fractions of the observations that lie below, between 0 and 1; by default
+            the ends of a 90 % interval and the median.
 
         Returns
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            Quantiles of a normal distribution or, if left-out samples show heavy tails,
+            Quantiles of a normal distribution or, if held-out samples show heavy tails,
             of Student's t; of a transformed target in its own unit.
 
         Raises
@@ -615,8 +615,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Unless `strategy` was "auto", "gp" or "spike_slab".
         """
         model = self._posterior("predict_quantiles")
-        shares = read_shares(quantiles, "quantiles")
-        return model.quantiles(self._to_rows(read_table(self, X)), shares)
+        probabilities = read_probabilities(quantiles, "quantiles")
+        return model.quantiles(self._to_rows(read_table(self, X)), probabilities)
 
     @several.of_several(several.log_density)
     def log_density(self, X, y):
@@ -772,9 +772,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         DataFrame
             ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight``,
-            ``standard_error`` and ``variance_share``, the term's share of the model's
-            variance over uniform inputs. See the user guide, "Reading a model". With
-            several targets, ``target`` comes first.
+            ``standard_error`` and ``variance_share``, the term's fraction of the
+            model's variance over uniform inputs. See the user guide, "Reading a model".
+            With several targets, ``target`` comes first.
 
         Raises
         ------
@@ -824,7 +824,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If pandas is not installed: it comes with the extra ``frames``.
         ValueError
             If one of `X` and `y` is missing, or if they are given and the model is
-            dense.
+            a Gaussian process.
         """
         return to_frame(tabulate_significance(self, X, y), "significance_table")
 
@@ -921,11 +921,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         They are those of [1]_ where columns vary independently of each other, each as
         it was distributed in the rows of `fit`; where columns are correlated, those
-        rows have other shares, see :func:`~sklearn.inspection.permutation_importance`.
-        Sums over terms or pairs of training rows are exact for the model but for the
-        clipping of a Gaussian process. A transformed target has no such sum: its
-        indices are estimated in its own unit, from predictions at quasi-random rows, to
-        a few hundredths.
+        rows have other proportions, see
+        :func:`~sklearn.inspection.permutation_importance`. Sums over terms or pairs of
+        training rows are exact for the model but for the clipping of a Gaussian
+        process. A transformed target has no such sum: its indices are estimated in its
+        own unit, from predictions at quasi-random rows, to a few hundredths.
 
         Parameters
         ----------
@@ -937,10 +937,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Returns
         -------
         DataFrame
-            ``feature``; ``first_order``, the share of the variance that the column
-            explains alone; ``total``, its share including interactions. Columns of a
-            one-hot group share one index. All are 0 for a constant model. With several
-            targets, ``target`` comes first.
+            ``feature``; ``first_order``, the proportion of the variance that the column
+            explains alone; ``total``, its proportion including interactions. Columns of
+            a one-hot group share one index. All are 0 for a constant model. With
+            several targets, ``target`` comes first.
 
         Raises
         ------
@@ -999,7 +999,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self, super()._get_fitted_attr_html(doc_link), tabulate_terms
         )
 
-    def _read(self, strategy, wishes, data, params):
+    def _read(self, strategy, settings, data, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         X, y, sample_weight, X_val, y_val, groups = data
         split_params = self._split_params(params, groups)
@@ -1011,7 +1011,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         how = {
             "held": held,
             "strategy": strategy,
-            "wishes": wishes,
+            "settings": settings,
             "seed": check_random_state(self.random_state).randint(2**31),
             "categories": self._categories,
             "columns": self._names(),
@@ -1024,9 +1024,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return Targets(table, y, sample_weight, how), given
 
     def _fitted_attributes(self, coding, graph, model=None):
-        vocabulary = self._vocabulary(coding)
+        term_names = self._vocabulary(coding)
         return {
-            "terms_": [vocabulary.label(term) for term in graph.terms],
+            "terms_": [term_names.label(term) for term in graph.terms],
             "weights_": graph.coef,
             "intercept_": graph.intercept,
             "coding_": coding,
@@ -1051,7 +1051,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.history_, self.n_iter_ = fit.history, max(len(fit.history), 1)
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.weight
-        self.model_ = self.model_.with_gaps(*known, samples.coding)
+        self.model_ = self.model_.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
             self.model_ = self.model_.with_tails(*known, n_outliers)
         self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._categories import column_names
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 from skmohn.mohn._table.rows import member_values
@@ -27,8 +27,8 @@ _MOST_TERMS = 10
 _MOST_CLASSES = 6
 _HEADS = {
     "standard_error": "standard error",
-    "variance_share": "share of variance (uniform columns)",
-    "weight_share": "share of squared weights",
+    "variance_share": "proportion of variance (uniform columns)",
+    "weight_share": "proportion of squared weights",
 }
 _FORMATS = {
     "order": "d",
@@ -154,14 +154,14 @@ def _weights(model):
 def tabulate_terms(estimator: BaseMOHN) -> Table:
     """List the weights of a MOHNRegressor, the strongest first."""
     terms, weights = estimator.terms_, estimator.weights_
-    vocabulary, model = estimator.term_names_, estimator.model_
-    places = vocabulary.places(terms)
-    names = vocabulary.name_terms(places)
-    scale = binary_unit(weights)
-    squares = (weights / scale) ** 2 * vocabulary.share(places)
+    term_names, model = estimator.term_names_, estimator.model_
+    indices = term_names.indices(terms)
+    names = term_names.name_terms(indices)
+    scale = power_of_two_scale(weights)
+    squares = (weights / scale) ** 2 * term_names.uniform_variances(indices)
     total = squares.sum()
     if not model.is_listed:
-        total = model.function_variance(vocabulary.variables())
+        total = model.function_variance(term_names.variables())
         total *= (model.scale / scale) ** 2
     order = np.argsort(-squares, kind="stable")
     return {
@@ -177,7 +177,7 @@ def tabulate_classes(estimator: BaseMOHN) -> Table:
     """List the weights of a MOHNClassifier, the strongest term first."""
     squares = np.sum(estimator.weights_**2, axis=0)
     order = np.argsort(-squares, kind="stable")
-    terms = estimator.term_names_.places(estimator.terms_)
+    terms = estimator.term_names_.indices(estimator.terms_)
     names = estimator.term_names_.name_terms(terms)
     labels = ["weight"]
     if len(estimator.classes_) > 2:
@@ -211,18 +211,18 @@ def tabulate_parts(estimator, rows, clip):
     -------
     table : dict of lists
     """
-    vocabulary, model = estimator.term_names_, estimator.model_
+    term_names, model = estimator.term_names_, estimator.model_
     weights, constant = estimator.weights_, estimator.intercept_
-    terms = vocabulary.places(estimator.terms_)
-    codes = member_values(rows, vocabulary.alphabets)
+    terms = term_names.indices(estimator.terms_)
+    codes = member_values(rows, term_names.alphabets)
     values = np.array([np.prod(codes[list(term)]) for term in terms])
     values += 0.0  # no zero has a sign
     parts = weights * values + 0.0
-    names = vocabulary.name_terms(terms)
+    names = term_names.name_terms(terms)
     found = list(zip(names, values, weights, parts, strict=True))
     if not model.is_listed:
         (whole,) = model.function(rows)
-        others = vocabulary.share_others(terms, parts, model.split(rows))
+        others = term_names.distribute_others(terms, parts, model.split(rows))
         found += list_others(estimator, others)
     found.sort(key=lambda row: -abs(row[-1]))
     table = [("(constant)", 1.0, constant, constant), *found]

@@ -1,4 +1,4 @@
-"""Models of classes: few weights, or a pool of models that weighs them by what it sees.
+"""Models of classes: few weights, or an ensemble of models, stacked by held-out rows.
 
 The table of strategies of `MOHNClassifier`.
 """
@@ -23,18 +23,18 @@ from skmohn.mohn._gp.classification import (
     LINES,
     LOGISTIC,
     OUTPUT_SIGNS,
-    Lesson,
-    Link,
-    Member,
-    weigh,
-    worth_likelihoods,
+    CalibrationLink,
+    EnsembleMember,
+    MemberFit,
+    needs_logistic_likelihood,
+    stacking_weights,
 )
-from skmohn.mohn._models import Gaps
+from skmohn.mohn._models import MissingInputs
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
 from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
 from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
-from skmohn.mohn._sparse.sobol import shares_of_products
+from skmohn.mohn._sparse.sobol import sobol_variances_of_products
 from skmohn.mohn._spike_slab.probit import ProbitSample
 from skmohn.mohn._spike_slab.solve import (
     BRIEF_ORDER,
@@ -43,7 +43,7 @@ from skmohn.mohn._spike_slab.solve import (
     is_affordable,
 )
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.rows import Rows, member_values
+from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._term_search import discover, expand, expand_rows
 
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
@@ -58,8 +58,8 @@ _OF_FEW = {
 }
 # Observations that a member counts for before any is seen; others count for one. Of 42
 # public tables of 100 rows the log loss is flat from 5 to 100 and worse with one, and
-# products are foreseen the better the less it has: with few rows, what large models say
-# left out flatters them.
+# products are predicted the better the less it has: with few rows, what large models
+# say left out flatters them.
 _PSEUDO_COUNTS = {ADDITIVE: 5.0}
 # What each value of `GPOptions.numeric` makes of numeric columns.
 _WAYS = {
@@ -69,7 +69,7 @@ _WAYS = {
 }
 
 
-class ProductClasses:
+class ProductClassModel:
     """Log-odds that are sums of products, by a model of all weights, `whole`."""
 
     def log_odds(self, rows):
@@ -89,27 +89,29 @@ class ProductClasses:
         """Log probabilities of the classes."""
         return self.whole.log_proba(expand_rows(rows, self.coding))
 
-    def importances(self, vocabulary, marginals):
+    def importances(self, term_names, marginals):
         """Total Sobol index of each column, for the log-odds.
 
         Parameters
         ----------
-        vocabulary : Vocabulary
+        term_names : Vocabulary
 
         marginals : Marginals or None
-            How columns are distributed, see `Vocabulary.columns`.
+            How columns are distributed, see `TermNames.columns`.
 
         Returns
         -------
         importances : ndarray of shape (n_features,)
         """
-        vocabulary = vocabulary.without_levels()
+        term_names = term_names.without_levels()
         terms, weights = self.whole.terms, self.whole.weights
-        variables, _ = vocabulary.columns(marginals)
-        shares = shares_of_products(terms, weights, vocabulary, variables)
-        return _by_column(vocabulary, shares)
+        variables, _ = term_names.columns(marginals)
+        ensemble_weights = sobol_variances_of_products(
+            terms, weights, term_names, variables
+        )
+        return _by_column(term_names, ensemble_weights)
 
-    def parts(self, rows, vocabulary):
+    def parts(self, rows, term_names):
         """What one row multiplies each weight by, and its log-odds by the terms' model.
 
         Parameters
@@ -117,7 +119,7 @@ class ProductClasses:
         rows : Rows
             One row.
 
-        vocabulary : Vocabulary
+        term_names : Vocabulary
 
         Returns
         -------
@@ -131,7 +133,7 @@ class ProductClasses:
 
 
 @dataclass(frozen=True)
-class SparseClasses(ProductClasses):
+class SparseClassModel(ProductClassModel):
     """Logistic regression on products.
 
     Attributes
@@ -155,13 +157,13 @@ class SparseClasses(ProductClasses):
         """None: it has no prior."""
         return None
 
-    def shares_by_name(self):
-        """The share of each member, as a dict; the largest first."""
+    def weights_by_name(self):
+        """The fraction of each member, as a dict; the largest first."""
         return {self.name: 1.0}
 
 
 @dataclass(frozen=True)
-class PosteriorClasses(ProductClasses):
+class SpikeSlabClassModel(ProductClassModel):
     """Posterior means of all weights, of which the likely ones are shown.
 
     Attributes
@@ -185,7 +187,7 @@ class PosteriorClasses(ProductClasses):
     learned: list
     is_listed = False
 
-    def split(self, rows, vocabulary, classes):
+    def split(self, rows, term_names, classes):
         """What inputs, then categoricals contribute to one row.
 
         Parameters
@@ -193,7 +195,7 @@ class PosteriorClasses(ProductClasses):
         rows : Rows
             One row.
 
-        vocabulary : Vocabulary
+        term_names : Vocabulary
             Without levels.
 
         classes : ndarray of shape (n_classes,)
@@ -207,14 +209,14 @@ class PosteriorClasses(ProductClasses):
         terms, weights = self.whole.terms, self.whole.weights
         # Of two classes, there are those of the second.
         parts = product_columns(inputs, terms)[0] * (classes[-len(weights) :] @ weights)
-        contributions = np.zeros(vocabulary.n_categoricals)
+        contributions = np.zeros(term_names.n_categoricals)
         for term, part in zip(terms, parts.tolist(), strict=True):
-            np.add.at(contributions, vocabulary.groups[list(term)], part / len(term))
+            np.add.at(contributions, term_names.groups[list(term)], part / len(term))
         return contributions
 
 
 class Observed(NamedTuple):
-    """What a pool has learned from, to learn further with more.
+    """What an ensemble has learned from, to learn further with more.
 
     Attributes
     ----------
@@ -225,79 +227,87 @@ class Observed(NamedTuple):
     weight : ndarray of shape (n_observations,)
         As passed, without those of the classes.
 
-    foreseen : ndarray of shape (n_observations,), default=None
+    held_out_log_likelihood : ndarray of shape (n_observations,), default=None
         Log probability of each by the sparse member, which had not learned from it;
-        None where the pool has none.
+        None where the ensemble has none.
 
-    judge : SparseClasses, default=None
-        The sparse member as it was learned first: it foresees further observations.
+    sparse_reference : SparseClassModel, default=None
+        The sparse member as it was learned first: it predicts further observations.
     """
 
-    rows: Rows
+    rows: EncodedRows
     label: np.ndarray
     weight: np.ndarray
-    foreseen: np.ndarray | None = None
-    judge: SparseClasses | None = None
+    held_out_log_likelihood: np.ndarray | None = None
+    sparse_reference: SparseClassModel | None = None
 
     def join(self, rows, label, weight):
         """These observations and others, in an order that they alone decide."""
-        foreseen, keys = None, []
-        if self.judge is not None:
-            more = self.judge.log_proba(rows)[np.arange(len(rows)), label]
-            foreseen = np.append(self.foreseen, more)
-            keys.append(foreseen)
+        held_out_log_likelihood, keys = None, []
+        if self.sparse_reference is not None:
+            more = self.sparse_reference.log_proba(rows)[np.arange(len(rows)), label]
+            held_out_log_likelihood = np.append(self.held_out_log_likelihood, more)
+            keys.append(held_out_log_likelihood)
         rows = self.rows.join(rows)
         label, weight = np.append(self.label, label), np.append(self.weight, weight)
         keys += [weight, label, *rows.mask().T, *rows.categories.T, *rows.inputs.T]
-        joined = Observed(rows, label, weight, foreseen, self.judge)
+        joined = Observed(
+            rows, label, weight, held_out_log_likelihood, self.sparse_reference
+        )
         return joined.take(np.lexsort(keys))
 
     def take(self, index):
         """Some of the observations."""
-        foreseen = None if self.foreseen is None else self.foreseen[index]
+        held_out_log_likelihood = (
+            None
+            if self.held_out_log_likelihood is None
+            else self.held_out_log_likelihood[index]
+        )
         parts = self.rows.take(index), self.label[index], self.weight[index]
-        return Observed(*parts, foreseen, self.judge)
+        return Observed(*parts, held_out_log_likelihood, self.sparse_reference)
 
 
 @dataclass(frozen=True)
-class PooledClasses:
-    """Several models, each with a share of the probabilities.
+class StackedClassModel:
+    """Several models, each with a fraction of the probabilities.
 
     Attributes
     ----------
-    members : tuple of Member, SparseClasses and PosteriorClasses
+    members : tuple of Member, SparseClassModel and PosteriorClasses
 
-    shares : ndarray of shape (n_members,)
+    ensemble_weights : ndarray of shape (n_members,)
 
-    gaps : Gaps
+    missing_inputs : MissingInputs
         What unknown inputs may hide.
 
     readable : LogisticModel
         Terms and weights to be shown: those of the member by products that has most of
-        the shares, else of `dense`.
+        the weight, else of `gp`.
 
-    dense : Member
-        The one by least squares with the largest share.
+    gp : EnsembleMember
+        The one by least squares with the largest weight.
 
     observed : Observed or None
         None where inducing rows carry what was learned.
     """
 
     members: tuple
-    shares: np.ndarray
-    gaps: Gaps
+    ensemble_weights: np.ndarray
+    missing_inputs: MissingInputs
     readable: LogisticModel
-    dense: Member
+    gp: EnsembleMember
     observed: Observed | None
 
     def log_odds(self, rows):
-        """Log probabilities of the classes; see `SparseClasses.log_odds`."""
+        """Log probabilities of the classes; see `SparseClassModel.log_odds`."""
         return self.log_proba(rows)
 
     def log_proba(self, rows):
-        """Log probabilities of the classes, averaged over what gaps could be."""
+        """Log probabilities of the classes, averaged over missing values."""
         log_proba = self._of_complete(rows)
-        for some, completed, ends in self.gaps.completions(rows, _MOST_COMPLETIONS):
+        for some, completed, ends in self.missing_inputs.imputations(
+            rows, _MOST_COMPLETIONS
+        ):
             parts = np.split(self._of_complete(completed), ends)
             log_proba[some] = [
                 logsumexp(part, axis=0) - np.log(len(part)) for part in parts
@@ -306,7 +316,7 @@ class PooledClasses:
 
     @property
     def shown(self):
-        """The member by products that is shown; None where that is `dense`."""
+        """The member by products that is shown; None where that is `gp`."""
         for member in self.members:
             if getattr(member, "readable", None) is self.readable:
                 return member
@@ -317,15 +327,15 @@ class PooledClasses:
         """Whether all weights of the model that is shown are in its terms."""
         return self.shown is not None and self.shown.is_listed
 
-    def parts(self, rows, vocabulary):
-        """What one row is made of, see `SparseClasses.parts`."""
+    def parts(self, rows, term_names):
+        """What one row is made of, see `SparseClassModel.parts`."""
         if self.shown is not None:
-            return self.shown.parts(rows, vocabulary)
-        members = member_values(rows, vocabulary.alphabets)
+            return self.shown.parts(rows, term_names)
+        members = member_values(rows, term_names.alphabets)
         values = [np.prod(members[list(term)]) for term in self.readable.terms]
-        return np.array(values), self.dense.log_odds(rows)[0]
+        return np.array(values), self.gp.log_odds(rows)[0]
 
-    def share_other_weights(self, rows, vocabulary, parts, classes):
+    def distribute_other_weights(self, rows, term_names, parts, classes):
         """What each column contributes to one row by weights that are not listed.
 
         Parameters
@@ -333,7 +343,7 @@ class PooledClasses:
         rows : Rows
             One row.
 
-        vocabulary : Vocabulary
+        term_names : Vocabulary
 
         parts : ndarray of shape (n_terms,)
             What the listed weights contribute.
@@ -345,45 +355,47 @@ class PooledClasses:
         -------
         others : ndarray of shape (n_features,)
         """
-        if self.shown is not None or self.dense.numeric == LINES:
-            vocabulary = vocabulary.without_levels()
+        if self.shown is not None or self.gp.numeric == LINES:
+            term_names = term_names.without_levels()
         if self.shown is None:
-            contributions = self.dense.split(rows, classes)
+            contributions = self.gp.split(rows, classes)
         else:
-            contributions = self.shown.split(rows, vocabulary, classes)
+            contributions = self.shown.split(rows, term_names, classes)
         terms = self.readable.terms
-        return vocabulary.share_others(terms, parts, contributions)
+        return term_names.distribute_others(terms, parts, contributions)
 
-    def importances(self, vocabulary, marginals):
-        """Total Sobol indices, see `SparseClasses.importances`; of the scores."""
+    def importances(self, term_names, marginals):
+        """Total Sobol indices, see `SparseClassModel.importances`; of the scores."""
         if self.shown is not None:
-            return self.shown.importances(vocabulary, marginals)
-        if self.dense.numeric == LINES:
-            vocabulary = vocabulary.without_levels()
-        variables, _ = vocabulary.columns(marginals)
-        variance, total = self.dense.shares(variables)
-        return _by_column(vocabulary, total / (variance or 1.0))
+            return self.shown.importances(term_names, marginals)
+        if self.gp.numeric == LINES:
+            term_names = term_names.without_levels()
+        variables, _ = term_names.columns(marginals)
+        variance, total = self.gp.sobol_variances(variables)
+        return _by_column(term_names, total / (variance or 1.0))
 
     def relevance(self):
-        """``tau`` of inputs and of categoricals, by the prior of `dense`."""
-        covariance = self.dense.covariance
+        """``tau`` of inputs and of categoricals, by the prior of `gp`."""
+        covariance = self.gp.covariance
         return covariance.prior.tau, covariance.categorical_tau()
 
-    def shares_by_name(self):
-        """The share of each member, as a dict; the largest first."""
-        order = np.argsort(-self.shares, kind="stable")
-        return {self.members[k].name: float(self.shares[k]) for k in order}
+    def weights_by_name(self):
+        """The fraction of each member, as a dict; the largest first."""
+        order = np.argsort(-self.ensemble_weights, kind="stable")
+        return {self.members[k].name: float(self.ensemble_weights[k]) for k in order}
 
     def _of_complete(self, rows):
         parts = np.array([member.log_proba(rows) for member in self.members])
-        return np.asarray(logsumexp(parts + np.log(self.shares)[:, None, None], axis=0))
+        return np.asarray(
+            logsumexp(parts + np.log(self.ensemble_weights)[:, None, None], axis=0)
+        )
 
 
-def _by_column(vocabulary, shares):
-    """Shares of variables as shares of columns."""
-    found = np.zeros(vocabulary.n_features)
-    for columns, share in zip(vocabulary.columns()[1], shares, strict=True):
-        found[list(columns)] = share
+def _by_column(term_names, ensemble_weights):
+    """Fractions of variables as fractions of columns."""
+    found = np.zeros(term_names.n_features)
+    for columns, weight in zip(term_names.columns()[1], ensemble_weights, strict=True):
+        found[list(columns)] = weight
     return found
 
 
@@ -392,7 +404,7 @@ class ClassSolution(NamedTuple):
 
     Attributes
     ----------
-    model : SparseClasses or PooledClasses
+    model : SparseClassModel or PooledClasses
 
     reason : str
         Why this one, in plain words.
@@ -416,53 +428,53 @@ class ClassStrategy(NamedTuple):
     Attributes
     ----------
     solve : callable
-        Of `Samples`, `Wishes` and a function to report to, which is called with a
-        record and the model so far or what makes it; returns a `ClassSolution`.
+        Of `TrainingData`, `FitSettings` and a function to report to, which is called
+        with a record and the model so far or what makes it; returns a `ClassSolution`.
 
-    finds_all : bool, default=False
+    may_be_dense : bool, default=False
         Whether it may end with all weights, those of levels too.
     """
 
     solve: Callable
-    finds_all: bool = False
+    may_be_dense: bool = False
 
 
-def solve_few(samples, wishes, report):
+def solve_few(samples, settings, report):
     """Find products and learn their weights; see `ClassStrategy`."""
-    found, model = _find_few(samples, wishes, report)
+    found, model = _find_few(samples, settings, report)
     return ClassSolution(model, found.reason, found.coverage)
 
 
-def asks_for_few(wishes):
+def asks_for_few(settings):
     """Names of the parameters that are set and that few weights alone have.
 
     Parameters
     ----------
-    wishes : Wishes or MOHNClassifier
+    settings : Wishes or MOHNClassifier
     """
-    return [name for name, usual in _OF_FEW.items() if getattr(wishes, name) != usual]
+    return [name for name, usual in _OF_FEW.items() if getattr(settings, name) != usual]
 
 
-def solve_pool(samples, wishes, report, *, has_few=False):
-    """Learn all weights in several ways, and perhaps few; pool what they say.
+def solve_ensemble(samples, settings, report, *, has_few=False):
+    """Learn all weights in several ways, and perhaps few; combine them.
 
     Parameters
     ----------
-    samples, wishes, report
+    samples, settings, report
         As of `ClassStrategy`.
 
     has_few : bool, default=False
         Whether few weights are a member, or all there is where a parameter asks for it.
     """
-    asked = asks_for_few(wishes)
-    if not samples.vocabulary.labels or (has_few and asked):
+    asked = asks_for_few(settings)
+    if not samples.term_names.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
-        found = solve_few(samples, replace(wishes, strategy="logistic"), report)
+        found = solve_few(samples, replace(settings, strategy="logistic"), report)
         reason = f"the sparse model, because {why}; {found.reason}"
         return found._replace(reason=reason)
     members, left_out, coverage = [], [], []
     if has_few:
-        found, few = _find_few(samples, replace(wishes, strategy="logistic"), report)
+        found, few = _find_few(samples, replace(settings, strategy="logistic"), report)
         coverage = found.coverage
         if found.choice.how == "stopped":
             return ClassSolution(few, found.reason, coverage)
@@ -470,23 +482,23 @@ def solve_pool(samples, wishes, report, *, has_few=False):
             members.append(few)
             C = few.readable.C
             left_out.append(-found.choice.losses_left_out(len(samples.y), C))
-    ways = _WAYS[wishes.gp_options.numeric] if samples.coding.thresholds else (LINES,)
-    lessons = _lessons(samples, wishes, ways)
-    learned = _learn(lessons, wishes.n_jobs)
+    ways = _WAYS[settings.gp_options.numeric] if samples.coding.thresholds else (LINES,)
+    lessons = _lessons(samples, settings, ways)
+    learned = _learn(lessons, settings.n_jobs)
     if has_few:
-        learned += learn_posteriors(samples, wishes, lessons[0])
+        learned += learn_posteriors(samples, settings, lessons[0])
     for lesson, member, chances in learned:
         members.append(member)
         left_out.append(chances)
-        model = partial(_pool, samples, wishes, members, left_out, lessons)
+        model = partial(_combine, samples, settings, members, left_out, lessons)
         record = {"member": member.name, "validation_log_loss": lesson.loss(chances)}
         if report(record, model):
             return _conclude(model(), coverage, "a callback stopped the search: ")
     return _conclude(model(), coverage)
 
 
-def learn_further(model, observed, samples, wishes):
-    """Learn from further observations, by the hyperparameters that a pool has.
+def learn_further(model, observed, samples, settings):
+    """Learn from further observations, by the hyperparameters that an ensemble has.
 
     Parameters
     ----------
@@ -498,27 +510,27 @@ def learn_further(model, observed, samples, wishes):
     samples : Samples
         The same, weighed.
 
-    wishes : Wishes
+    settings : Wishes
 
     Returns
     -------
     solution : ClassSolution
-        What a pool of all observations with these hyperparameters, terms and penalty
-        would be.
+        What an ensemble of all observations with these hyperparameters, terms and
+        penalty would be.
     """
     members, left_out, priors, known = [], [], {}, {}
     for member in model.members:
-        if isinstance(member, PosteriorClasses):
+        if isinstance(member, SpikeSlabClassModel):
             known[member.name] = member.learned
         elif member.name == SPARSE:
             few = member.readable
             few = LogisticModel.learn(expand(samples), few.terms, few.C)
-            members.append(SparseClasses(few, samples.coding))
-            left_out.append(observed.foreseen)
+            members.append(SparseClassModel(few, samples.coding))
+            left_out.append(observed.held_out_log_likelihood)
         else:
             of_numeric = priors.setdefault(member.numeric, {})
             of_numeric[member.likelihood] = member.covariance.prior
-    lessons = _lessons(samples, wishes, priors)
+    lessons = _lessons(samples, settings, priors)
     for lesson in lessons:
         if not lesson.is_exact:
             raise ValueError(
@@ -526,33 +538,35 @@ def learn_further(model, observed, samples, wishes):
                 "distinct rows, more than are computed: fit again on all rows, which "
                 "takes inducing rows"
             )
-    learned = _learn(lessons, wishes.n_jobs, priors)
+    learned = _learn(lessons, settings.n_jobs, priors)
     if known:
-        learned += learn_posteriors(samples, wishes, lessons[0], known)
+        learned += learn_posteriors(samples, settings, lessons[0], known)
     for _, member, chances in learned:
         members.append(member)
         left_out.append(chances)
-    judge = observed.judge
-    return _conclude(_pool(samples, wishes, members, left_out, lessons, judge), [])
+    sparse_reference = observed.sparse_reference
+    return _conclude(
+        _combine(samples, settings, members, left_out, lessons, sparse_reference), []
+    )
 
 
-def _find_few(samples, wishes, report):
+def _find_few(samples, settings, report):
     expanded = expand(samples)
 
     def learn(terms, C=SEARCH_C):
-        return SparseClasses(LogisticModel.learn(expanded, terms, C), samples.coding)
+        return SparseClassModel(LogisticModel.learn(expanded, terms, C), samples.coding)
 
     def tell(record, terms):
         return report(record, partial(learn, terms))
 
-    found = discover(expanded, wishes, tell)
-    C = SEARCH_C if wishes.C == "auto" else float(wishes.C)
-    if wishes.C == "auto" and found.choice is not None:
+    found = discover(expanded, settings, tell)
+    C = SEARCH_C if settings.C == "auto" else float(settings.C)
+    if settings.C == "auto" and found.choice is not None:
         C = found.choice.best_penalty()
     return found, learn(found.terms, C)
 
 
-def _lessons(samples, wishes, ways):
+def _lessons(samples, settings, ways):
     """What is to be learned of all weights: for each way to take numeric columns."""
     lessons = []
     for numeric in ways:
@@ -560,13 +574,13 @@ def _lessons(samples, wishes, ways):
         if numeric == LINES:
             coding = coding.without_levels()
         lessons.append(
-            Lesson.read(
+            MemberFit.read(
                 samples.rows.as_float(),
                 (samples.y, len(samples.classes)),
                 (samples.weight, samples.count),
                 coding.alphabets,
                 numeric,
-                memory_budget=wishes.memory_budget,
+                memory_budget=settings.memory_budget,
                 seed=samples.seed,
             )
         )
@@ -579,7 +593,7 @@ def _learn(lessons, n_jobs, priors=None):
     Returns
     -------
     learned : list of (Lesson, Member, ndarray of shape (n_observations,))
-        See `Lesson.learn`.
+        See `MemberFit.learn`.
     """
     known = [{} if priors is None else priors[part.numeric] for part in lessons]
     squares = Parallel(n_jobs=n_jobs)(
@@ -588,7 +602,7 @@ def _learn(lessons, n_jobs, priors=None):
     )
     wanted = [LOGISTIC in own for own in known]
     if priors is None:
-        wanted = worth_likelihoods(lessons, squares)
+        wanted = needs_logistic_likelihood(lessons, squares)
     starts = [member.covariance.prior for member, _ in squares]
     found = iter(
         Parallel(n_jobs=n_jobs)(
@@ -605,26 +619,26 @@ def _learn(lessons, n_jobs, priors=None):
     return learned
 
 
-def learn_posteriors(samples, wishes, lesson, known=None):
+def learn_posteriors(samples, settings, lesson, known=None):
     """Learn all weights of single inputs, and of products with spikes and slabs.
 
     Parameters
     ----------
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
 
     lesson : Lesson
         With the labels.
 
     known : dict, default=None
-        Hyperparameters by the names of members, see `PosteriorClasses`; None to learn
-        them.
+        Hyperparameters by the names of members, see `SpikeSlabClassModel`; None to
+        learn them.
 
     Returns
     -------
     learned : list of (Lesson, PosteriorClasses, ndarray of shape (n_observations,))
-        See `Lesson.learn`. A member is left out where it would take too long.
+        See `MemberFit.learn`. A member is left out where it would take too long.
     """
     inputs = expand(samples).inputs
     if isinstance(inputs, Planes):
@@ -632,7 +646,7 @@ def learn_posteriors(samples, wishes, lesson, known=None):
     inputs = np.asarray(inputs, dtype=float)
     ways = {
         ADDITIVE: _learn_additive,
-        SPIKE_SLAB: partial(_learn_products, wishes=wishes),
+        SPIKE_SLAB: partial(_learn_products, settings=settings),
     }
     learned = []
     for name in ways if known is None else known:
@@ -657,7 +671,7 @@ def _learn_additive(inputs, lesson, known):
 
 
 @one_blas_thread
-def _learn_products(inputs, lesson, known, wishes):
+def _learn_products(inputs, lesson, known, settings):
     """Spikes and slabs up to the order with the shortest description."""
     successes = lesson.successes
     n_rows, n_inputs = inputs.shape
@@ -666,7 +680,7 @@ def _learn_products(inputs, lesson, known, wishes):
     best = []
     for order in orders:
         n_sets = count_sets(n_inputs, order)
-        if not is_affordable(n_rows, n_sets, wishes, len(successes)):
+        if not is_affordable(n_rows, n_sets, settings, len(successes)):
             break
         sample = ProbitSample.of(inputs, labels.weight, labels.unit, group, order)
         priors = [None] * len(successes) if known is None else known
@@ -686,7 +700,7 @@ def _link(name, outputs, lesson, coding):
     labels = lesson.labels
     signs = OUTPUT_SIGNS if len(outputs) == 1 else np.eye(len(outputs))
     means = np.transpose([output.left_out for output in outputs]) @ signs
-    link = Link.learn(means, labels)
+    link = CalibrationLink.learn(means, labels)
     weights = link.slope * np.array([output.weights for output in outputs])
     constants = link.slope * np.array([output.constant for output in outputs])
     moved = link.constants
@@ -694,7 +708,7 @@ def _link(name, outputs, lesson, coding):
     terms = list(outputs[0].terms)
     shown = np.any([output.is_likely for output in outputs], axis=0)
     kept = np.flatnonzero(shown)
-    member = PosteriorClasses(
+    member = SpikeSlabClassModel(
         LogisticModel([terms[j] for j in kept], weights[:, kept], constants, None),
         coding,
         LogisticModel(terms, weights, constants, None),
@@ -705,46 +719,56 @@ def _link(name, outputs, lesson, coding):
     return member, chances[np.arange(len(means)), labels.label]
 
 
-def _pool(samples, wishes, members, left_out, lessons, judge=None):
+def _combine(samples, settings, members, left_out, lessons, sparse_reference=None):
     """Weigh the members; look at the terms of the one that counts most."""
     observed = None
     if all(lesson.is_exact for lesson in lessons):
         observed = Observed(samples.rows, samples.y, samples.given)
         if members[0].name == SPARSE:
-            judge = members[0] if judge is None else judge
-            observed = observed._replace(foreseen=left_out[0], judge=judge)
+            sparse_reference = (
+                members[0] if sparse_reference is None else sparse_reference
+            )
+            observed = observed._replace(
+                held_out_log_likelihood=left_out[0], sparse_reference=sparse_reference
+            )
     left_out = np.transpose(left_out)
     known = ~np.isnan(left_out).any(axis=1)
     weight = None if samples.weight is None else samples.weight[known]
     pseudo_counts = [_PSEUDO_COUNTS.get(member.name, 1.0) for member in members]
-    shares = weigh(left_out[known], np.array(pseudo_counts), weight)
+    ensemble_weights = stacking_weights(
+        left_out[known], np.array(pseudo_counts), weight
+    )
     by_squares = [
         k
         for k, member in enumerate(members)
         if getattr(member, "likelihood", None) == LEAST_SQUARES
     ]
-    dense = members[max(by_squares, key=lambda k: shares[k])]
-    most = members[int(np.argmax(shares))]
-    if isinstance(most, ProductClasses) and max(shares) > 0.5:
+    gp = members[max(by_squares, key=lambda k: ensemble_weights[k])]
+    most = members[int(np.argmax(ensemble_weights))]
+    if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
         readable = most.readable
     else:
-        (lesson,) = [part for part in lessons if part.numeric == dense.numeric]
-        readable = LogisticModel(*lesson.listed(dense, wishes.max_order), None)
-    gaps = Gaps.of(samples.rows, samples.coding, samples.weight)
-    return PooledClasses(tuple(members), shares, gaps, readable, dense, observed)
+        (lesson,) = [part for part in lessons if part.numeric == gp.numeric]
+        readable = LogisticModel(*lesson.listed(gp, settings.max_order), None)
+    missing_inputs = MissingInputs.of(samples.rows, samples.coding, samples.weight)
+    return StackedClassModel(
+        tuple(members), ensemble_weights, missing_inputs, readable, gp, observed
+    )
 
 
 def _conclude(model, coverage, why=""):
-    shares = model.shares_by_name()
-    said = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    noun = "model" if len(shares) == 1 else "models"
-    reason = f"{why}a pool of {len(shares)} {noun}: {said}"
+    ensemble_weights = model.weights_by_name()
+    said = ", ".join(
+        f"{name} {weight:.0%}" for name, weight in ensemble_weights.items()
+    )
+    noun = "model" if len(ensemble_weights) == 1 else "models"
+    reason = f"{why}an ensemble of {len(ensemble_weights)} {noun}: {said}"
     return ClassSolution(model, reason, with_kept(coverage, model.readable.terms))
 
 
 CLASS_STRATEGIES = {
-    "auto": ClassStrategy(partial(solve_pool, has_few=True), finds_all=True),
-    "gp": ClassStrategy(solve_pool, finds_all=True),
+    "auto": ClassStrategy(partial(solve_ensemble, has_few=True), may_be_dense=True),
+    "gp": ClassStrategy(solve_ensemble, may_be_dense=True),
     **{
         name: ClassStrategy(solve_few)
         for name in ("logistic", "pursuit", "full", "given")

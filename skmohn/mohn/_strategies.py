@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import sem
 
-from skmohn._core._memory import in_words
-from skmohn._core._units import binary_unit
+from skmohn._core._memory import format_bytes
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import fit_gp
@@ -69,17 +69,17 @@ class Strategy(NamedTuple):
     Attributes
     ----------
     solve : callable
-        Of `Samples`, `Wishes` and a function to report to, which is called with a
-        record and the model so far; returns a `Solution`.
+        Of `TrainingData`, `FitSettings` and a function to report to, which is called
+        with a record and the model so far; returns a `Solution`.
 
     most_steps : callable
-        Of `Wishes`; returns the most records that a history can have.
+        Of `FitSettings`; returns the most records that a history can have.
 
-    finds_all : bool, default=False
+    may_be_dense : bool, default=False
         Whether it may end with all weights, those of categories and levels too, and
         their posterior.
 
-    finds_few : bool, default=True
+    may_be_sparse : bool, default=True
         Whether it may end with few weights, which held-out rows can choose.
 
     leaves_outliers_out : bool, default=False
@@ -88,53 +88,53 @@ class Strategy(NamedTuple):
 
     solve: Callable
     most_steps: Callable
-    finds_all: bool = False
-    finds_few: bool = True
+    may_be_dense: bool = False
+    may_be_sparse: bool = True
     leaves_outliers_out: bool = False
 
 
-def _n_records_of_gp(wishes):
+def _n_records_of_gp(settings):
     # Of the evidence and its end.
-    return min(wishes.max_iter, MAX_ITER) + 1
+    return min(settings.max_iter, MAX_ITER) + 1
 
 
-def _steps_of_search(wishes):
-    return wishes.max_iter
+def _steps_of_search(settings):
+    return settings.max_iter
 
 
-def _steps_of_pursuit(wishes):
+def _steps_of_pursuit(settings):
     # Rounds, then those of a rule other than that of the search.
-    return wishes.max_iter * (1 if wishes.learning_rule == "ols" else 2)
+    return settings.max_iter * (1 if settings.learning_rule == "ols" else 2)
 
 
-def _steps_of_auto(wishes):
+def _steps_of_auto(settings):
     # Of pursuit, of all sets of low orders, of all weights, and of the choice.
-    return _steps_of_pursuit(wishes) + HIGHEST_ORDER + _n_records_of_gp(wishes) + 1
+    return _steps_of_pursuit(settings) + HIGHEST_ORDER + _n_records_of_gp(settings) + 1
 
 
-def _steps_of_spike_slab(wishes):
+def _steps_of_spike_slab(settings):
     # Of the orders, and of the choice.
-    return (wishes.max_order or HIGHEST_ORDER) + 1
+    return (settings.max_order or HIGHEST_ORDER) + 1
 
 
-def _solve_spike_slab(samples, wishes, report):
+def _solve_spike_slab(samples, settings, report):
     """All sets of low orders, or none if these are not shorter."""
-    if not samples.vocabulary.labels:
-        return solve_pursuit(samples, wishes, report)
+    if not samples.term_names.labels:
+        return solve_pursuit(samples, settings, report)
     if np.ptp(samples.y) == 0.0:
         return _find_constant(samples)
-    solution = solve_spike_slab(samples, wishes, report)
+    solution = solve_spike_slab(samples, settings, report)
     if solution is None:
         raise FloatingPointError(
             'strategy="spike_slab" diverged on these samples: use strategy="auto"'
         )
     found = {"spike_slab": solution, "nothing": _find_nothing(samples, solution)}
-    return _choose(found, samples, wishes, report)
+    return _choose(found, samples, settings, report)
 
 
 def _find_constant(samples):
     """The model of a target that does not vary."""
-    graph = Hypergraph((), np.empty(0), float(samples.y[0]))
+    graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
     return Solution(
         graph,
         np.empty(0),
@@ -146,27 +146,27 @@ def _find_constant(samples):
     )
 
 
-def _solve_all(samples, wishes, report):
+def _solve_all(samples, settings, report):
     """All weights, where any column varies."""
-    if not samples.vocabulary.labels:
-        return solve_pursuit(samples, wishes, report)
-    dense = solve_gp(samples, wishes, report)
-    return _list_nothing(dense, samples)
+    if not samples.term_names.labels:
+        return solve_pursuit(samples, settings, report)
+    gp = solve_gp(samples, settings, report)
+    return _list_nothing(gp, samples)
 
 
-def _list_nothing(dense, samples):
-    """A dense solution, without terms where the mean of y describes all as well.
+def _list_nothing(gp, samples):
+    """A Gaussian process, without terms where the mean of y describes all as well.
 
     All weights can explain noise, whose variance then seems less than it is.
     """
-    least = _length_of_mean(samples, dense.model.transform) - _LEAST_GAIN
-    if not dense.graph.terms or dense.model.description_length() < least:
-        return dense
-    reason = "no weight is listed, since nothing stands out from the mean of y"
-    return _say(_without_terms(dense), reason)
+    least = _length_of_mean(samples, gp.model.transform) - _LEAST_GAIN
+    if not gp.graph.terms or gp.model.description_length() < least:
+        return gp
+    reason = "no weight is listed, since nothing is significant from the mean of y"
+    return _say(_without_terms(gp), reason)
 
 
-def solve_auto(samples, wishes, report):
+def solve_auto(samples, settings, report):
     """Fit the sparse model and, unless it is exact, the others; keep the best or none.
 
     Best is the shortest description: minus the log evidence over all hyperparameters,
@@ -181,23 +181,23 @@ def solve_auto(samples, wishes, report):
         Of either strategy, or without terms; its reason says all lengths, or why there
         is one alone.
     """
-    if samples.vocabulary.has_categories:
-        if wishes.terms is not None:
+    if samples.term_names.has_categories:
+        if settings.terms is not None:
             raise ValueError(
                 "terms are for models of few weights, and columns with more than two "
                 "categories need one of all weights: leave terms out"
             )
         for name, usual in (("learning_rule", "ols"), ("selection", "auto")):
-            if getattr(wishes, name) != usual:
+            if getattr(settings, name) != usual:
                 raise ValueError(
-                    f"{name}={getattr(wishes, name)!r} is for models of few weights, "
+                    f"{name}={getattr(settings, name)!r} is for models of few weights, "
                     "and columns with more than two categories need one of all "
                     "weights: leave it at its default"
                 )
-        dense = solve_gp(samples, wishes, report)
-        found = {"gp": dense, "nothing": _find_nothing(samples, dense)}
-        return _choose(found, samples, wishes, report)
-    sparse = solve_pursuit(samples, wishes, report)
+        gp = solve_gp(samples, settings, report)
+        found = {"gp": gp, "nothing": _find_nothing(samples, gp)}
+        return _choose(found, samples, settings, report)
+    sparse = solve_pursuit(samples, settings, report)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
     n_inputs = samples.inputs.shape[1]
@@ -207,7 +207,9 @@ def solve_auto(samples, wishes, report):
     left_out = 0.0
     if sparse.choice is not None and sparse.choice.errors is not None:
         # The unit of the errors that are known.
-        left_out = math.sqrt(sparse.choice.errors.mean()) * binary_unit(samples.y)
+        left_out = math.sqrt(sparse.choice.errors.mean()) * power_of_two_scale(
+            samples.y
+        )
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
     errors = [posterior.weight_posterior(term)[1] for term in sparse.graph.terms]
@@ -216,46 +218,46 @@ def solve_auto(samples, wishes, report):
     if sparse.is_stopped:
         return sparse
     for name, usual in (("learning_rule", "ols"), ("max_order", None), ("terms", None)):
-        if getattr(wishes, name) != usual:
+        if getattr(settings, name) != usual:
             return _stay(sparse, f"{name} asks for it")
     found = {"sparse": sparse} if sparse.graph.terms else {}
     try:
-        _require_room(samples, wishes)
-        if is_affordable(*samples.inputs.shape, wishes):
+        _require_room(samples, settings)
+        if is_affordable(*samples.inputs.shape, settings):
             found["additive"] = solve_additive(samples)
-            posterior_mean = solve_spike_slab(samples, wishes, report, is_brief=True)
+            posterior_mean = solve_spike_slab(samples, settings, report, is_brief=True)
             if posterior_mean is not None:
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        dense = solve_gp(samples, wishes, report, min(known))
+        gp = solve_gp(samples, settings, report, min(known))
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
-    if dense is not None:
-        found["gp"] = dense
+    if gp is not None:
+        found["gp"] = gp
         if "additive" in found:
-            found["additive"] = _on_scale_of(dense.model, found["additive"], samples)
+            found["additive"] = _on_scale_of(gp.model, found["additive"], samples)
     found["nothing"] = nothing
-    beyond = ["gp"] if dense is None else []
-    return _choose(found, samples, wishes, report, beyond)
+    beyond = ["gp"] if gp is None else []
+    return _choose(found, samples, settings, report, beyond)
 
 
-def _on_scale_of(dense, additive, samples):
+def _on_scale_of(gp, additive, samples):
     """The additive model on another scale of the target, if it is shorter there."""
-    if not dense.is_transformed or len(samples.y) < FEWEST_ROWS:
+    if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
         return additive
-    other = solve_additive(samples, dense.transform)
+    other = solve_additive(samples, gp.transform)
     own, there = (each.model.description_length() for each in (additive, other))
     return other if there < own else additive
 
 
-def _require_room(samples, wishes):
+def _require_room(samples, settings):
     """Refuse wide tables that as numbers need more than the memory budget."""
     n_bytes = 8.0 * samples.inputs.size
-    if samples.is_wide and n_bytes > wishes.memory_budget:
+    if samples.is_wide and n_bytes > settings.memory_budget:
         raise MemoryError(
-            f"its table needs {in_words(n_bytes)} of memory, but memory_budget is "
-            f"{in_words(wishes.memory_budget)}"
+            f"its table needs {format_bytes(n_bytes)} of memory, but memory_budget is "
+            f"{format_bytes(settings.memory_budget)}"
         )
 
 
@@ -274,7 +276,9 @@ def _find_nothing(samples, other):
 
 def _condition_mean(samples, y):
     """The posterior of the mean of a target."""
-    graph = Hypergraph((), np.empty(0), float(np.average(y, weights=samples.weight)))
+    graph = WalshPolynomial(
+        (), np.empty(0), float(np.average(y, weights=samples.weight))
+    )
     design = make_design(samples.inputs, samples.weight)
     return SparseModel.condition(graph, design, y)
 
@@ -286,7 +290,7 @@ def _length_of_mean(samples, transform):
     return model.description_length() - slope
 
 
-def _choose(found, samples, wishes, report, beyond=()):
+def _choose(found, samples, settings, report, beyond=()):
     """The solution with the shortest description, or a sparse one that predicts better.
 
     Parameters
@@ -295,7 +299,7 @@ def _choose(found, samples, wishes, report, beyond=()):
 
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
 
     report : callable
 
@@ -319,7 +323,7 @@ def _choose(found, samples, wishes, report, beyond=()):
     how = f"the {_NOUNS[chosen]} has the shortest description"
     is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
-        how = "nothing stands out"
+        how = "nothing is significant"
         if _is_shared(lengths, len(samples.y)):
             chosen = "spike_slab"
             how += ", and the spike-and-slab model averages over all that may"
@@ -345,9 +349,9 @@ def _choose(found, samples, wishes, report, beyond=()):
         if (
             chosen != "sparse"
             and _is_trusted(sparse, lengths)
-            and _predicts_better(sparse, other, samples, wishes)
+            and _predicts_better(sparse, other, samples, settings)
         ):
-            chosen, how = "sparse", "the sparse model predicts left-out rows better"
+            chosen, how = "sparse", "the sparse model predicts held-out rows better"
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     report({**record, "chosen": chosen}, solution.graph, solution.model)
@@ -358,7 +362,7 @@ def _choose(found, samples, wishes, report, beyond=()):
 
 def _without_terms(solution):
     """The same model, of whose weights none is listed."""
-    graph = Hypergraph((), np.empty(0), solution.graph.intercept)
+    graph = WalshPolynomial((), np.empty(0), solution.graph.intercept)
     coverage = with_kept(solution.coverage, ())
     return solution._replace(
         graph=graph, standard_errors=np.empty(0), coverage=coverage
@@ -441,8 +445,8 @@ def _is_trusted(sparse, lengths):
     return lengths["sparse"] < lengths["nothing"] - _BEYOND_CHANCE
 
 
-def _predicts_better(sparse, model, samples, wishes):
-    """Whether the sparse model clearly predicts the left-out rows of its folds better.
+def _predicts_better(sparse, model, samples, settings):
+    """Whether the sparse model clearly predicts the held-out rows of its folds better.
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
     long description and may yet be the true one. It then explains the data better than
@@ -454,37 +458,37 @@ def _predicts_better(sparse, model, samples, wishes):
     choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
-    if sparse.model.length_of_data() > model.description_length():
+    if sparse.model.data_description_length() > model.description_length():
         return False
-    for errors in _errors_of_folds(model, choice.folds, samples, wishes):
+    for errors in _errors_of_folds(model, choice.folds, samples, settings):
         gains = errors - choice.errors
         if gains.mean() <= _CLEARLY * sem(gains):
             return False
     return True
 
 
-def _errors_of_folds(model, folds, samples, wishes):
+def _errors_of_folds(model, folds, samples, settings):
     """Mean squares by which a model misses folds, the better the more it costs."""
     if isinstance(model, SpikeSlabModel):
         yield _left_out_errors(model, folds, samples)
         return
     n_rows = len(samples.y)
     for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
-        yield _fold_errors(model, folds, most_rows, samples, wishes)
+        yield _fold_errors(model, folds, most_rows, samples, settings)
 
 
 def _left_out_errors(model, folds, samples):
     """Mean squares of the rows of each fold, of which all others predict each."""
     data = samples.rows.as_float(), samples.y, samples.weight
     (mean,) = model.left_out_means(*data)
-    squares = ((samples.y - mean) / binary_unit(samples.y)) ** 2
+    squares = ((samples.y - mean) / power_of_two_scale(samples.y)) ** 2
     weights = np.ones(len(squares)) if samples.weight is None else samples.weight
     return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
 
 
-def _fold_errors(model, folds, most_rows, samples, wishes):
+def _fold_errors(model, folds, most_rows, samples, settings):
     """Mean squared errors of a Gaussian process by fold, in the sparse model's unit."""
-    rows, errors, unit = samples.rows.as_float(), [], binary_unit(samples.y)
+    rows, errors, unit = samples.rows.as_float(), [], power_of_two_scale(samples.y)
     rng = np.random.default_rng(samples.seed)
     for train, test in folds:
         if len(train) > most_rows:
@@ -498,7 +502,7 @@ def _fold_errors(model, folds, most_rows, samples, wishes):
             transform=model.transform,
             strong_terms=False,
             noise="constant",
-            memory_budget=wishes.memory_budget,
+            memory_budget=settings.memory_budget,
             seed=samples.seed,
         )
         squares = ((samples.y[test] - part.mean(rows.take(test))) / unit) ** 2
@@ -519,21 +523,21 @@ STRATEGIES = {
     "auto": Strategy(
         solve_auto,
         _steps_of_auto,
-        finds_all=True,
+        may_be_dense=True,
         leaves_outliers_out=True,
     ),
     "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True),
     "gp": Strategy(
         _solve_all,
         _n_records_of_gp,
-        finds_all=True,
-        finds_few=False,
+        may_be_dense=True,
+        may_be_sparse=False,
         leaves_outliers_out=True,
     ),
     "spike_slab": Strategy(
         _solve_spike_slab,
         _steps_of_spike_slab,
-        finds_few=False,
+        may_be_sparse=False,
         leaves_outliers_out=True,
     ),
     "msda": Strategy(solve_msda, _steps_of_search),

@@ -28,10 +28,10 @@ from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.columns import find_one_hot
-from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.term_names import Vocabulary, require_sets
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.term_names import TermNames, require_sets
 from skmohn.mohn._training_data import (
-    Samples,
+    TrainingData,
     read_samples,
     require_groups,
     wanted_folds,
@@ -83,7 +83,7 @@ def code_samples(
     y,
     weight,
     *,
-    wishes,
+    settings,
     seed,
     categories,
     columns=None,
@@ -105,7 +105,7 @@ def code_samples(
 
     weight : array-like of shape (n_samples,) or None
 
-    wishes : Wishes
+    settings : Wishes
 
     seed : int
 
@@ -138,7 +138,7 @@ def code_samples(
     names = name_columns(columns, X.shape[1])
     weight, count, given, rows = weigh_classes(weight, factor, X)
     is_classes = classes is not None
-    folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params, groups)
+    folds = wanted_folds(settings.cv, X, target, rows, is_classes, split_params, groups)
     if groups is not None:
         groups = groups[rows]
         require_groups(groups)
@@ -150,7 +150,7 @@ def code_samples(
     n_categories = {j: len(part) for j, part in categories.known().items()}
     most_levels = _most_levels(X) if has_levels else 1
     coding = learn_coding(X, n_categories, one_hot, most_levels)
-    return Samples(
+    return TrainingData(
         # All weights at once are learned from numbers.
         replace(encode(coding, X, as_bytes=not has_levels), group=groups),
         target,
@@ -161,13 +161,13 @@ def code_samples(
         folds=folds,
         seed=seed,
         coding=coding,
-        vocabulary=Vocabulary(coding, categories, columns),
+        term_names=TermNames(coding, categories, columns),
     )
 
 
 def _most_levels(X):
     """Levels of a numeric column; repeated rows are one, as weights are."""
-    # Gaps are alike.
+    # Missing values are equal.
     n_rows = len(np.unique(np.nan_to_num(X, nan=np.inf), axis=0))
     return int(np.clip(n_rows // _ROWS_PER_LEVEL, _FEWEST_LEVELS, _MOST_LEVELS))
 
@@ -197,10 +197,10 @@ def expand(samples):
     """
     inputs = expand_rows(samples.rows, samples.coding)
     return samples._replace(
-        rows=Rows(
+        rows=EncodedRows(
             inputs, np.empty((len(inputs), 0), dtype=int), group=samples.rows.group
         ),
-        vocabulary=samples.vocabulary.without_levels(),
+        term_names=samples.term_names.without_levels(),
     )
 
 
@@ -231,14 +231,14 @@ def expand_rows(rows, coding):
     return inputs
 
 
-def discover(samples, wishes, report):
+def discover(samples, settings, report):
     """Find products by the strategy that is wished for.
 
     Parameters
     ----------
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
 
     report : callable
         Called with a record and the terms so far; a true return value ends the search.
@@ -247,76 +247,76 @@ def discover(samples, wishes, report):
     -------
     found : Found
     """
-    return FINDERS[wishes.strategy](samples, wishes, report)
+    return FINDERS[settings.strategy](samples, settings, report)
 
 
-def _by_kind(samples, wishes, report):
+def _by_kind(samples, settings, report):
     """The default strategy for numbers, or for classes."""
     kind = "pursuit" if samples.classes is None else "logistic"
-    return discover(samples, replace(wishes, strategy=kind), report)
+    return discover(samples, replace(settings, strategy=kind), report)
 
 
-def _search(find, samples, wishes, report):
+def _search(find, samples, settings, report):
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
-    start = [(i,) for i in range(n_inputs)] if wishes.include_inputs else []
-    start = in_order({*start, *_read_terms(samples, wishes)})
-    most = _room(wishes, len(start))
+    start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
+    start = in_order({*start, *_read_terms(samples, settings)})
+    most = _room(settings, len(start))
     if not n_inputs:
         return Found([], "no column of X varies: there are no products", [])
-    return find(samples, wishes, start, most, report)
+    return find(samples, settings, start, most, report)
 
 
-def _room(wishes, n_start):
+def _room(settings, n_start):
     """How many products may be found."""
-    if wishes.max_terms is None:
+    if settings.max_terms is None:
         return np.inf
-    if wishes.max_terms < n_start:
+    if settings.max_terms < n_start:
         raise ValueError(
-            f"max_terms={wishes.max_terms} is less than the {n_start} inputs of X "
+            f"max_terms={settings.max_terms} is less than the {n_start} inputs of X "
             "and terms given: raise it, or leave the inputs out with "
             "include_inputs=False"
         )
-    return wishes.max_terms - n_start
+    return settings.max_terms - n_start
 
 
 # ----------------------------------------------------------------- asked for
 
 
-def _ask_for(find, samples, wishes, report):
-    terms = find(samples, wishes)
-    if wishes.max_terms is not None and len(terms) > wishes.max_terms:
+def _ask_for(find, samples, settings, report):
+    terms = find(samples, settings)
+    if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
-            f"strategy={wishes.strategy!r} has {len(terms)} terms, more than "
-            f"max_terms={wishes.max_terms}"
+            f"strategy={settings.strategy!r} has {len(terms)} terms, more than "
+            f"max_terms={settings.max_terms}"
         )
     choice = None
     if samples.classes is not None:
-        n_models = 1 + len(deal_folds(samples, wishes.selection, wishes.cv))
+        n_models = 1 + len(deal_folds(samples, settings.selection, settings.cv))
         n_bytes = 8.0 * len(terms) * len(samples.inputs) * n_models
-        if n_bytes > wishes.memory_budget:
+        if n_bytes > settings.memory_budget:
             raise MemoryError(
                 f"the columns of {len(terms):,} terms on all folds need {n_bytes:.3g} "
-                f"bytes, more than memory_budget={wishes.memory_budget:.3g}: raise it, "
-                'lower max_order or set selection="ebic", which needs no folds'
+                f"bytes, more than memory_budget={settings.memory_budget:.3g}: raise "
+                'it, lower max_order or set selection="ebic", which needs no folds'
             )
-        choice = learn_on_folds(samples, terms, wishes.selection, wishes.cv)
+        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
     report({"n_terms": len(terms)}, terms)
     return Found(terms, "the requested terms", [], choice)
 
 
-def _all_terms(samples, wishes):
+def _all_terms(samples, settings):
     """All products up to `max_order`, none with two categories of a categorical."""
-    vocabulary = samples.vocabulary
-    most = vocabulary.n_categoricals
-    order = min(wishes.max_order or most, most)
-    n_terms = sum(vocabulary.count(k) for k in range(1, order + 1))
+    term_names = samples.term_names
+    most = term_names.n_categoricals
+    order = min(settings.max_order or most, most)
+    n_terms = sum(term_names.count(k) for k in range(1, order + 1))
     require_memory(
         8.0 * n_terms * len(samples.inputs),
         f'strategy="full" with {n_terms:,} columns up to order {order}',
         "lower max_order or search for the products that matter",
     )
-    groups = vocabulary.groups
+    groups = term_names.groups
     return [
         term
         for k in range(1, order + 1)
@@ -325,38 +325,38 @@ def _all_terms(samples, wishes):
     ]
 
 
-def _given_terms(samples, wishes):
+def _given_terms(samples, settings):
     """The parameter `terms`, which has to be there."""
-    if wishes.terms is None:
+    if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    return _read_terms(samples, wishes)
+    return _read_terms(samples, settings)
 
 
-def _read_terms(samples, wishes):
+def _read_terms(samples, settings):
     """The parameter `terms`, checked; none where there is none."""
-    if wishes.terms is None:
+    if settings.terms is None:
         return []
-    found = [samples.vocabulary.find(given, "terms")[1] for given in wishes.terms]
-    require_sets(found, list(wishes.terms), wishes.max_order)
+    found = [samples.term_names.find(given, "terms")[1] for given in settings.terms]
+    require_sets(found, list(settings.terms), settings.max_order)
     return in_order(found)
 
 
 # ------------------------------------------------------------------- searched
 
 
-def _by_score(samples, wishes, start, most, report):
+def _by_score(samples, settings, start, most, report):
     """Forward search by the logistic score."""
     if samples.classes is None:
         raise ValueError(
             'strategy="logistic" needs classes, but y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_categoricals = samples.vocabulary.n_categoricals
+    n_categoricals = samples.term_names.n_categoricals
     control = LogisticControl(
-        max_order=min(wishes.max_order or n_categoricals, n_categoricals),
+        max_order=min(settings.max_order or n_categoricals, n_categoricals),
         most=most,
-        work_budget=wishes.work_budget,
-        groups=samples.vocabulary.groups,
+        work_budget=settings.work_budget,
+        groups=samples.term_names.groups,
         start=tuple(start),
     )
 
@@ -371,19 +371,19 @@ def _by_score(samples, wishes, start, most, report):
     choice = choose_products(
         samples,
         control,
-        selection=wishes.selection,
-        cv=wishes.cv,
-        max_rounds=wishes.max_iter,
-        memory_budget=wishes.memory_budget,
-        n_jobs=wishes.n_jobs,
-        watch=wishes.watch,
+        selection=settings.selection,
+        cv=settings.cv,
+        max_rounds=settings.max_iter,
+        memory_budget=settings.memory_budget,
+        n_jobs=settings.n_jobs,
+        watch=settings.watch,
         report=tell,
     )
     reason = _REASONS[choice.how]
     return Found(in_order(choice.terms), reason, choice.coverage, choice)
 
 
-def _by_regression(samples, wishes, start, most, report):
+def _by_regression(samples, settings, start, most, report):
     """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
     inputs, target, weight = samples.data
     targets = [target]
@@ -391,14 +391,17 @@ def _by_regression(samples, wishes, start, most, report):
         indicators = np.eye(len(samples.classes))[target].T
         # Of two classes one says it all.
         targets = indicators[1:] if len(indicators) == 2 else indicators
-    strategy, narrower = STRATEGIES[wishes.strategy], _for_regression(samples, wishes)
+    strategy, narrower = (
+        STRATEGIES[settings.strategy],
+        _for_regression(samples, settings),
+    )
     posed = read_samples(
         inputs.astype(float),
         targets[0],
         weight,
         None,
         strategy=strategy,
-        wishes=narrower,
+        settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
         unit=1.0,
@@ -410,17 +413,17 @@ def _by_regression(samples, wishes, start, most, report):
     for values in targets:
         solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
         graph = solution.graph
-        found = [posed.vocabulary.label(term) for term in graph.terms]
+        found = [posed.term_names.label(term) for term in graph.terms]
         reasons.append(solution.reason)
         warnings += filter(None, [solution.warning])
         for row in solution.coverage:
             coverage.setdefault(row["order"], row)
         scale = max(_deviations(values, weights), 1e-300)
         spread = _deviations(product_columns(inputs, found), weights)
-        shares = (np.abs(graph.coef) * spread / scale).tolist()
-        for term, share in zip(found, shares, strict=True):
+        strengths = (np.abs(graph.coef) * spread / scale).tolist()
+        for term, value in zip(found, strengths, strict=True):
             if term not in present:
-                strength[term] = max(share, strength.get(term, 0.0))
+                strength[term] = max(value, strength.get(term, 0.0))
         terms = _strongest(strength, start, most)
         if report({"n_terms": len(terms)}, terms):
             break
@@ -428,22 +431,22 @@ def _by_regression(samples, wishes, start, most, report):
         warn_caller(warning, ConvergenceWarning)
     choice = None
     if samples.classes is not None:
-        choice = learn_on_folds(samples, terms, wishes.selection, wishes.cv)
+        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
     coverage = with_kept(coverage.values(), terms)
     return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
 
 
-def _for_regression(samples, wishes):
+def _for_regression(samples, settings):
     """What is asked of the regression, where more is open to it."""
-    selection, folds = wishes.selection, samples.folds
+    selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
         few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
         selection = "ebic" if few else "cv"
     return replace(
-        wishes,
-        terms=_read_terms(samples, wishes) or None,
+        settings,
+        terms=_read_terms(samples, settings) or None,
         selection=selection,
-        cv=wishes.cv if folds is None else folds,
+        cv=settings.cv if folds is None else folds,
     )
 
 
@@ -453,7 +456,7 @@ def _go_on(*args):
 
 
 def _strongest(strength, start, most):
-    """The start and the products that hold the largest shares of a target."""
+    """The start and the products that hold the largest fractions of a target."""
     best = sorted(strength, key=lambda term: (-strength[term], len(term), term))
     return in_order(start + best[: int(min(most, len(best)))])
 
@@ -464,7 +467,8 @@ def _deviations(columns, weights):
     return np.sqrt(weights @ (columns - weights @ columns) ** 2)
 
 
-# What each strategy calls: of `Samples`, `Wishes` and a function to report to.
+# What each strategy calls: of `TrainingData`, `FitSettings` and a function to report
+# to.
 FINDERS = {
     "auto": _by_kind,
     "logistic": partial(_search, _by_score),

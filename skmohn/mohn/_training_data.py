@@ -17,13 +17,13 @@ from skmohn._core._sklearn import check_sample_weight, is_pandas_na
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._design.pair_screening import WIDE
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
-from skmohn.mohn._gp.multitask import OneOf
+from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._models import Model
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
-from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.term_names import Vocabulary, to_inputs
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.term_names import TermNames, to_inputs
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
@@ -31,7 +31,7 @@ _MOST_LEVELS = 16
 _MOST_COPIES = 16
 
 
-class Held(NamedTuple):
+class ValidationData(NamedTuple):
     """Samples that nothing is learned from.
 
     Attributes
@@ -43,7 +43,7 @@ class Held(NamedTuple):
     weight : ndarray of shape (n_samples,) or None
     """
 
-    rows: Rows
+    rows: EncodedRows
     y: np.ndarray
     weight: np.ndarray | None = None
 
@@ -53,7 +53,7 @@ class Held(NamedTuple):
         return self.rows.inputs, self.y, self.weight
 
 
-class Samples(NamedTuple):
+class TrainingData(NamedTuple):
     """What a strategy works on; terms are sets of columns of `inputs`.
 
     Attributes
@@ -93,7 +93,7 @@ class Samples(NamedTuple):
 
     coding : InputCoding, default=None
 
-    vocabulary : Vocabulary, default=None
+    term_names : Vocabulary, default=None
         How inputs are called.
 
     scale : Scale, default=None
@@ -112,23 +112,23 @@ class Samples(NamedTuple):
         Their places in the table.
     """
 
-    rows: Rows
+    rows: EncodedRows
     y: np.ndarray
     weight: np.ndarray | None = None
     count: np.ndarray | None = None
     given: np.ndarray | None = None
     classes: np.ndarray | None = None
-    held: Held | None = None
+    held: ValidationData | None = None
     folds: list | None = None
     seed: int = 0
     start: list | tuple = ()
     earlier: Model | None = None
     coding: InputCoding | None = None
-    vocabulary: Vocabulary | None = None
+    term_names: TermNames | None = None
     scale: Scale | None = None
     weight_unit: float = 1.0
     unit: float = 1.0
-    together: OneOf | None = None
+    together: TaskView | None = None
     index: np.ndarray | None = None
 
     @property
@@ -192,7 +192,7 @@ def read_samples(
     held,
     *,
     strategy,
-    wishes,
+    settings,
     seed,
     categories,
     columns=None,
@@ -218,7 +218,7 @@ def read_samples(
 
     strategy : Strategy
 
-    wishes : Wishes
+    settings : Wishes
 
     seed : int
 
@@ -250,7 +250,7 @@ def read_samples(
     names = name_columns(columns, X.shape[1])
     weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(
-        wishes.cv, X, y, rows, split_params=split_params, groups=groups
+        settings.cv, X, y, rows, split_params=split_params, groups=groups
     )
     if groups is not None:
         groups = groups[rows]
@@ -263,16 +263,18 @@ def read_samples(
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     one_hot = []
-    if strategy.finds_all:
-        wanted, taken = wishes.gp_options.one_hot, categories.encoders
+    if strategy.may_be_dense:
+        wanted, taken = settings.gp_options.one_hot, categories.encoders
         one_hot = find_one_hot(X, wanted, taken, names)
     held_weight = None
     n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
-    is_searched = strategy.finds_few and not (strategy.finds_all and has_categories)
-    if wishes.early_stopping and is_searched and held is None:
-        train, apart = _hold_out(wishes.validation_fraction, len(y), seed, groups)
+    is_searched = strategy.may_be_sparse and not (
+        strategy.may_be_dense and has_categories
+    )
+    if settings.early_stopping and is_searched and held is None:
+        train, apart = _hold_out(settings.validation_fraction, len(y), seed, groups)
         held = X[apart], y[apart]
         X, y, rows = X[train], y[train], rows[train]
         groups = None if groups is None else groups[train]
@@ -282,24 +284,24 @@ def read_samples(
     coding, scale = None if together is None else together.coding, None
     if coding is None:
         coding = learn_coding(X, *known)
-        if strategy.finds_all:
-            control = wishes.gp_options
+        if strategy.may_be_dense:
+            control = settings.gp_options
             data = X, y, weight, groups
             coding, scale = _learn_coding(coding, data, known, control, seed)
-    if coding.categoricals and not strategy.finds_all:
+    if coding.categoricals and not strategy.may_be_dense:
         (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
         raise ValueError(
             f"column {names[column]} has {size} categories, but "
-            f"strategy={wishes.strategy!r} takes only two: use "
+            f"strategy={settings.strategy!r} takes only two: use "
             'strategy="gp", or OneHotEncoder for an input per category'
         )
     if held is not None:
-        held = Held(encode(coding, held[0], columns), held[1], held_weight)
+        held = ValidationData(encode(coding, held[0], columns), held[1], held_weight)
     coded = replace(encode(coding, X, as_bytes=weight is None), group=groups)
     terms, earlier = ([], None) if earlier is None else earlier
-    most = math.inf if wishes.max_order is None else wishes.max_order
+    most = math.inf if settings.max_order is None else settings.max_order
     start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]
-    return Samples(
+    return TrainingData(
         coded,
         y,
         weight,
@@ -309,7 +311,7 @@ def read_samples(
         start=start,
         earlier=earlier,
         coding=coding,
-        vocabulary=Vocabulary(coding, categories, columns),
+        term_names=TermNames(coding, categories, columns),
         scale=scale,
         weight_unit=unit,
         together=together,
@@ -391,7 +393,7 @@ def weigh_classes(sample_weight, factor, X):
         None if all are equal to 1.
 
     count : ndarray of shape (n_positive,) or None
-        See `Samples`.
+        See `TrainingData`.
 
     given : ndarray of shape (n_positive,)
         The weights of the samples.

@@ -26,9 +26,9 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.term_names import Vocabulary
+from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
     FINDERS,
     code_samples,
@@ -88,8 +88,8 @@ class ProductFinder(BaseMOHN):
             Of y; returns the target and the classes.
 
         search : callable
-            Of the samples, `Wishes` and a function to report to; returns what has a
-            ``reason`` and a ``coverage``.
+            Of the samples, `FitSettings` and a function to report to; returns what has
+            a ``reason`` and a ``coverage``.
 
         attributes : callable
             Of the samples and what is reported; returns the fitted attributes.
@@ -113,12 +113,12 @@ class ProductFinder(BaseMOHN):
         X = read_inputs(self, X, reset=True, weights=[sample_weight, factor])
         check_consistent_length(X, y)
         target = read_target(y)
-        wishes = Wishes.of(self)
+        settings = FitSettings.of(self)
         samples = code_samples(
             X,
             target,
             sample_weight,
-            wishes=wishes,
+            settings=settings,
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,
             columns=self._names(),
@@ -136,7 +136,7 @@ class ProductFinder(BaseMOHN):
             lambda found: attributes(samples, found),
         )
         with blas_threads_for(len(samples.y)):
-            found = search(samples, replace(wishes, watch=loop.watch), loop.step)
+            found = search(samples, replace(settings, watch=loop.watch), loop.step)
         loop.finish(found.result)
         self.stopping_reason_ = found.reason
         self.search_coverage_ = found.coverage
@@ -150,10 +150,10 @@ class ProductFinder(BaseMOHN):
 
     def _term_names(self, names=None):
         """Names of the products; `names` are those of the columns."""
-        vocabulary = self.term_names_
+        term_names = self.term_names_
         if names is not None:
-            vocabulary = Vocabulary(self.coding_, self._categories, names)
-        return vocabulary.name_terms(self._terms)
+            term_names = TermNames(self.coding_, self._categories, names)
+        return term_names.name_terms(self._terms)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -192,7 +192,7 @@ class MOHNTransformer(
         - ``"auto"``: "logistic" for classes and "pursuit" for numeric targets.
         - ``"logistic"``: forward search for all classes together. Each step adds the
           products that best match the residuals of logistic regression ([2]_), until
-          the log loss of left-out samples stops falling.
+          the log loss of held-out samples stops falling.
         - ``"pursuit"``: the terms that :class:`MOHNRegressor` finds for the target, or
           their union for the indicators of all classes.
         - ``"full"``: all products up to `max_order`.
@@ -200,7 +200,7 @@ class MOHNTransformer(
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
-        stands out and `work_budget` allows. Nor does a number above that of the
+        is significant and `work_budget` allows. Nor does a number above that of the
         columns.
     max_terms : int, default=None
         Maximum number of columns to build: the first ones found, or the strongest
@@ -450,7 +450,7 @@ class MOHNTransformer(
 
     def _fitted_attributes(self, samples, terms):
         return {
-            "terms_": [samples.vocabulary.label(term) for term in terms],
+            "terms_": [samples.term_names.label(term) for term in terms],
             "coding_": samples.coding,
             "classes_": samples.classes,
             "_terms": terms,

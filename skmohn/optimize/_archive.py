@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Evaluations:
+class Archive:
     """Points and their values, small is good; a point that is told again is averaged.
 
     Parameters

@@ -48,7 +48,7 @@ _MESSAGES = {
 }
 
 
-def _whole(method):
+def _atomic(method):
     """Let one thread at a time into a method, which happens as a whole or not at all.
 
     The sources are copied first. After an error or an interrupt the optimizer has the
@@ -127,11 +127,11 @@ class BlackBoxOptimizer:
     -----
     Three sources share the evaluations. One samples uniformly and learns a sparse model
     by pursuit ([1]_): as soon as it is exact, its optimum is proposed; if the value is
-    as foreseen, and enough points were drawn to check the model, the search is over.
+    as predicted, and enough points were drawn to check the model, the search is over.
     One asks where the product prior expects the largest improvement. One climbs
     to local optima and tries first the neighbors that the prior expects to be good. The
-    better the prior foresees uniform samples, the fewer are drawn; the other two earn
-    their shares by the improvements they find.
+    better the prior predicts uniform samples, the fewer are drawn; the other two earn
+    their evaluations by the improvements they find.
 
     References
     ----------
@@ -218,7 +218,7 @@ class BlackBoxOptimizer:
         validate_parameter_constraints({"n": [_COUNT]}, {"n": n}, caller_name="ask")
         return self._space.decode(self._ask(n))
 
-    @_whole
+    @_atomic
     def _ask(self, n):
         return self._portfolio.ask(n)
 
@@ -274,7 +274,7 @@ class BlackBoxOptimizer:
             )
         self._tell(states, values, sources)
 
-    @_whole
+    @_atomic
     def _tell(self, states, values, origins):
         self._refuse(states, values)
         best = self.history_[-1]["best"] if self.history_ else np.nan
@@ -408,7 +408,7 @@ class BlackBoxOptimizer:
                     break
         return self._make_result(status)
 
-    @_whole
+    @_atomic
     def _ask_to_run(self, batch_size, left):
         if not len(self._running):
             budget = len(self.history_) + left
@@ -597,7 +597,7 @@ def minimize_black_box(
         be evaluated.
     space : int, mapping or table
         So many variables of 0 and 1; names of variables with lists of values, or with
-        ``(low, high)`` for whole numbers; or the rows to choose among. See
+        ``(low, high)`` for integers; or the rows to choose among. See
         :class:`BlackBoxOptimizer`.
     n_evaluations : int
         Calls of `f`, at most.

@@ -49,7 +49,7 @@ def neighbors_of(graph, n_variables):
     return neighbors
 
 
-def is_entangled(neighbors, rng, max_width):
+def exceeds_treewidth(neighbors, rng, max_width):
     """Whether no order, however lucky, can be expected to be that narrow."""
     if len(neighbors) <= max_width + 1:
         return False
@@ -172,7 +172,7 @@ def make_schedule(graph, plan):
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     plan : Plan
 

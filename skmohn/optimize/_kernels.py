@@ -33,7 +33,7 @@ _LOGS = np.append(np.inf, -np.log(np.arange(1, 257) / 256.0))
 
 
 @dataclass(frozen=True)
-class Polynomial(Borrowable):
+class FlipTables(Borrowable):
     """``f(s) = sum_j coef_j prod_{i in Q_j} s_i`` of n spins; p terms.
 
     Terms of one variable are in its gain and need nothing else. Terms of two are listed
@@ -82,7 +82,7 @@ class Memory(Borrowable):
 
 
 # The kernels take the address of each; inside, pointers are handed on.
-_polynomial_at = borrower_of(Polynomial)
+_polynomial_at = borrower_of(FlipTables)
 _state_at = borrower_of(State)
 _memory_at = borrower_of(Memory)
 

@@ -24,7 +24,7 @@ _KNOWN = 5
 _MOST_ENDS = 20
 
 
-class Climb:
+class LocalSearch:
     """Climbs from end to end; its points are neighbors of the one it stands at.
 
     From a local optimum it goes on, in turn, at a crossing with an earlier one that is
@@ -60,8 +60,8 @@ class Climb:
 
         surrogate : Surrogate
 
-        linkage : Hypergraph
-            A model whose terms say which of the free variables act together.
+        linkage : WalshPolynomial
+            A model whose terms say which of the free variables interact.
 
         is_small : bool
             Whether a good part of all points will be seen: climbs start more often
@@ -110,7 +110,7 @@ class Climb:
                 return
 
     def _promising(self, taken, surrogate, rng):
-        """The best of a few points drawn anywhere, as far as is foreseen."""
+        """The best of a few points drawn anywhere, as far as is predicted."""
         drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
         drawn = not_taken(drawn, taken)
         if surrogate.posterior is None or not len(drawn):

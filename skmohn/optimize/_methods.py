@@ -40,7 +40,7 @@ class Budget(NamedTuple):
     deadline: float
 
     def share(self, share):
-        """The same with a share of the looks, at least one."""
+        """The same with a fraction of the looks, at least one."""
         if self.looks == np.inf:
             return self
         return self._replace(looks=max(1, int(self.looks * share)))
@@ -52,7 +52,7 @@ class Budget(NamedTuple):
         return TIME if time.time() >= self.deadline else DONE
 
 
-class Outcome(NamedTuple):
+class RunResult(NamedTuple):
     """What one run has found: ``spins``, their ``value``, ``nfev`` and ``status``."""
 
     spins: np.ndarray
@@ -62,7 +62,7 @@ class Outcome(NamedTuple):
 
 
 def _outcome(state, looks, status):
-    return Outcome(state.best, float(state.totals[1]), int(looks), status)
+    return RunResult(state.best, float(state.totals[1]), int(looks), status)
 
 
 def _max_looks(budget, looks, at_once=_AT_ONCE):

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, validate_params
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import has_read_inputs
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize._methods import (
     CALLBACK,
     DONE,
@@ -26,7 +26,7 @@ from skmohn.optimize._methods import (
 from skmohn.optimize._models import read_model
 from skmohn.optimize._polynomial import fix_variables
 from skmohn.optimize._product_sums import solve_product_sum
-from skmohn.optimize._solve import Answer, Question, answer
+from skmohn.optimize._solve import SearchProblem, SearchResult, answer
 
 _CONSTRAINTS = {
     "method": [StrOptions(set(METHODS))],
@@ -71,7 +71,7 @@ def maximize(
 
     Parameters
     ----------
-    model : MOHNRegressor, MOHNClassifier, Hypergraph, dict, BinaryPolynomial or \
+    model : MOHNRegressor, MOHNClassifier, WalshPolynomial, dict, BinaryPolynomial or \
             BinaryQuadraticModel
         A fitted estimator, one of dimod's models, or a dict from tuples of variables
         that are -1 or +1 to weights, with ``()`` for the constant. Variables of a dict
@@ -202,7 +202,7 @@ def maximize(
 
     Numeric columns are searched at their two ends or, where a Gaussian process has
     levels of them, at both ends of each level: in between, the function is linear.
-    Fixed values may lie in between. Of columns of whole numbers or days these ends are
+    Fixed values may lie in between. Of columns of integers or days these ends are
     whole, too. One-hot columns that the model takes for one column have one 1.
 
     References
@@ -259,7 +259,7 @@ def minimize(
 
     Parameters
     ----------
-    model : MOHNRegressor, MOHNClassifier, Hypergraph, dict, BinaryPolynomial or \
+    model : MOHNRegressor, MOHNClassifier, WalshPolynomial, dict, BinaryPolynomial or \
             BinaryQuadraticModel
         What is searched, as in :func:`maximize`.
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
@@ -357,7 +357,7 @@ def _find_best(
     used, function = _of_free_variables(model, sign)
     if fixed is None and has_read_inputs(estimator):
         _warn_of_moves(model, used)
-    has_spins = isinstance(function, Hypergraph)
+    has_spins = isinstance(function, WalshPolynomial)
 
     def values_at(found):
         """Points in the user's coding, and values, for rows of what was searched."""
@@ -382,7 +382,7 @@ def _find_best(
         chosen = (
             np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
         )
-        question = Question(
+        question = SearchProblem(
             graph=function,
             start=None if x0 is None else chosen,
             seed=int(check_random_state(random_state).randint(2**31)),
@@ -395,7 +395,7 @@ def _find_best(
         ask = answer if has_spins else solve_product_sum
         found = ask(question, method, options)
     else:
-        found = Answer(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
+        found = SearchResult(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     result = result_of(found)
     is_broken_off = method == "exact" and found.status == TIME
     result.success = found.status != CALLBACK and not is_broken_off
@@ -431,7 +431,7 @@ def _of_free_variables(model, sign):
 
     In units in which squares of weights are within range.
     """
-    if isinstance(model.graph, Hypergraph):
+    if isinstance(model.graph, WalshPolynomial):
         is_held = model.sizes == 1
         codes = model.codes[model.first[is_held]]
         held = zip(np.flatnonzero(is_held), codes, strict=True)
@@ -439,10 +439,10 @@ def _of_free_variables(model, sign):
         used = np.unique(graph.members)
         if not used.size:
             return used, graph
-        return used, _count_anew(graph, used, sign / binary_unit(graph.coef))
+        return used, _count_anew(graph, used, sign / power_of_two_scale(graph.coef))
     function = model.function
     used = function.used()
-    return used, function.take(used, sign / binary_unit(model.graph.coef))
+    return used, function.take(used, sign / power_of_two_scale(model.graph.coef))
 
 
 def _count_anew(graph, used, factor):
@@ -450,7 +450,7 @@ def _count_anew(graph, used, factor):
     place = np.empty(used[-1] + 1, dtype=int)
     place[used] = np.arange(len(used))
     terms = tuple(tuple(place[list(term)].tolist()) for term in graph.terms)
-    return Hypergraph(terms, factor * graph.coef, 0.0)
+    return WalshPolynomial(terms, factor * graph.coef, 0.0)
 
 
 def _read_start(model, x0):

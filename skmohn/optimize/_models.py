@@ -14,12 +14,12 @@ from skmohn._core._categories import Categories, to_number
 from skmohn._core._names import find_column
 from skmohn._core._options import control_of
 from skmohn._core._times import from_seconds, seconds
-from skmohn._core._validation import input_dtype, is_whole
+from skmohn._core._validation import input_dtype, is_integer
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._require import require_regressor
-from skmohn.mohn._stacking import SparseClasses
+from skmohn.mohn._stacking import SparseClassModel
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
 from skmohn.optimize._product_sums import GPMean
 
@@ -92,7 +92,7 @@ class Columns:
         else:
             number = self.categories.number(j, value)
         is_known = not np.isnan(number)
-        if is_whole(value) and is_known and j not in self.n_categories:
+        if is_integer(value) and is_known and j not in self.n_categories:
             # Floats would take it for its neighbor.
             is_known = int(number) == value
             number = number if is_known else np.nan
@@ -102,7 +102,7 @@ class Columns:
             return number  # a column of which no value is known
         if self.is_range[j] and low < number < high:
             return number
-        is_huge = is_whole(value) and abs(value) > sys.float_info.max
+        is_huge = is_integer(value) and abs(value) > sys.float_info.max
         shown = "of an integer beyond any float" if is_huge else repr(value)
         raise ValueError(
             f"{parameter} gives variable {self.names[j]!r} the value {shown}; the "
@@ -167,8 +167,8 @@ class Model:
 
     Attributes
     ----------
-    graph : Hypergraph or GPMean
-        A Hypergraph is one of the codes, and knows two states of a variable.
+    graph : WalshPolynomial or GPMean
+        A WalshPolynomial is one of the codes, and knows two states of a variable.
 
     columns : Columns
         Of the user's table.
@@ -190,7 +190,7 @@ class Model:
         Where a state is on the line from -1 to +1: the first of two at -1.
     """
 
-    graph: Hypergraph | GPMean
+    graph: WalshPolynomial | GPMean
     columns: Columns
     owner: np.ndarray
     category: np.ndarray
@@ -298,15 +298,15 @@ class Model:
 
     @cached_property
     def function(self):
-        """The function of the states, a ProductSum, or a Hypergraph of their codes."""
-        if isinstance(self.graph, Hypergraph):
+        """The function of states, a ProductSum, or of codes, a WalshPolynomial."""
+        if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
         return self.graph.at(self.table(points), self.owner, self.sizes)
 
     def predict(self, points):
         """Values at rows of states."""
-        is_coded = isinstance(self.graph, Hypergraph)
+        is_coded = isinstance(self.graph, WalshPolynomial)
         return self.function.predict(
             self.codes[self.first + points] if is_coded else points
         )
@@ -317,7 +317,8 @@ def read_model(model):
 
     Parameters
     ----------
-    model : MOHNRegressor, MOHNClassifier, Hypergraph, Mapping, BinaryPolynomial or \
+    model : MOHNRegressor, MOHNClassifier, WalshPolynomial, Mapping, BinaryPolynomial or
+    \
             BinaryQuadraticModel
 
     Returns
@@ -336,7 +337,7 @@ def read_model(model):
         read = _read_regressor(model)
     elif isinstance(model, MOHNClassifier):
         read = _read_classifier(model)
-    elif isinstance(model, Hypergraph):
+    elif isinstance(model, WalshPolynomial):
         read = _two_valued(model, range(model.n_variables), (-1, 1))
     elif _is_from_dimod(model):
         read = _read_dimod(model)
@@ -386,18 +387,20 @@ def _read_classifier(model):
             "second of two can be searched: fit it on y == label for the class that "
             "you look for"
         )
-    if not isinstance(model.model_, SparseClasses):
+    if not isinstance(model.model_, SparseClassModel):
         raise ValueError(
             "model pools log-odds that are no sum of products, or has more products "
             'than can be listed: fit MOHNClassifier with strategy="logistic"'
         )
-    if not all(is_whole(i) for term in model.terms_ for i in term):
+    if not all(is_integer(i) for term in model.terms_ for i in term):
         raise ValueError(
             "model has products of columns with more than two categories, which cannot "
             "be searched: fit it on columns of OneHotEncoder, and hold those of other "
             "categories at 0 by fixed"
         )
-    graph = Hypergraph.sort(model.terms_, model.weights_[0], float(model.intercept_[0]))
+    graph = WalshPolynomial.sort(
+        model.terms_, model.weights_[0], float(model.intercept_[0])
+    )
     categories = model.term_names_.categories
     return _read_listed(model, graph, categories, "decision_function")
 
@@ -538,7 +541,7 @@ def _read_dimod(model):
 
 
 def _read_terms(weights, names=None):
-    """Hypergraph and names of a mapping from sets of labels to weights."""
+    """WalshPolynomial and names of a mapping from sets of labels to weights."""
     for term in weights:
         if not isinstance(term, tuple | frozenset):
             raise TypeError(
@@ -554,7 +557,7 @@ def _read_terms(weights, names=None):
     for term, weight in weights.items():
         key = tuple(sorted(int(place[label]) for label in term))
         summed[key] = summed.get(key, 0.0) + _read_weight(term, weight)
-    graph = Hypergraph.sort(list(summed), list(summed.values()), 0.0)
+    graph = WalshPolynomial.sort(list(summed), list(summed.values()), 0.0)
     return graph, names
 
 

@@ -6,10 +6,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import _kernels
 
-# Gains smaller than this share of the largest possible one are rounding error.
+# Gains smaller than this fraction of the largest possible one are rounding error.
 _ROUNDING = 1e-12
 
 
@@ -18,7 +18,7 @@ def make_polynomial(graph, n_variables):
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     n_variables : int
         At least one more than the largest variable in it.
@@ -36,7 +36,7 @@ def make_polynomial(graph, n_variables):
     high = sizes[owners] > 2
     high_ptr, high_order = _by_variable(members[high], n_variables)
     # Without a sign, an index needs no check for being counted from the end.
-    return _kernels.Polynomial(
+    return _kernels.FlipTables(
         term_ptr=indptr,
         members=members.astype(np.uint32),
         coef=coef,
@@ -182,13 +182,13 @@ def fix_variables(graph, values):
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     values : dict of int to float
 
     Returns
     -------
-    graph : Hypergraph
+    graph : WalshPolynomial
         Terms that have become equal are one; those that cancel are gone.
     """
     weights = {}
@@ -198,7 +198,7 @@ def fix_variables(graph, values):
         weights.setdefault(rest, []).append(coef * factor)
     weights = {term: math.fsum(parts) for term, parts in weights.items()}
     weights = {term: weight for term, weight in weights.items() if weight or not term}
-    return Hypergraph.sort(list(weights), list(weights.values()), graph.intercept)
+    return WalshPolynomial.sort(list(weights), list(weights.values()), graph.intercept)
 
 
 def split(graph, n_variables):
@@ -206,13 +206,13 @@ def split(graph, n_variables):
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     n_variables : int
 
     Returns
     -------
-    parts : list of (variables, Hypergraph)
+    parts : list of (variables, WalshPolynomial)
         ``variables`` is an increasing ndarray; the terms count from its first. The
         largest parts come last. The constant is in none of them, nor are variables
         that no term has.
@@ -237,7 +237,7 @@ def split(graph, n_variables):
         sets.append(tuple(place[list(term)].tolist()))
         coefs.append(coef)
     parts = [
-        (np.array(groups[label]), Hypergraph(tuple(sets), np.array(coefs), 0.0))
+        (np.array(groups[label]), WalshPolynomial(tuple(sets), np.array(coefs), 0.0))
         for label, (sets, coefs) in terms.items()
     ]
     return sorted(parts, key=lambda part: len(part[0]))

@@ -4,7 +4,7 @@ One source draws uniformly and learns a sparse model from its own points alone, 
 points near the best ones say little of single weights; once that model is exact, its
 optimum is the black box's. One asks where the posterior of all weights expects the
 largest improvement. One climbs, from start to start. The first gets more the less the
-second can predict; the others earn their shares by improvements.
+second can predict; the others earn their evaluations by improvements.
 """
 
 import copy
@@ -14,16 +14,16 @@ from itertools import islice
 import numpy as np
 
 from skmohn._core._fitting import one_blas_thread
-from skmohn.optimize._archive import Evaluations
-from skmohn.optimize._local_search import Climb
+from skmohn.optimize._archive import Archive
+from skmohn.optimize._local_search import LocalSearch
 from skmohn.optimize._space import keys_of
 from skmohn.optimize._sparse_search import (
     FEWEST,
     ROUNDING,
     SAMPLES_PER_VARIABLE,
-    Learning,
+    SparseModelSearch,
 )
-from skmohn.optimize._surrogate import Surrogate, not_taken, skill_of
+from skmohn.optimize._surrogate import Surrogate, not_taken, r2
 
 UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
 # Evaluations that no source asked for: of the best point of a sparse model, of a point
@@ -35,9 +35,9 @@ _MOST_FIRST = 20
 # The same where sparse models are of little use, and up to which evaluation the other
 # sources then have all.
 _MOST_FIRST_GREEDY, _GREEDY = 16, 60
-# Share of the source that learns, where the surrogate predicts nothing at all, and at
-# least. Sparse functions of the papers are learned from 7 to 30 samples a variable; who
-# has drawn more without learning one draws fewer, as does who cannot draw so many.
+# Fraction of the source that learns, where the surrogate predicts nothing at all, and
+# at least. Sparse functions of the papers are learned from 7 to 30 samples a variable;
+# who has drawn more without learning one draws fewer, as does who cannot draw so many.
 _LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
 # The same where the other sources have brought nothing for so many evaluations a
 # variable, and where there is noise, which a model averages over all samples.
@@ -46,14 +46,14 @@ _FEWEST_SAMPLES_PER_VARIABLE = 12
 # A space is small where one point of so many will be seen anyway: exact models come
 # too late there, and climbs from many places find what a surrogate is wrong about.
 _SEEN = 20
-# Share of the climbs in a small space, once the sources that search have brought
+# Fraction of the climbs in a small space, once the sources that search have brought
 # nothing for one evaluation a variable.
 _CLIMB_SMALL = 0.9
 # Who has not said how many evaluations there will be is taken to make so many times
 # those made so far.
 _FORESIGHT = 3
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
-# what it foresees of deceptive functions leads away from their optima.
+# what it predicts of deceptive functions leads away from their optima.
 _DOUBT = 4
 # Some values are far worse than all others where the worse half reaches further than
 # the better half by this factor, each without its outermost fifth.
@@ -63,8 +63,8 @@ _JUDGED = 40
 # Each tell of a source counts this much less than the next one.
 _FADING = 0.97
 _LEAST_SHARE = 0.25
-# A surrogate that foresees nearly all of the variance of what is known takes most of
-# the share of climbs: local optima are no obstacle to it.
+# A surrogate that predicts nearly all of the variance of what is known takes most of
+# the fraction of climbs: local optima are no obstacle to it.
 _TRUST, _SURE = 0.8, 16
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
@@ -72,7 +72,7 @@ _REPEATED = 0.15
 # same value twice: a single one often has, where values are counts or ranks.
 _MOST_COMPARED = FEWEST
 # Odds at which uniform samples that agree with a model exclude a further weight, those
-# at which a model is no chance (see `Chance`).
+# at which a model is no chance (see `ExactFitTest`).
 _ODDS = 1000.0
 # Points drawn in search of a new one, before a list is looked through.
 _TRIED_DRAWS = 50
@@ -122,15 +122,15 @@ class Portfolio:
         self.space = space
         self.noise = noise
         self.seed = seed
-        self.told = Evaluations(space.n_variables)
+        self.told = Archive(space.n_variables)
         self.pending = {}
         self.guess = None
         self.is_verified = False
         self._rng = np.random.default_rng(seed)
         self._failed = set()
         self._surrogate = Surrogate(space)
-        self._learning = Learning(space)
-        self._climb = Climb(space)
+        self._learning = SparseModelSearch(space)
+        self._climb = LocalSearch(space)
         self._asked = dict.fromkeys((UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0)
         self._earned = {SURROGATE: (1.0, 4.0), LOCAL_SEARCH: (1.0, 4.0)}
         self._judged = []
@@ -138,7 +138,7 @@ class Portfolio:
         # Whether the sources that search have all evaluations for the time being.
         self._is_early = False
         # Evaluations of the sources that search since one was the best so far.
-        self._n_idle = 0
+        self._n_without_improvement = 0
 
     def copy(self):
         """One that goes on by itself; they share what is never changed in place."""
@@ -229,7 +229,7 @@ class Portfolio:
             state, source = self._next(budget)
             if state is None:
                 break
-            self._adopt(state, source)
+            self._register_pending(state, source)
             states.append(state)
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
@@ -239,7 +239,7 @@ class Portfolio:
         guess = self.guess
         if guess is not None and guess.state.tobytes() not in taken:
             return guess.state, VERIFICATION
-        if (state := self._to_repeat()) is not None:
+        if (state := self._next_replicate()) is not None:
             return state, REPLICATE
         if self._are_all(taken):
             return self._to_see_again(), REPLICATE
@@ -264,7 +264,7 @@ class Portfolio:
             source, state = REPLICATE, self._to_see_again()
         return state, source
 
-    def _adopt(self, state, source):
+    def _register_pending(self, state, source):
         """Take a point for one that a source has asked for."""
         is_judged = source == UNIFORM and self._surrogate.posterior is not None
         prediction = float(self._surrogate.mean(state[None])[0]) if is_judged else None
@@ -272,7 +272,7 @@ class Portfolio:
         if source in self._asked:
             self._asked[source] += 1.0
 
-    def _to_repeat(self):
+    def _next_replicate(self):
         """The point that may well be the best, when its value is to be seen again."""
         told, deviation = self.told, self.deviation()
         n_observations, n_repeats = len(told.observations), int(np.sum(told.counts - 1))
@@ -387,7 +387,9 @@ class Portfolio:
         climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
         climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
-        if self._is_small(budget) and self._n_idle > len(self.space.free):
+        if self._is_small(budget) and self._n_without_improvement > len(
+            self.space.free
+        ):
             climb = _CLIMB_SMALL
         return {
             UNIFORM: learning,
@@ -396,14 +398,14 @@ class Portfolio:
         }
 
     def _most_learning(self, budget):
-        """Share of the source that learns, where the surrogate foresees nothing."""
+        """Fraction of the source that learns, where the surrogate predicts nothing."""
         n_free = len(self.space.free)
         n_learning = _LEARNING * self._n_evaluations(budget)
         is_short = n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free
         # Nor are penalties sums of a few products.
-        if is_short or self._is_small(budget) or self._is_tailed():
+        if is_short or self._is_small(budget) or self._has_outliers():
             return _LEARNING_SHORT
-        is_stuck = self._n_idle > _IDLE * n_free
+        is_stuck = self._n_without_improvement > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
     def _has_binary_moves(self):
@@ -418,7 +420,7 @@ class Portfolio:
         """Whether a good part of all points will be seen."""
         return self.space.n_points <= _SEEN * self._n_evaluations(budget)
 
-    def _is_tailed(self):
+    def _has_outliers(self):
         """Whether some values are far worse than all others, as penalties are."""
         values = self.told.values[self.told.is_sample]
         if not len(values):
@@ -431,7 +433,7 @@ class Portfolio:
         return budget or _FORESIGHT * len(self.told.observations)
 
     def _skill(self):
-        """How much of the variance the surrogate foresees, from 0 to 1.
+        """How much of the variance the surrogate predicts, from 0 to 1.
 
         Of uniform samples that it foresaw or, before there are enough of them, of each
         of the first evaluations by all others: later ones are near one another.
@@ -439,7 +441,7 @@ class Portfolio:
         if len(self._judged) < FEWEST:
             return self._first_skill
         predictions, values = np.transpose(self._judged[-_JUDGED:])
-        return skill_of(values, predictions)
+        return r2(values, predictions)
 
     # ----------------------------------------------------------------------- telling
 
@@ -462,7 +464,7 @@ class Portfolio:
         evaluations = zip(states, values, feasible, sources, strict=True)
         for state, value, is_feasible, source in evaluations:
             if state.tobytes() not in self.pending:
-                self._adopt(state, source)
+                self._register_pending(state, source)
             _, prediction = self.pending.pop(state.tobytes())
             if np.isnan(value):
                 self._failed.add(state.tobytes())
@@ -479,7 +481,9 @@ class Portfolio:
             if source in self._earned:
                 wins, tries = self._earned[source]
                 wins = _FADING * wins + float(value < lowest)
-                self._n_idle = 0 if value < lowest else self._n_idle + 1
+                self._n_without_improvement = (
+                    0 if value < lowest else self._n_without_improvement + 1
+                )
                 self._earned[source] = wins, _FADING * tries + 1.0
             if source == LOCAL_SEARCH:
                 self._climb.learn(state, value, self._surrogate, self._rng)
@@ -506,11 +510,11 @@ class Portfolio:
             told.observations,
             self.seed,
             by_rank=by_rank,
-            is_tailed=self._is_tailed(),
+            is_tailed=self._has_outliers(),
         )
 
     def _verify(self, state, value):
-        """See whether an exact model foresees one more value."""
+        """See whether an exact model predicts one more value."""
         if not self.guess.is_exact:
             return
         inputs = self.space.rows(state[None]).inputs

@@ -16,8 +16,8 @@ from skmohn._core._validation import require_memory
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Logarithm, Unchanged
-from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
-from skmohn.optimize._solve import MAX_WIDTH, Answer, better, restart
+from skmohn.optimize._methods import CALLBACK, DONE, RunResult, tenures
+from skmohn.optimize._solve import MAX_WIDTH, SearchResult, better, restart
 
 # "auto" tries all points where that takes at most this many products of numbers.
 _EXACT_COST = 2**34
@@ -25,7 +25,7 @@ _EXACT_COST = 2**34
 _AT_ONCE = 2**20
 # Steps between two glances at the clock.
 _STEPS_AT_ONCE = 100
-# Gains smaller than this share of the sum of all products are rounding error.
+# Gains smaller than this fraction of the sum of all products are rounding error.
 _ROUNDING = 1e-12
 # Smaller factors than this take its place: no sum of products is so exact that it would
 # tell, and the search divides by factors.
@@ -256,7 +256,7 @@ def hill_climb(function, point, seed, budget):
     """The best move until none gains."""
     state = _State(function, point)
     looks, status = _climb(state, 0, budget)
-    return Outcome(state.point, state.value, looks, status)
+    return RunResult(state.point, state.value, looks, status)
 
 
 def _climb(state, looks, budget):
@@ -301,7 +301,7 @@ def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
     state = _State(function, best)
     if status == DONE:
         looks, status = _climb(state, looks, budget)
-    return Outcome(state.point, state.value, looks, status)
+    return RunResult(state.point, state.value, looks, status)
 
 
 _RUNS = {"hill_climb": hill_climb, "tabu": tabu}
@@ -396,9 +396,9 @@ def _try_all(question):
         if status != DONE:
             break
     point = np.array(np.unravel_index(place, function.sizes))
-    if status == DONE and question.tell(Answer(point, looks, 1, DONE, True, [])):
+    if status == DONE and question.tell(SearchResult(point, looks, 1, DONE, True, [])):
         status = CALLBACK
-    return Answer(point, looks, 1, status, status in (DONE, CALLBACK), [])
+    return SearchResult(point, looks, 1, status, status in (DONE, CALLBACK), [])
 
 
 def _tabulate(function, variables):

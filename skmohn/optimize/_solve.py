@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import _elimination, _methods
 from skmohn.optimize._methods import (
     CALLBACK,
@@ -34,12 +34,12 @@ _MOST_HELD = 0.5
 _LOOKS_PER_STEP, _FEW = 20, 1000
 
 
-class Question(NamedTuple):
+class SearchProblem(NamedTuple):
     """What is to be maximized, and what may be spent.
 
     Attributes
     ----------
-    graph : Hypergraph or ProductSum
+    graph : WalshPolynomial or ProductSum
         Every variable matters.
 
     start : ndarray of shape (n_variables,) or None
@@ -77,19 +77,19 @@ class Question(NamedTuple):
         return self.graph.n_variables
 
     def draw(self, rng):
-        """A random point: spins of a Hypergraph, states of a ProductSum."""
-        if isinstance(self.graph, Hypergraph):
+        """A random point: spins of a WalshPolynomial, states of a ProductSum."""
+        if isinstance(self.graph, WalshPolynomial):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
         return self.graph.draw(rng)
 
 
-class Answer(NamedTuple):
+class SearchResult(NamedTuple):
     """What has been found.
 
     Attributes
     ----------
     spins : ndarray of shape (n_variables,)
-        Or states, see :meth:`Question.draw`.
+        Or states, see :meth:`SearchProblem.draw`.
 
     nfev, nit : int
         Partial evaluations, and restarts.
@@ -182,7 +182,7 @@ def restart(question, function, run, options_of, choose):
                 status = max(status, outcome.status)
                 if question.keep_optima:
                     optima.append(outcome.spins)
-                so_far = Answer(best.spins, looks, done, status, False, optima)
+                so_far = SearchResult(best.spins, looks, done, status, False, optima)
                 if question.tell(so_far):
                     return so_far._replace(status=CALLBACK)
                 if looks >= budget.looks:
@@ -247,9 +247,9 @@ def _eliminate(question, max_width=MAX_WIDTH):
             spins[variables] = _solve(graph, plan)
             looks += plan.cost
             status = question.budget.status(0)  # only the clock can have changed
-    if status == DONE and question.tell(Answer(spins, looks, 1, DONE, True, [])):
+    if status == DONE and question.tell(SearchResult(spins, looks, 1, DONE, True, [])):
         status = CALLBACK
-    return Answer(spins, looks, 1, status, status in (DONE, CALLBACK), [])
+    return SearchResult(spins, looks, 1, status, status in (DONE, CALLBACK), [])
 
 
 def _exact_plan(graph, n_variables, rng, max_width):
@@ -297,7 +297,7 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
             looks += plan.cost
         else:
             hard.append((variables, graph))
-    so_far = Answer(spins, looks, 0, DONE, not hard, [])
+    so_far = SearchResult(spins, looks, 0, DONE, not hard, [])
     left = sum(len(variables) for variables, _ in hard)
     status = DONE
     if not hard and question.tell(so_far):
@@ -318,7 +318,7 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
         spins = spins.copy()
         spins[variables] = found.spins
         looks, n_restarts = looks + found.nfev, n_restarts + found.nit
-        so_far = Answer(spins, looks, n_restarts, DONE, False, [])
+        so_far = SearchResult(spins, looks, n_restarts, DONE, False, [])
         status = max(status, found.status)
         if found.status == CALLBACK:
             break
@@ -328,14 +328,14 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
 def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
     """Order in which all variables go at low cost, or None."""
     neighbors = _elimination.neighbors_of(graph, n_variables)
-    if _elimination.is_entangled(neighbors, rng, max_width):
+    if _elimination.exceeds_treewidth(neighbors, rng, max_width):
         return None
     plan = _exact_plan(graph, n_variables, rng, max_width)
     return plan if plan.width <= max_width and plan.cost <= max_cost else None
 
 
 def _part_of(budget, looks, share):
-    """Share of the evaluations and of the time that are left."""
+    """Fraction of the evaluations and of the time that are left."""
     now = time.time()
     rest = Budget(budget.looks - looks, now + (budget.deadline - now) * share)
     return rest.share(share)

@@ -1,6 +1,6 @@
 """What a black box takes: variables with few values each, and what must hold of them.
 
-Inside, a point is a row of whole numbers, its *states*: the place of each variable's
+Inside, a point is a row of integers, its *states*: the place of each variable's
 value among its values.
 """
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from skmohn._core._validation import refuse_set, to_numpy
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 from skmohn.optimize._variables import (
     Variable,
     columns_of,
@@ -72,7 +72,7 @@ class Space:
         self.two_valued = self.free[self.sizes[self.free] == 2]
         self.many_valued = self.free[self.sizes[self.free] > 2]
         self.alphabets = tuple(
-            Alphabet(int(self.sizes[i]), self.variables[i].is_ordered)
+            Categorical(int(self.sizes[i]), self.variables[i].is_ordered)
             for i in self.many_valued
         )
         self.n_moves = int(np.sum(self.sizes[self.free] - 1))
@@ -428,7 +428,7 @@ class Space:
     def rows(self, states):
         """Points as inputs of -1 and +1, and categories."""
         inputs = 2.0 * states[:, self.two_valued] - 1.0
-        return Rows(inputs, states[:, self.many_valued])
+        return EncodedRows(inputs, states[:, self.many_valued])
 
 
 def keys_of(states):

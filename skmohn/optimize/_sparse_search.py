@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._fitting import gather_warnings
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.mohn._sparse.exact_fit import Chance
+from skmohn.mohn._sparse.exact_fit import ExactFitTest
 from skmohn.mohn._sparse.message_passing import bytes_of_candidate
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.optimize._model_search import minimize
@@ -27,7 +27,7 @@ _WORK, _WORK_OF_PAIR = 3e7, 7e4
 # What each step of a trial costs besides; an entry of a column that messages go by.
 _WORK_OF_STEP, _WORK_OF_ENTRY = 5e5, 8.0
 # Weights of a trial's model, at most: what solving with so many may cost for each cubed
-# weight, and the share of the samples that they may be in any case.
+# weight, and the fraction of the samples that they may be in any case.
 _WORK_OF_CUBE, _MOST_WEIGHTS = 0.1, 0.5
 # What screening high orders may cost in a trial; no order may cost more than a part.
 _SCREENING = 1e8
@@ -40,7 +40,7 @@ class Guess(NamedTuple):
 
     Attributes
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
         Of the free variables as -1 and +1.
 
     state : ndarray of shape (n_variables,)
@@ -52,13 +52,13 @@ class Guess(NamedTuple):
         Whether besides no point of the model is better.
     """
 
-    graph: Hypergraph
+    graph: WalshPolynomial
     state: np.ndarray
     is_exact: bool
     is_proved: bool
 
 
-class Trial:
+class PursuitRun:
     """A pursuit on some samples, a part at a time.
 
     Where it is does not count as its state: a copy, and one that was interrupted, go
@@ -106,12 +106,12 @@ class Trial:
         if reason is None:
             self._running = n_done, search, steps
             return None
-        unit = binary_unit(self.values)
-        graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
+        unit = power_of_two_scale(self.values)
+        graph = WalshPolynomial.sort(search.model.terms, unit * search.model.coef, 0.0)
         terms = [term for term in graph.terms if term]
-        is_exact = reason == "exact" and Chance(
+        is_exact = reason == "exact" and ExactFitTest(
             self.inputs, self.values / unit
-        ).is_excluded(terms)
+        ).is_significant(terms)
         return graph, is_exact
 
     def _start(self):
@@ -128,7 +128,7 @@ class Trial:
             memory_budget=n_columns * bytes_of_candidate(n_samples),
             max_screened=order,
         )
-        search = Pursuit(design, self.values / binary_unit(self.values), control)
+        search = Pursuit(design, self.values / power_of_two_scale(self.values), control)
         most = max(np.cbrt(self.work / _WORK_OF_CUBE), _MOST_WEIGHTS * n_samples)
         search.most = min(search.most, int(most))
         return search, search.steps()
@@ -144,7 +144,7 @@ class Trial:
         return None
 
 
-class Learning:
+class SparseModelSearch:
     """Uniform samples, until a sparse model is exact.
 
     Parameters
@@ -153,13 +153,13 @@ class Learning:
 
     Attributes
     ----------
-    linkage : Hypergraph
+    linkage : WalshPolynomial
         The model of the last trial, exact or not.
     """
 
     def __init__(self, space):
         self.space = space
-        self.linkage = Hypergraph((), np.empty(0), 0.0)
+        self.linkage = WalshPolynomial((), np.empty(0), 0.0)
         self._next_trial = FEWEST
         self._trial, self._n_done = None, 0
 
@@ -217,7 +217,7 @@ class Learning:
                 return None
             n_pairs = math.comb(len(self.space.free), 2)
             work = max(_WORK, _WORK_OF_PAIR * n_pairs)
-            self._trial, self._n_done = Trial(X, values, work), 0
+            self._trial, self._n_done = PursuitRun(X, values, work), 0
         result = self._trial.result(self._n_done)
         self._n_done += 1
         if result is None:
@@ -262,7 +262,7 @@ def _learn_noisy(X, values, counts, seed):
     with gather_warnings():
         model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
         model.fit(X, values, sample_weight=counts)
-    return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
+    return WalshPolynomial.sort(model.terms_, model.weights_, model.intercept_)
 
 
 def _descend(predict, state, space, rng):

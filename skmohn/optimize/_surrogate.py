@@ -23,7 +23,7 @@ _DRAWN = 100
 _NEAR = 5
 _STARTS = 3
 _MOST_LISTED = 1500
-# Share of the values that are told apart where some are far worse than all others.
+# Fraction of the values that are told apart where some are far worse than all others.
 _TOLD_APART = 0.2
 # Multiplications that one proposal may take, roughly.
 _WORK = 4e8
@@ -42,7 +42,7 @@ class Surrogate:
         Of the standardized values; None before the first evaluations.
 
     skill : float
-        How much of the variance each evaluation's others foresee, from 0 to 1.
+        How much of the variance each evaluation's others predict, from 0 to 1.
     """
 
     def __init__(self, space):
@@ -94,7 +94,7 @@ class Surrogate:
         self._n_told = n_told
         target = self.posterior.sample.target
         residual, _ = self.posterior.leave_one_out()
-        self.skill = skill_of(target, target - residual)
+        self.skill = r2(target, target - residual)
         return is_anew
 
     def _learn(self, states, values, seed):
@@ -208,8 +208,8 @@ class Surrogate:
         return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
 
 
-def skill_of(values, predictions):
-    """How much of the variance of values was foreseen, from 0 to 1."""
+def r2(values, predictions):
+    """How much of the variance of values was predicted, from 0 to 1."""
     return max(float(r2_score(values, predictions)), 0.0)
 
 

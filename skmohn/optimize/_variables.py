@@ -54,7 +54,7 @@ def read_variable(name, values):
         ):
             raise ValueError(
                 f"space has {values!r} for {name!r}: a tuple must be (low, high), two "
-                "whole numbers; pass other values as a list"
+                "integers; pass other values as a list"
             )
         low, high = map(int, values)
         if low > high:

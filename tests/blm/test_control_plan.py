@@ -56,10 +56,10 @@ def test_means_are_those_of_all_that_was_heard():
     heard = Heard(luck=[0.0, 3.0, -0.5, 0.25])
     plan = make_plan(heard, noisy=True)
     run, policy = begun(plan)
-    mean, n_heard = heard.losses[0], 1
+    mean, n_evaluations = heard.losses[0], 1
     for n in (2, 3, 4):
-        mean, n_heard = plan._mean(run, policy, mean, n_heard)
-        assert n_heard == n
+        mean, n_evaluations = plan._mean(run, policy, mean, n_evaluations)
+        assert n_evaluations == n
         assert mean == pytest.approx(np.mean(heard.losses))
 
 
@@ -68,16 +68,16 @@ def test_first_step_is_a_sixth_of_the_range(n_bits, first):
     assert make_plan(Heard(), n_bits=n_bits).moves.first_step == first
 
 
-@pytest.mark.parametrize(("n_heard", "n_asked"), [(1, 2), (2, 2), (5, 5)])
-def test_a_noisy_move_is_heard_as_often_as_where_it_stands(n_heard, n_asked):
+@pytest.mark.parametrize(("n_evaluations", "n_asked"), [(1, 2), (2, 2), (5, 5)])
+def test_a_noisy_move_is_heard_as_often_as_where_it_stands(n_evaluations, n_asked):
     heard = Heard()
     plan = make_plan(heard, noisy=True)
     run, policy = begun(plan)
     # All moves are better than a loss as high.
-    run.search.state[0].loss, run.n_heard = 100.0, n_heard
+    run.search.state[0].loss, run.n_evaluations = 100.0, n_evaluations
     before = len(heard.losses)
     plan._try_one(run, policy)
-    assert len(heard.losses) - before == n_asked == run.n_heard
+    assert len(heard.losses) - before == n_asked == run.n_evaluations
 
 
 @pytest.mark.parametrize(("share", "n_drawn"), [(0.01, 1), (0.34, 1), (0.67, 2)])
@@ -109,7 +109,7 @@ def test_noisy_weights_reach_a_goal_when_they_do_so_afresh():
     run.search.state[0].loss = 0.5
     reached = plan._reaches(run, policy, 1.01)
     assert reached
-    assert run.n_heard == 10
+    assert run.n_evaluations == 10
     fresh = heard.losses[-10:]
     assert run.search.state[0].loss == pytest.approx(np.mean(fresh))
     assert not plan._reaches(run, policy, 0.99)

@@ -24,7 +24,7 @@ from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import in_single, run_float
 from skmohn.blm._device.emulate_int import run_whole
-from skmohn.blm._device.export import Answering
+from skmohn.blm._device.export import OutputDecoder
 from skmohn.blm._device.fixed_point import (
     POWERS,
     exponential,
@@ -32,7 +32,7 @@ from skmohn.blm._device.fixed_point import (
     make_shift,
     tanh_curve,
 )
-from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
+from skmohn.blm._device.inputs import RANGES, InputSpec, float_inputs, whole_inputs
 from skmohn.blm._device.network import Network, split_codes
 from skmohn.blm._device.packing import Packing
 from skmohn.blm._device.quantize import quantize
@@ -94,7 +94,7 @@ def run_of(name, network, raw):
 def answers_of_c(folder, cases, **options):
     """Outputs of compiled programs on the rows of each, given by name."""
     headers = {
-        name: render.header(name, program, Answering(None))
+        name: render.header(name, program, OutputDecoder(None))
         for name, (program, _) in cases.items()
     }
     mains = [
@@ -176,7 +176,7 @@ def reader_of(rng, network, kind, units):
     unit = 10.0 ** rng.uniform(*units, network.n_numbers)
     if rng.integers(3) == 0:
         unit[:] = unit[:1]
-    return Reader(kind, unit, np.arange(network.layout.sizes[0]), network.groups)
+    return InputSpec(kind, unit, np.arange(network.layout.sizes[0]), network.groups)
 
 
 def rows_for(rng, network, reader):
@@ -378,7 +378,7 @@ def test_states_that_would_grow_without_end_are_cut(tmp_path):
             labels=None,
             groups=(),
         )
-        program = in_single(network, Reader("float32", np.ones(1), np.arange(1)))
+        program = in_single(network, InputSpec("float32", np.ones(1), np.arange(1)))
         raw = np.ones((300, 1), dtype=np.float32)
         found = emulated(program, raw)[:, 0]
         assert found[:5].tolist() == [1.0, 3.0, 7.0, 15.0, 31.0]
@@ -395,7 +395,7 @@ def test_weights_that_overflow_single_precision_are_refused():
     network = random_network(np.random.default_rng(0), of_classes=False)
     network = replace(network, groups=())
     n_inputs = network.layout.sizes[0]
-    reader = Reader("float32", np.ones(n_inputs), np.arange(n_inputs))
+    reader = InputSpec("float32", np.ones(n_inputs), np.arange(n_inputs))
     limits = []
     for size in (1e-3, 1.0, 1e20, 1e30):
         program = in_single(replace(network, steps=network.steps * size), reader)
@@ -479,11 +479,11 @@ def test_assembler_equals_the_emulator(tmp_path, n_bits):
             groups=(2, 1) if bits == 8 else (),
         )
         unit = np.full(network.n_numbers, 1e-3)
-        reader = Reader("int16", unit, np.arange(5), network.groups)
+        reader = InputSpec("int16", unit, np.arange(5), network.groups)
         name = f"net{bits}"
         program = quantize(network, reader, bits, 4.0, np.ones(1))
         raw = rows_for(rng, network, reader)
-        header = render.header(name, program, Answering(None))
+        header = render.header(name, program, OutputDecoder(None))
         (tmp_path / f"{name}.h").write_text(header, encoding="ascii")
         tests[name] = render.test_file(name, program, raw, emulated(program, raw))
         plain.add(f"-D{name.upper()}_PLAIN_C")
@@ -955,7 +955,7 @@ def test_headers_of_this_machine_may_share_the_folder(tmp_path):
         ({"n_tests": -1}, "'n_tests' parameter"),
         (
             {"arithmetic": "float32", "activation_bits": 8},
-            "activation_bits=8 is for whole numbers",
+            "activation_bits=8 is for integers",
         ),
         ({"path": 3}, "'path' parameter"),
     ],
@@ -1048,7 +1048,7 @@ def test_units_that_are_never_active():
         output_scale=np.ones(1),
         groups=(),
     )
-    reader = Reader("float32", np.ones(4), np.arange(4))
+    reader = InputSpec("float32", np.ones(4), np.arange(4))
     rows = RNG.normal(size=(20, 4))
     program = calibrated(network, reader, 12, rows, np.array([20]))
     found = run_whole(program, rows, np.array([20])) * program.output_scale
@@ -1112,7 +1112,7 @@ def test_falls_of_sums_are_up_to_twice_as_large_as_sums(tmp_path):
             labels=Labels(np.arange(3), False),
             groups=(),
         )
-        reader = Reader("int16", np.full(2, 1e-3), np.arange(2))
+        reader = InputSpec("int16", np.full(2, 1e-3), np.arange(2))
         program = quantize(network, reader, 8, 1.0, np.zeros(0))
         rescale, largest = program.layers[0].rescale, 2 * 254 * 127
         falls = np.arange(largest + 1)
@@ -1152,7 +1152,7 @@ def test_shorter_code_may_cost_a_fifth_of_the_squared_error(
         labels=Labels(np.arange(3), False),
         groups=(),
     )
-    reader, made = Reader("float32", np.ones(2), np.arange(2)), []
+    reader, made = InputSpec("float32", np.ones(2), np.arange(2)), []
     rows = RNG.uniform(-1.0, 1.0, (30, 2))
     exact = run_float(in_single(network, reader), reader.read(rows), np.array([30]))
 

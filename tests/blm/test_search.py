@@ -323,7 +323,7 @@ def test_steps_that_succeed_are_doubled_and_keep_their_way(start, way, path):
 
 
 def splitmix(seed):
-    """Numbers of 32 bits: the published generator, with whole numbers of Python."""
+    """Numbers of 32 bits: the published generator, with integers of Python."""
     while True:
         seed = (seed + 0x9E3779B97F4A7C15) % 2**64
         z = seed

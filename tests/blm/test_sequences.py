@@ -364,7 +364,7 @@ def test_sequences_of_two_libraries_are_refused():
 
 
 def test_columns_of_sequences_keep_their_types():
-    """Whole numbers may be among others, but not text or lists."""
+    """Integers may be among others, but not text or lists."""
     whole = pl.DataFrame({"a": [1, 2], "b": [0.5, 1.0]})
     real = pl.DataFrame({"a": [1.5, 2.0], "b": [0.5, 1.0]})
     model = learn([whole, real, whole, real], [0.0, 1.0, 0.0, 1.0])

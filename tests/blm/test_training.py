@@ -134,14 +134,14 @@ def test_steps_begin_with_a_sixth_of_the_range():
 
 
 @pytest.mark.parametrize(
-    ("losses", "waited"),
+    ("losses", "patience_used"),
     [
         ([10.0, 9.1, 8.9, 8.8], [0, 1, 0, 1]),  # small gains add up
         ([-10.0, -10.9, -11.1], [0, 1, 0]),
         ([10.0, 11.0, 8.0], [0, 1, 0]),
     ],
 )
-def test_gains_count_from_a_tenth_on(losses, waited):
+def test_gains_count_from_a_tenth_on(losses, patience_used):
     plan = make_plan(tol=0.1)
     run = plan.begin(0)
     run.records.clear()
@@ -150,12 +150,12 @@ def test_gains_count_from_a_tenth_on(losses, waited):
     for loss in losses:
         run.loss = loss
         plan._record(run)
-        found.append(run.waited)
-    assert found == waited
+        found.append(run.patience_used)
+    assert found == patience_used
     # Another bit gives new hope.
     run.records[-1]["bits"] -= 1
     plan._record(run)
-    assert run.waited == 0
+    assert run.patience_used == 0
 
 
 def test_a_run_waits_no_longer_than_asked():
@@ -164,7 +164,7 @@ def test_a_run_waits_no_longer_than_asked():
     while run.reason is None:
         plan.advance(run)
     assert run.reason.startswith("no improvement")
-    assert run.waited == 3
+    assert run.patience_used == 3
 
 
 @pytest.mark.parametrize(

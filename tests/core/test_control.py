@@ -43,20 +43,10 @@ USED = {
         "batch_size",
         1,
     ),
-    "MOHNTransformer.msda_options": (
-        skmohn.MOHNTransformer("msda", 2, max_iter=3),
-        "penalty_factor",
-        0.1,
-    ),
     "MOHNClassifier.gp_options": (
         skmohn.MOHNClassifier("gp"),
         "numeric",
         "thermometer",
-    ),
-    "MOHNClassifier.msda_options": (
-        skmohn.MOHNClassifier("msda", 2, max_iter=3),
-        "penalty_factor",
-        0.1,
     ),
     "EnergyNetTransformer.infinite_rbm_options": (
         skmohn.EnergyNetTransformer(
@@ -165,7 +155,7 @@ def test_a_fit_reads_its_control(where):
     assert changed.shape != answers[0].shape or not np.allclose(changed, answers[0])
 
 
-@pytest.mark.slow_cases("MOHNClassifier.(dense|msda)_control")
+@pytest.mark.slow_cases("MOHNClassifier.gp_options")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # A controller is fitted to a black box, not to a table.
 @pytest.mark.parametrize("where", [w for w in USED if "Controller" not in w])

@@ -93,4 +93,4 @@ def test_what_there_is_no_room_for_is_refused_with_the_figure(groups):
     ],
 )
 def test_sizes_are_said_in_a_fitting_unit(n_bytes, words):
-    assert _memory.in_words(n_bytes) == words
+    assert _memory.format_bytes(n_bytes) == words

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skmohn._core._units import binary_unit, binary_units
+from skmohn._core._units import binary_units, power_of_two_scale
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from skmohn._core._units import binary_unit, binary_units
 )
 def test_numbers_divide_by_their_unit_exactly(largest):
     values = np.array([-largest, 0.5 * largest, 0.0])
-    unit = binary_unit(values)
+    unit = power_of_two_scale(values)
     assert np.frexp(unit)[0] == 0.5
     assert np.all(unit * (values / unit) == values)
     with np.errstate(all="raise"):
@@ -20,11 +20,11 @@ def test_numbers_divide_by_their_unit_exactly(largest):
 
 
 def test_nothing_has_the_unit_one():
-    assert binary_unit([]) == 1.0
-    assert binary_unit([0.0, -0.0]) == 1.0
+    assert power_of_two_scale([]) == 1.0
+    assert power_of_two_scale([0.0, -0.0]) == 1.0
 
 
 def test_columns_have_units_of_their_own():
     table = [[1e200, -3.0, 0.0], [1.0, 2.0, 0.0]]
     columns = [[row[j] for row in table] for j in range(3)]
-    assert binary_units(table).tolist() == [binary_unit(c) for c in columns]
+    assert binary_units(table).tolist() == [power_of_two_scale(c) for c in columns]

@@ -1,4 +1,4 @@
-"""The simulated genome scan: frequencies, correlations and shares of variance."""
+"""The simulated genome scan: frequencies, correlations and proportions of variance."""
 
 import numpy as np
 import pytest

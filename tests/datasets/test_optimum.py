@@ -15,7 +15,7 @@ from skmohn.datasets._walsh import evaluate, walsh_function
 def functions(draw):
     n_features = draw(st.integers(1, 8))
     term = st.frozensets(st.integers(0, n_features - 1), max_size=4)
-    # Small whole numbers make ties.
+    # Small integers make ties.
     weight = st.one_of(st.integers(-2, 2), st.floats(-3, 3))
     return walsh_function(n_features, draw(st.dictionaries(term, weight)).items())
 

@@ -221,7 +221,7 @@ def test_trace_begins_at_the_start_and_holds_forces():
     [
         ({"observe": "angles"}, "observe must be one of .* got 'angles'"),
         ({"starts": "edge"}, "starts must be one of"),
-        ({"n_simulations": 2.5}, "n_simulations must be a positive whole number"),
+        ({"n_simulations": 2.5}, "n_simulations must be a positive integer"),
         ({"length": 0.0}, "length must be a positive number, got 0.0"),
         ({"gravity": np.nan}, "gravity must be a positive number"),
         ({"gravity": np.inf}, "gravity must be a positive number"),
@@ -231,7 +231,7 @@ def test_trace_begins_at_the_start_and_holds_forces():
         ({"transient": 1e308}, r"transient=1e\+308 are too many steps"),
         ({"duration": 1.0}, "duration=1.0 must be longer than transient=1.0"),
         ({"duration": 1.04}, r"duration=1.04 must be longer.*whole forces of 0.1 s"),
-        ({"n_simulations": True}, "n_simulations must be a positive whole number"),
+        ({"n_simulations": True}, "n_simulations must be a positive integer"),
         ({"gravity": True}, "gravity must be a positive number, got True"),
         ({"length": 10**330}, "length must be a positive number"),
         ({"max_start": 1e308}, "max_start must be a nonnegative number"),

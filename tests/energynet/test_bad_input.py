@@ -235,7 +235,7 @@ def test_parameter_of_the_paper_out_of_range(parameter, value):
 
 @pytest.mark.parametrize("widths", [[], [0], [3, -1], [2.5], ["3"], [[3]], [True]])
 def test_impossible_widths(widths):
-    refused(BITS, match="n_components must be whole numbers", n_components=widths)
+    refused(BITS, match="n_components must be integers", n_components=widths)
 
 
 def test_no_widths():

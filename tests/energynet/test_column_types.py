@@ -1,4 +1,4 @@
-"""Types of the columns of a table whose gaps are filled: what goes in comes out."""
+"""Column types of a table whose missing values are filled: what goes in comes out."""
 
 import numpy as np
 import pandas as pd
@@ -47,7 +47,7 @@ def whole():
     )
 
 
-def with_gaps(frame):
+def with_missing_inputs(frame):
     frame = frame.copy()
     for k, name in enumerate(frame):
         if name not in ("always", "flag"):
@@ -76,7 +76,7 @@ def imputer(**options):
 )
 def test_frames_keep_the_types_of_their_columns(names, fill):
     expected = whole().loc[:, names]
-    gaps = with_gaps(expected)
+    gaps = with_missing_inputs(expected)
     model = imputer(**fill).set_output(transform="pandas")
     filled = model.fit_transform(gaps)
     assert not filled.isna().any().any()
@@ -90,7 +90,7 @@ def test_frames_keep_the_types_of_their_columns(names, fill):
 
 
 def test_next_step_takes_codes_for_categories():
-    gaps = with_gaps(whole()[["code", "size"]])
+    gaps = with_missing_inputs(whole()[["code", "size"]])
     filled = imputer().set_output(transform="pandas").fit_transform(gaps)
     model = HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
     found = model.fit(filled, np.arange(N)).is_categorical_
@@ -101,7 +101,7 @@ def test_next_step_takes_codes_for_categories():
 @pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 def test_rows_of_other_frames_have_their_own_types():
     """Categories in another order, or fewer of them; one that was not there in fit."""
-    gaps = with_gaps(whole()[["grade", "size"]])
+    gaps = with_missing_inputs(whole()[["grade", "size"]])
     layers = EnergyNetTransformer(
         n_components=3, n_final_epochs=5, max_layers=1, handle_unknown="missing"
     )
@@ -118,7 +118,7 @@ def test_rows_of_other_frames_have_their_own_types():
 @pytest.mark.needs_sklearn("1.9", "names of polars 2")
 @pytest.mark.parametrize("fill", FILLS)
 def test_polars_frames_keep_the_types_of_their_columns(fill):
-    frame = with_gaps(whole()).drop(columns=["code", "grade"])
+    frame = with_missing_inputs(whole()).drop(columns=["code", "grade"])
     gaps = pl.from_pandas(frame.astype({"truth": "boolean"})).with_columns(
         pl.col("text").cast(pl.Enum(["x", "y"])),
         pl.col("moment").cast(pl.Date).alias("day"),
@@ -135,7 +135,7 @@ def test_polars_frames_keep_the_types_of_their_columns(fill):
 @pytest.mark.parametrize("fill", FILLS)
 def test_arrays_keep_what_they_hold(fill):
     """Times stay times also without categories, and booleans booleans."""
-    frame = with_gaps(whole())
+    frame = with_missing_inputs(whole())
     moments = frame[["moment"]].assign(other=frame["moment"] + pd.Timedelta(days=1))
     as_array = moments.to_numpy()
     assert as_array.dtype.kind == "M"

@@ -20,9 +20,9 @@ from skmohn.energynet._growth import (
     GAMMA_REASON,
     GIVEN_REASON,
     PAYING_REASON,
+    DescriptionLengthGrowth,
     NatsControl,
     _entropy,
-    _Ladder,
     _without_worst,
     given_width,
     unit_values,
@@ -248,7 +248,7 @@ def test_starts_that_are_left_out_would_not_have_been_the_best(
     X = clusters(4, n_samples, n_columns=6)
 
     def started():
-        records, ladder = told(_Ladder, X, FAST, WIDTH_ONLY, 0)
+        records, ladder = told(DescriptionLengthGrowth, X, FAST, WIDTH_ONLY, 0)
         run = ladder.start(unit_price(X))
         return len(dict.fromkeys(r["units"] for r in records)), run.rbm.weights
 
@@ -549,7 +549,7 @@ def test_units_are_dropped_after_a_third_of_the_clock():
 def make_ladder(n_columns=6, report=untold, **control):
     X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
     plan = Plan(learning_rate=0.2, batch_size=25)
-    return _Ladder(X, plan, NatsControl(**control), 0, report)
+    return DescriptionLengthGrowth(X, plan, NatsControl(**control), 0, report)
 
 
 def test_a_stage_needs_its_steps():
@@ -589,28 +589,33 @@ def test_machines_are_compared_by_the_nats_they_need(n_hidden, is_exact):
 
 def test_data_are_drawn_where_they_are_probabilities():
     X = np.full((4000, 2), 0.25, np.float32)
-    drawn = _Ladder(X, Plan(resample=True), NatsControl(), 0, untold).data
+    drawn = DescriptionLengthGrowth(
+        X, Plan(resample=True), NatsControl(), 0, untold
+    ).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
-    assert _Ladder(X, Plan(), NatsControl(), 0, untold).data is X
+    assert DescriptionLengthGrowth(X, Plan(), NatsControl(), 0, untold).data is X
 
 
 def test_of_many_samples_some_value_the_units(digits, monkeypatch):
     rbm = trained(FAST, digits, new_machine(digits, 12, 0), 1500, 0).rbm
     monkeypatch.setattr(_growth, "_MOST_VALUED", 600)
-    some = _Ladder(digits, FAST, WIDTH_ONLY, 0, untold)
+    some = DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, 0, untold)
     assert some.X is digits
     rows = {row.tobytes() for row in digits}
     assert len(some.data) == 600
     assert all(row.tobytes() in rows for row in some.data)
-    bits = _Ladder(digits / 4, Plan(resample=True), WIDTH_ONLY, 0, untold).data
+    bits = DescriptionLengthGrowth(
+        digits / 4, Plan(resample=True), WIDTH_ONLY, 0, untold
+    ).data
     assert bits.shape == (600, digits.shape[1])
     assert set(bits.ravel()) == {0.0, 1.0}
     # The chance of the samples of the model weighs more.
     monkeypatch.undo()
     found = some.value(rbm)[0]
     every = [
-        _Ladder(digits, FAST, WIDTH_ONLY, k, untold).value(rbm)[0] for k in range(5)
+        DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, k, untold).value(rbm)[0]
+        for k in range(5)
     ]
     error = np.std(every, axis=0).mean()
     assert np.abs(found - np.mean(every, axis=0)).mean() < 3 * error
@@ -677,7 +682,7 @@ def test_units_are_dropped_while_the_description_gets_shorter(
     assert found == tried
 
 
-class Rungs(_Ladder):
+class Rungs(DescriptionLengthGrowth):
     """A ladder on which as many units pay as is said; it trains nothing."""
 
     def start(self, price):
@@ -726,7 +731,7 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
     log = []
     for name, value in (("n_paying", n_paying), ("widest", widest), ("log", log)):
         monkeypatch.setattr(Rungs, name, value, raising=False)
-    monkeypatch.setattr("skmohn.energynet._growth._Ladder", Rungs)
+    monkeypatch.setattr("skmohn.energynet._growth.DescriptionLengthGrowth", Rungs)
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
     plan = Plan(learning_rate=0.2, batch_size=25)
     control = NatsControl(clock=0.9, final_clock=final_clock, **options)

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet import _heads
 from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._mlp import fit_untold, started
+from skmohn.energynet._mlp import fit_silently, started
 
 STACK = EnergyNetTransformer(None, 4, n_final_epochs=5)
 CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
@@ -310,6 +310,6 @@ def test_networks_are_compared_long_before_they_come_to_rest(monkeypatch):
         return loss, gradient
 
     monkeypatch.setattr(type(told), "_loss_grad_lbfgs", noted)
-    fit_untold(told, X, y, None)
+    fit_silently(told, X, y, None)
     assert len(losses) < 0.5 * to_the_end.n_iter_
     assert to_the_end.loss_ < min(losses) < 1.05 * to_the_end.loss_

@@ -57,7 +57,7 @@ def test_dbn_estimate_is_close_at_the_defaults(list_states, seed):
 
 
 def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 0)
+    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 0)
     layers = [list_states(*n, seed=k) for k, n in enumerate([(5, 4), (4, 4), (4, 3)])]
     rbms, V = [layer.rbm for layer in layers], layers[0].V
     z = exact_log_partition(rbms[-1])
@@ -92,7 +92,7 @@ def test_few_units_over_groups_are_summed_up(list_states):
 
 
 def test_few_units_above_many_are_drawn(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 3)
+    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 3)
     layers = [list_states(5, 4, seed=0), list_states(4, 3, seed=1)]
     rbms, V = [layer.rbm for layer in layers], layers[0].V
     z = exact_log_partition(rbms[-1])
@@ -110,7 +110,7 @@ def test_transposed_layer_leaves_the_likelihood_as_it_is(listed):
 
 
 def test_estimates_can_be_repeated(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 0)
+    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 0)
     rbms = [list_states(5, 4, seed=0).rbm, list_states(4, 3, seed=1).rbm]
     X = np.eye(5)
     first, again, other = (

@@ -15,7 +15,7 @@ from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import (
     MOST_COMPLETIONS,
     completions,
-    given_known,
+    condition_on,
     means_of,
 )
 from skmohn.energynet._missing import Gaps
@@ -163,12 +163,12 @@ def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
     units = np.where(unknown, np.float32(0), units)
     expected = _conditional._means_of_gaps(rbm, units, unknown, 0)
     for row in range(4):
-        machine = given_known(rbm, units[row], unknown[row])
+        machine = condition_on(rbm, units[row], unknown[row])
         visible, hidden = means_of(machine)
         assert_allclose(expected[0][row, unknown[row]], visible, atol=1e-5)
         assert_allclose(expected[1][row], hidden, atol=1e-5)
     # By lists of the gaps, then by chains.
-    monkeypatch.setattr(_conditional, "MOST_LISTED", 1)
+    monkeypatch.setattr(_conditional, "MAX_ENUMERATED_UNITS", 1)
     listed = _conditional._means_of_gaps(rbm, units, unknown, 0)
     monkeypatch.setattr(_conditional, "MOST_COMPLETIONS", 4)
     monkeypatch.setattr(_conditional, "_LOOKS", 100)

@@ -17,10 +17,10 @@ from skmohn.energynet import (
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._partition import (
     annealed_weights,
-    cautious_value,
+    conservative_log_z,
+    converged_log_partition,
     log_partition_of,
-    require_settled,
-    settled_log_partition,
+    warn_if_unreliable,
 )
 
 PARTITION = "skmohn.energynet._partition"
@@ -187,7 +187,7 @@ def test_an_estimate_that_does_not_do_is_made_again(seed, scale, taken):
     tried = [log_partition(rbm, X, n_temperatures=n, **options) for n in (10, 40)]
     sizes = [found.effective_sample_size for found in tried]
     assert (sizes[0] >= 10, np.argmax(sizes)) in [(True, 1), (False, taken)]
-    found = settled_log_partition(rbm, X, n_temperatures=10, **options)
+    found = converged_log_partition(rbm, X, n_temperatures=10, **options)
     assert found == tried[taken]
 
 
@@ -204,7 +204,7 @@ def test_few_temperatures_are_enough_where_they_agree(monkeypatch):
 
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", watched)
     monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
-    found = settled_log_partition(rbm, X, n_temperatures=6400, random_state=0)
+    found = converged_log_partition(rbm, X, n_temperatures=6400, random_state=0)
     assert asked == [100, 400]
     assert found.value == pytest.approx(exact, abs=4 * found.standard_error)
     assert found.standard_error <= 0.05
@@ -222,7 +222,7 @@ def test_all_temperatures_are_taken_where_they_are_needed(monkeypatch, spread, s
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", annealed)
     monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
     rbm = machine_of_zeros(3, 3)
-    settled_log_partition(rbm, np.full((2, 3), 0.5), n_temperatures=6400)
+    converged_log_partition(rbm, np.full((2, 3), 0.5), n_temperatures=6400)
     assert asked == [100, 400, 1600, 6400]
 
 
@@ -246,11 +246,11 @@ def test_modes_that_chains_miss_are_found_by_a_narrow_machine(monkeypatch):
     assert [len(of_start) for of_start in weights] == [50, 50]
     found = log_partition_of(weights)
     assert found.value == pytest.approx(exact, abs=3 * found.standard_error + 0.01)
-    assert settled_log_partition(rbm, X, **options).value == exact
+    assert converged_log_partition(rbm, X, **options).value == exact
     monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
-    settled = settled_log_partition(rbm, X, narrow=narrow, **options)
+    settled = converged_log_partition(rbm, X, narrow=narrow, **options)
     assert settled.value == pytest.approx(exact, abs=0.1)
-    assert settled_log_partition(rbm, X, **options).value < exact - 10
+    assert converged_log_partition(rbm, X, **options).value < exact - 10
 
 
 @pytest.mark.parametrize("groups", [None, Groups([3, 2, 3], [True, False, True])])
@@ -278,17 +278,17 @@ def test_estimates_that_agree_are_one():
     assert found.value == pytest.approx(0.5, abs=0.2)
     apart = log_partition_of([alike[0], alike[1] + 9.0])
     assert apart.value == pytest.approx(logsumexp(alike[1]) + 9.0 - np.log(500))
-    assert cautious_value(alike) == pytest.approx(0.5, abs=0.2)
-    assert cautious_value([alike[0], 3.0 * alike[1]]) == pytest.approx(4.5, abs=0.8)
+    assert conservative_log_z(alike) == pytest.approx(0.5, abs=0.2)
+    assert conservative_log_z([alike[0], 3.0 * alike[1]]) == pytest.approx(4.5, abs=0.8)
     # What says little of the same value is not asked: alone it would be 3.
     spread = 4.0 * alike[1] - 5.0
-    assert cautious_value([spread, alike[0]]) == pytest.approx(0.5, abs=0.2)
+    assert conservative_log_z([spread, alike[0]]) == pytest.approx(0.5, abs=0.2)
 
 
 def test_an_unsettled_estimate_is_said():
-    require_settled(LogPartition(0.0, 0.1, 10.0), 1)
+    warn_if_unreliable(LogPartition(0.0, 0.1, 10.0), 1)
     with pytest.warns(UserWarning, match="layer 1 may be wrong"):
-        require_settled(LogPartition(0.0, 0.1, 9.9), 1)
+        warn_if_unreliable(LogPartition(0.0, 0.1, 9.9), 1)
 
 
 @pytest.mark.parametrize("options", [{"n_temperatures": 0}, {"n_chains": 1}])

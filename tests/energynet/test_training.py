@@ -54,7 +54,7 @@ def one_step(plan, X, batch=None):
 
 
 def score(rbm, samples, share):
-    """Gradients of shares of minus the free energy, by finite differences."""
+    """Gradients of fractions of minus the free energy, by finite differences."""
     parts = [rbm.weights, rbm.hidden_bias, rbm.visible_bias]
     W, b, c = parts = [part.astype(np.float64) for part in parts]
     gradients = []

@@ -23,7 +23,7 @@ from skmohn._core._powers import YeoJohnson
 from skmohn.energynet import _conditional, _whitening
 from skmohn.energynet._conditional import _spread_places
 from skmohn.energynet._whitening import (
-    Completions,
+    ImportanceSamples,
     Whitening,
     _by_other_rows,
     _log_densities,
@@ -200,12 +200,12 @@ def test_completions_are_right_in_the_mean():
     """Of powers, which are normal; each draw comes with its opposite."""
     row = X[:1].copy()
     row[0, :2] = NAN
-    drawn = Completions.of(WHITENING, row, 10, 0).table
+    drawn = ImportanceSamples.of(WHITENING, row, 10, 0).table
     Z = WHITENING.forward(drawn) @ WHITENING.root
     R = WHITENING.correlation
     assert_allclose(Z.mean(axis=0)[:2], R[:2, 2] / R[2, 2] * Z[0, 2], atol=1e-8)
     assert len(np.unique(drawn[:, 0])) == 10
-    assert len(Completions.of(WHITENING, row, 5, 0).table) == 5
+    assert len(ImportanceSamples.of(WHITENING, row, 5, 0).table) == 5
 
 
 def test_draws_are_those_of_the_normal_distribution():
@@ -364,7 +364,7 @@ def test_draws_are_chosen_from_five_times_as_many_and_at_least_a_hundred(
     monkeypatch, n_hidden, n_draws, expected
 ):
     """But of no more than there are draws where each is weighed by annealing."""
-    asked, weighed = [], _conditional.weighed_draws
+    asked, weighed = [], _conditional.importance_sample
 
     def counted(rbm, coding, X, seed, n_completions):
         asked.append(n_completions)
@@ -525,10 +525,10 @@ def test_rows_with_gaps_of_both_kinds_are_answered_alone():
 def test_shares_and_draws_of_completions():
     rows = X[:3].copy()
     rows[1, 0] = NAN
-    drawn = Completions.of(WHITENING, rows, 5, 0)
+    drawn = ImportanceSamples.of(WHITENING, rows, 5, 0)
     assert_array_equal(drawn.rows, [0, 1, 1, 1, 1, 1, 2])
     gains = np.log([1.0, 1.0, 2.0, 3.0, 4.0, 0.0 + 1e-300, 1.0])
-    shares = drawn.shares(gains + drawn.log_density)
+    shares = drawn.sobol_variances(gains + drawn.log_density)
     assert_allclose(shares, [1, 0.1, 0.2, 0.3, 0.4, 0, 1], atol=1e-12)
     assert_allclose(
         drawn.log_means(gains + drawn.log_density)[1], np.log(2.0), atol=1e-12
@@ -545,7 +545,7 @@ def test_completions_spread_by_inflation():
     """Not by how much rows say of themselves."""
     row = np.array([[NAN, NAN, NAN]])
     wider = replace(WHITENING, inflation=2.0, stretch=5.0)
-    drawn = [Completions.of(w, row, 20, 0).table for w in (WHITENING, wider)]
+    drawn = [ImportanceSamples.of(w, row, 20, 0).table for w in (WHITENING, wider)]
     near, far = map(WHITENING.forward, drawn)
     assert_allclose(far, 2.0 / WHITENING.inflation * near, atol=1e-8)
 
@@ -554,9 +554,9 @@ def test_no_few_draws_outweigh_the_others():
     """A likelihood ratio over many columns is mostly noise."""
     row = X[:1].copy()
     row[0, 0] = NAN
-    drawn = Completions.of(WHITENING, row, 100, 0)
+    drawn = ImportanceSamples.of(WHITENING, row, 100, 0)
     gains = 50.0 * np.random.default_rng(0).standard_normal(100)
-    shares = drawn.shares(gains + drawn.log_density)
+    shares = drawn.sobol_variances(gains + drawn.log_density)
     assert 1.0 / np.sum(shares**2) == pytest.approx(30.0, rel=1e-3)
     assert_array_equal(np.argsort(shares), np.argsort(gains))
     # Tempered: all logarithms are smaller by one factor.
@@ -564,7 +564,7 @@ def test_no_few_draws_outweigh_the_others():
     assert 0.0 < powers[0] < 1.0
     assert_allclose(powers, powers[0])
     # Where enough of them count, they count as they are.
-    small = drawn.shares(0.1 * gains / 50.0 + drawn.log_density)
+    small = drawn.sobol_variances(0.1 * gains / 50.0 + drawn.log_density)
     assert_allclose(np.log(small[1] / small[0]), 0.1 * (gains[1] - gains[0]) / 50.0)
 
 
@@ -668,7 +668,7 @@ def test_inflation_is_by_standard_deviations():
 
 
 def test_of_many_rows_some_tell_correlations(monkeypatch):
-    """Fewer of those with gaps, which take longer."""
+    """Fewer of those with missing values, which take longer."""
     monkeypatch.setattr(_whitening, "_MOST_ROWS", 50)
     monkeypatch.setattr(_whitening, "_MOST_WITH_GAPS", 20)
     taken = []

@@ -62,7 +62,7 @@ def campaign(request, compiled):
     """Run a property of tuples on new ones, as many as asked for.
 
     The examples follow from the seed alone. How many there are is given, the same on
-    every machine, or follows from this test's share of the time.
+    every machine, or follows from this test's fraction of the time.
     """
     option = request.config.getoption
     most = option("fuzz_examples") or math.inf

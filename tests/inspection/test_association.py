@@ -41,12 +41,12 @@ def test_columns_and_pairs_along_the_table(scan, model):
     X, y, values = scan
     assert model.terms_ == [(3,), (5, 20)]
     display = ManhattanDisplay.from_estimator(model, X, y, ms=4)
-    heights = np.concatenate([dots.get_ydata() for dots in display.dots_])
+    neg_log10_p = np.concatenate([dots.get_ydata() for dots in display.dots_])
     expected = [
         -np.log10(stats.linregress(column, y).pvalue) if np.ptp(column) else np.nan
         for column in values.T
     ]
-    assert_allclose(heights, expected)
+    assert_allclose(neg_log10_p, expected)
     assert [len(dots.get_xdata()) for dots in display.dots_] == [10, 15, 5]
     assert display.dots_[0].get_markersize() == 4
     ticks = [label.get_text() for label in display.ax_.get_xticklabels()]

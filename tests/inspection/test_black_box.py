@@ -31,9 +31,11 @@ def test_values_and_shares(result):
     assert set(display.dots_) == set(display.bars_) == set(sources)
     for name, dots in display.dots_.items():
         assert len(dots.get_xdata()) == sources.count(name)
-    heights = [[bar.get_height() for bar in bars] for bars in display.bars_.values()]
-    assert_allclose(np.sum(heights, axis=0), 1.0)
-    assert np.shape(heights)[1] == 5
+    neg_log10_p = [
+        [bar.get_height() for bar in bars] for bars in display.bars_.values()
+    ]
+    assert_allclose(np.sum(neg_log10_p, axis=0), 1.0)
+    assert np.shape(neg_log10_p)[1] == 5
     assert display.ax_.get_ylim()[1] > max(r["value"] for r in result.history)
 
 
@@ -63,9 +65,9 @@ def test_lines_of_the_best_points(result):
     assert display.variables["kind"] == ["a", "b", "c"]
     assert display.value == sorted(display.value)
     assert display.points[0] == result.x
-    heights = display.lines_[0].get_ydata()
+    neg_log10_p = display.lines_[0].get_ydata()
     kinds = {"a": 0.0, "b": 0.5, "c": 1.0}
-    assert_allclose(heights, [0.0, kinds[result.x["kind"]]], atol=0.06)
+    assert_allclose(neg_log10_p, [0.0, kinds[result.x["kind"]]], atol=0.06)
     shown = [text.get_text() for text in display.texts_]
     assert shown == ["1", "2", "3", "4", "5", "a", "b", "c"]
 
@@ -74,9 +76,9 @@ def test_lines_are_nearest_to_their_own_values():
     letters = list("ACDEFGHIKLMNPQRSTVWY")
     points = [{"site": letter} for letter in letters]
     display = ParallelCoordinatesDisplay(points, range(20), {"site": letters}).plot()
-    heights = [line.get_ydata()[0] for line in display.lines_]
-    assert np.round(np.multiply(heights, 19)).tolist() == list(range(20))
-    assert len({height - k / 19 for k, height in enumerate(heights)}) == 20
+    neg_log10_p = [line.get_ydata()[0] for line in display.lines_]
+    assert np.round(np.multiply(neg_log10_p, 19)).tolist() == list(range(20))
+    assert len({height - k / 19 for k, height in enumerate(neg_log10_p)}) == 20
 
 
 def test_points_that_violate_constraints_are_not_the_best():

@@ -201,7 +201,7 @@ def test_ids_may_have_any_letters(tmp_path):
             {"bim": BIM.replace("20", "1_0")},
             r"line 2 of .*\.bim has the position '1_0'",
         ),
-        ({"bim": BIM.replace("20", "9" * 30)}, r"no whole number up to 2147483646"),
+        ({"bim": BIM.replace("20", "9" * 30)}, r"no integer up to 2147483646"),
         (
             {"bim": BIM.replace("TA", "C")},
             r"line 2 of .*\.bim has the allele 'C' twice",

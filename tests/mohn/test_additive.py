@@ -13,17 +13,17 @@ from skmohn import MOHNRegressor
 from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._strategies import _is_robust as is_robust
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Logarithm, Unchanged
 from skmohn.optimize import minimize
 
 
 def rows_of(X):
-    return Rows(X, np.empty((len(X), 0), dtype=int))
+    return EncodedRows(X, np.empty((len(X), 0), dtype=int))
 
 
 def make_table(n_rows, n_columns, explained, seed=0):
-    """Rows of numbers and a sum of columns with noise, which explain a share of it."""
+    """Rows of numbers and a sum of columns with noise."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (n_rows, n_columns)) ** 3
     f = X @ rng.standard_normal(n_columns)
@@ -49,7 +49,7 @@ def test_it_is_ridge_regression_on_standardized_columns(n_rows, n_columns):
 
 
 def log_density(X, y, share, total):
-    """Log density of targets of which a function explains a share of the variance."""
+    """Log density of targets, of whose variance a function explains a proportion."""
     columns = standardized(X)
     covariance = share * columns @ columns.T / X.shape[1]
     covariance += (1.0 - share) * np.eye(len(y))
@@ -93,7 +93,7 @@ def test_any_share_of_the_variance_is_as_probable_a_priori(explained):
     assert share == pytest.approx(first / (mass + of_nothing / 3.0), abs=1e-3)
     # The level of the target costs what it costs a model without columns.
     level = -0.5 * (1.0 + math.log(total)) ** 2 - 0.5 * math.log1p(0.5 * 29)
-    assert model.occam == pytest.approx(math.log(mass) + level, abs=1e-3)
+    assert model.log_occam_factor == pytest.approx(math.log(mass) + level, abs=1e-3)
 
 
 def test_weights_count_rows():
@@ -190,8 +190,8 @@ def test_a_skewed_target_is_predicted_on_its_scale(explained):
     model = MOHNRegressor(random_state=0).fit(X, np.exp(0.4 * y))
     assert model.history_[-1]["chosen"] == "additive"
     assert not isinstance(model.target_transform_, Unchanged)
-    # A long tail alone is nothing that stands out.
-    stands_out = not model.stopping_reason_.startswith("nothing stands out")
+    # A long tail alone is nothing that is significant.
+    stands_out = not model.stopping_reason_.startswith("nothing is significant")
     assert stands_out == bool(explained)
     if not stands_out:
         assert model.terms_ == []
@@ -260,7 +260,7 @@ def test_what_does_not_stand_out_lists_nothing():
     assert fit_additive(X, y, None).listed()[0].terms
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.history_[-1]["chosen"] == "additive"
-    assert model.stopping_reason_.startswith("nothing stands out")
+    assert model.stopping_reason_.startswith("nothing is significant")
     assert model.terms_ == []
 
 

@@ -16,19 +16,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from skmohn import MOHNRegressor
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._gp.model import fit_gp
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
-from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._training_data import Samples
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._training_data import TrainingData
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
 
@@ -107,7 +107,7 @@ KINDS = ["plain", "unknown", "repeats", "precisions", "duplicated"]
 @pytest.mark.parametrize("kind", KINDS)
 def test_evidence_is_the_largest_density_of_the_targets(kind):
     inputs, y, weights = problem(kind)
-    graph = Hypergraph(TERMS, np.ones(len(TERMS)), 0.0)
+    graph = WalshPolynomial(TERMS, np.ones(len(TERMS)), 0.0)
     found = SparseModel.condition(graph, make_design(inputs, weights), y)
     rows, targets, relative = expand(inputs, y, weights)
     center = np.average(y, weights=weights)
@@ -135,7 +135,7 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     # The noise is known from so many observations only.
     doubt = student_t(len(targets) - len(TERMS) - 1).var()
     std *= doubt**0.5
-    new_rows = Rows(new, np.empty((20, 0), dtype=int))
+    new_rows = EncodedRows(new, np.empty((20, 0), dtype=int))
     assert_allclose(found.std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):
         own = (doubt * covariance[j, j]) ** 0.5
@@ -149,9 +149,9 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
 @pytest.mark.parametrize("n_rows", [4, 5, 30])
 def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
     y = np.random.default_rng(0).standard_normal(n_rows)
-    graph = Hypergraph((), np.empty(0), float(y.mean()))
+    graph = WalshPolynomial((), np.empty(0), float(y.mean()))
     found = SparseModel.condition(graph, make_design(np.zeros((n_rows, 1))), y)
-    std = found.std(Rows(np.zeros((1, 1)), np.empty((1, 0), dtype=int)))[0]
+    std = found.std(EncodedRows(np.zeros((1, 1)), np.empty((1, 0), dtype=int)))[0]
     own = student_t(n_rows - 1).std() * np.std(y, ddof=1)
     assert std == pytest.approx(own * np.sqrt(1 + 1 / n_rows), rel=0.1)
 
@@ -159,8 +159,11 @@ def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
 @pytest.mark.parametrize("kind", ["plain", "repeats", "precisions"])
 def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
     inputs, y, weights = problem(kind)
-    graph, design = Hypergraph(TERMS, np.ones(4), 0.0), make_design(inputs, weights)
-    rows = Rows(inputs, np.empty((40, 0), dtype=int))
+    graph, design = (
+        WalshPolynomial(TERMS, np.ones(4), 0.0),
+        make_design(inputs, weights),
+    )
+    rows = EncodedRows(inputs, np.empty((40, 0), dtype=int))
 
     def usual(left_out):
         found = SparseModel.condition(graph, design, y, left_out)
@@ -177,10 +180,10 @@ def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
 def test_weights_vary_as_much_as_the_function_that_they_make(left_out):
     """Products of -1 and +1 are orthogonal over all rows."""
     inputs, y, _ = problem("plain")
-    graph = Hypergraph(TERMS, np.ones(4), 0.0)
+    graph = WalshPolynomial(TERMS, np.ones(4), 0.0)
     found = SparseModel.condition(graph, make_design(inputs), y, left_out)
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=inputs.shape[1])))
-    rows = Rows(cube, np.empty((len(cube), 0), dtype=int))
+    rows = EncodedRows(cube, np.empty((len(cube), 0), dtype=int))
     std = found.scale * np.sqrt(found.variance(rows))
     of_weights = [found.weight_posterior(term)[1] ** 2 for term in [(), *TERMS]]
     assert np.mean(std**2) == pytest.approx(sum(of_weights))
@@ -196,7 +199,7 @@ def test_true_weights_are_within_their_intervals():
             continue
         y = columns @ true + 0.5 * rng.standard_normal(9)
         fitted = np.linalg.lstsq(columns, y, rcond=None)[0]
-        graph = Hypergraph(TERMS, fitted[1:], fitted[0])
+        graph = WalshPolynomial(TERMS, fitted[1:], fitted[0])
         found = SparseModel.condition(graph, make_design(inputs), y)
         for term, weight in zip(TERMS, true[1:], strict=True):
             mean, std = found.weight_posterior(term)
@@ -224,23 +227,23 @@ def test_intervals_know_that_terms_were_chosen(seeds, least, most):
 
 
 def test_description_length_counts_the_choices():
-    graph = Hypergraph(TERMS, np.ones(4), 0.0)
+    graph = WalshPolynomial(TERMS, np.ones(4), 0.0)
     inputs, y, _ = problem("plain")
     found = SparseModel.condition(graph, make_design(inputs), y)
     choices = math.comb(6, 2) * math.comb(15, 1) * math.comb(20, 1)
     assert choice_length(TERMS, 6) == pytest.approx(math.log(choices))
     assert found.description_length() + found.log_evidence() == pytest.approx(
-        math.log(choices) - found.occam
+        math.log(choices) - found.log_occam_factor
     )
-    assert found.occam < 0
+    assert found.log_occam_factor < 0
 
 
 def test_a_model_without_terms_has_a_posterior():
     inputs, y, _ = problem("plain")
     found = SparseModel.condition(
-        Hypergraph((), np.empty(0), 3.0), make_design(inputs), y
+        WalshPolynomial((), np.empty(0), 3.0), make_design(inputs), y
     )
-    rows = Rows(inputs, np.empty((40, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((40, 0), dtype=int))
     assert_allclose(found.std(rows), np.std(y), rtol=0.1)
 
 
@@ -277,9 +280,10 @@ def test_sparse_functions_with_noise_lose_nothing(seed):
     last = model.history_[-1]
     assert last["chosen"] == "sparse"
     assert last["description_length_sparse"] < last["description_length_gp"]
-    for name in ("sparse", "gp", "spike_slab"):
+    nouns = {"sparse": "sparse model", "gp": "Gaussian process"}
+    for name, noun in (nouns | {"spike_slab": "spike-and-slab model"}).items():
         number = last[f"description_length_{name}"]
-        assert f"{name.replace('_', '-and-')} {number:.1f}" in model.stopping_reason_
+        assert f"{noun} {number:.1f}" in model.stopping_reason_
 
 
 @pytest.mark.slow_cases("3-.*")
@@ -346,7 +350,7 @@ def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     last = model.history_[-1]
     assert last["description_length_gp"] < last["description_length_sparse"]
     assert last["chosen"] == "sparse"
-    assert "sparse model predicts left-out rows better" in model.stopping_reason_
+    assert "sparse model predicts held-out rows better" in model.stopping_reason_
     pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
     assert_array_equal(model.predict(data.X), pursuit.predict(data.X))
 
@@ -411,7 +415,7 @@ def test_nothing_stands_out_of_noise(kind, n_rows):
     X, rng = make_noise(kind, n_rows, 20, 0)
     y = 5.0 + 3.0 * rng.standard_normal(n_rows)
     model = MOHNRegressor(random_state=0).fit(X, y)
-    assert model.stopping_reason_.startswith("nothing stands out")
+    assert model.stopping_reason_.startswith("nothing is significant")
     assert model.history_[-1]["chosen"] == "nothing"
     assert model.terms_ == []
     assert model.weights_.shape == model.standard_errors_.shape == (0,)
@@ -431,7 +435,7 @@ def test_of_more_noise_nothing_is_listed_and_little_predicted():
         y = 5.0 + 3.0 * rng.standard_normal(60)
         model = MOHNRegressor(random_state=0).fit(X, y)
         assert model.terms_ == []
-        assert model.stopping_reason_.startswith("nothing stands out")
+        assert model.stopping_reason_.startswith("nothing is significant")
         assert {row["kept"] for row in model.search_coverage_} == {0}
         chosen.append(model.history_[-1]["chosen"])
         moved.append(np.mean((model.predict(X) - y.mean()) ** 2) / np.var(y))
@@ -488,13 +492,13 @@ def test_a_gaussian_process_within_reach_is_learned_from_all_rows():
 
 
 # A sparse model that explains the data better than any other, once its terms are known.
-KNOWN_TERMS = SimpleNamespace(length_of_data=lambda: -np.inf)
+KNOWN_TERMS = SimpleNamespace(data_description_length=lambda: -np.inf)
 
 
 @pytest.mark.parametrize(("errors", "is_better"), [(1.5, False), (2.5, True)])
 def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better):
     X, y = make_dense(60)
-    rows = Rows(X, np.empty((60, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((60, 0), dtype=int))
     model = fit_gp(rows, y, strong_terms=False, noise="constant")
     folds = list(KFold(5).split(X))
     left_out = []
@@ -506,15 +510,15 @@ def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better)
             strong_terms=False,
             noise="constant",
         )
-        residual = (y[test] - part.mean(rows.take(test))) / binary_unit(y)
+        residual = (y[test] - part.mean(rows.take(test))) / power_of_two_scale(y)
         left_out.append(np.mean(residual**2))
     gains = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     gains += errors * sem(gains) - gains.mean()
     choice = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
-    samples = Samples(rows, y)
+    samples = TrainingData(rows, y)
     sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
-    wishes = Wishes()
-    assert predicts_better(sparse, model, samples, wishes) == is_better
+    settings = FitSettings()
+    assert predicts_better(sparse, model, samples, settings) == is_better
 
 
 @pytest.mark.parametrize("is_clear", [False, True])
@@ -529,14 +533,14 @@ def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
     )
     fit = fit_gp
     X, y = make_dense(60)
-    rows = Rows(X, np.empty((60, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((60, 0), dtype=int))
     model = fit(rows, y, strong_terms=False, noise="constant")
     folds = list(KFold(5).split(X))
     # No model is better than one without errors, and any is than one with large ones.
     errors = np.full(5, 100.0) if is_clear else np.zeros(5)
     choice = SimpleNamespace(folds=folds, errors=errors)
     sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
-    found = predicts_better(sparse, model, Samples(rows, y), Wishes())
+    found = predicts_better(sparse, model, TrainingData(rows, y), FitSettings())
     assert found == (not is_clear)
     assert asked == [30] * 5 + ([] if is_clear else [40] * 5 + [45] * 5)
 
@@ -581,7 +585,7 @@ def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
     assert len(model.history_) == STRATEGIES[model.strategy].most_steps(
-        Wishes.of(model)
+        FitSettings.of(model)
     )
 
 

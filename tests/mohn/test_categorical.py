@@ -19,8 +19,8 @@ from skmohn import EnergyNetTransformer, GPOptions, MOHNRegressor
 from skmohn._core._categories import Categories
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.term_variances import screen
-from skmohn.mohn._table.rows import Alphabet, Rows
-from skmohn.mohn._table.term_names import Vocabulary
+from skmohn.mohn._table.rows import Categorical, EncodedRows
+from skmohn.mohn._table.term_names import TermNames
 
 SITES = {"base": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
 
@@ -141,12 +141,12 @@ def test_equals_the_core_on_categories_numbered_by_hand():
             [[SITES[name].index(v) for v in frame[name]] for name in SITES], axis=1
         )
         signs = np.stack([2 * frame["flag"] - 1, 2 * (frame["sex"] == "male") - 1])
-        return Rows(signs.T.astype(float), categories)
+        return EncodedRows(signs.T.astype(float), categories)
 
     # Choosing a scale would begin the climb elsewhere.
     control = GPOptions(clip=False, target_transform=None)
     fitted = MOHNRegressor("gp", gp_options=control).fit(X, y)
-    model = fit_gp(to_rows(X), y, alphabets=(Alphabet(4), Alphabet(3)), seed=0)
+    model = fit_gp(to_rows(X), y, alphabets=(Categorical(4), Categorical(3)), seed=0)
     assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
 
 
@@ -763,14 +763,14 @@ def test_many_rows_go_through_inducing_rows(monkeypatch):
 def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
     fitted, order
 ):
-    vocabulary = fitted.term_names_
-    groups = vocabulary.groups
+    term_names = fitted.term_names_
+    groups = term_names.groups
     sets = [
         term
         for term in itertools.combinations(range(len(groups)), order)
         if len(set(groups[list(term)])) == order
     ]
-    assert vocabulary.count(order) == len(sets)
+    assert term_names.count(order) == len(sets)
     rng = np.random.default_rng(0)
     columns, vector = rng.standard_normal((30, len(groups))), rng.standard_normal(30)
     sums = [abs(vector @ columns[:, list(term)].prod(axis=1)) for term in sets]
@@ -781,9 +781,9 @@ def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
 def test_screening_columns_are_covariances_with_weights(fitted):
     covariance, rows = fitted.model_.covariance, fitted.model_.posterior.sample.rows
     base, columns, groups = covariance.screening(rows)
-    vocabulary = fitted.term_names_
-    assert isinstance(vocabulary, Vocabulary)
-    assert_array_equal(groups, vocabulary.groups)
+    term_names = fitted.term_names_
+    assert isinstance(term_names, TermNames)
+    assert_array_equal(groups, term_names.groups)
     term = (1, 2 + 3, 2 + 4 + 1)
     assert covariance.split(term) == ((1,), ((0, 3), (1, 1)))
     expected = covariance.with_weight(rows, *covariance.split(term))

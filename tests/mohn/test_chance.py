@@ -8,10 +8,10 @@ import pytest
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._design.design import PackedDesign
-from skmohn.mohn._design.hypergraph import Hypergraph
-from skmohn.mohn._sparse.exact_fit import Chance, rounding_variance
+from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 CUBE = 1.0 - 2.0 * (np.arange(8)[:, None] >> np.arange(3) & 1)
 
@@ -21,7 +21,7 @@ def products(inputs, terms):
 
 
 def share_reproduced(inputs, orders, models):
-    """Share of the orders of a target that one of the models reproduces."""
+    """Fraction of the orders of a target that one of the models reproduces."""
     found = np.zeros(len(orders), dtype=bool)
     for terms in models:
         columns = products(inputs, terms)
@@ -37,7 +37,7 @@ def test_information_bounds_what_chance_reproduces(n_ones, n_pairs):
     orders = np.zeros((math.comb(8, n_ones), 8))
     for order, ones in zip(orders, combinations(range(8), n_ones), strict=True):
         order[list(ones)] = 1.0
-    chance = Chance(CUBE, orders[0])
+    chance = ExactFitTest(CUBE, orders[0])
     assert chance.information == pytest.approx(math.log(len(orders)))
     models = list(combinations(combinations(range(3), 2), n_pairs))
     share = share_reproduced(CUBE, orders, models)
@@ -52,7 +52,7 @@ def test_replicates_of_all_rows_bound_what_chance_reproduces(n_terms):
     orders = np.zeros((math.comb(12, 6), 12))
     for order, ones in zip(orders, combinations(range(12), 6), strict=True):
         order[list(ones)] = 1.0
-    chance = Chance(square, orders[0])
+    chance = ExactFitTest(square, orders[0])
     assert (chance.n_rows, chance.n_values) == (4, 12)
     assert chance.information == pytest.approx(math.log(len(orders)))
     models = list(combinations([(0,), (1,), (0, 1)], n_terms))
@@ -65,9 +65,9 @@ def test_information_is_that_of_different_rows_and_values():
     y = np.repeat([0.0, 1.0, 2.0, 2.0, 0.1 + 0.2, 0.3, 5.0], 3)
     # A row that is not there, and columns of more than two values: not all of them.
     for rows in (CUBE[:7], np.arange(7.0)[:, None], np.eye(7)[:, :4]):
-        chance = Chance(np.repeat(rows, 3, axis=0), np.resize(y, 3 * len(rows)))
+        chance = ExactFitTest(np.repeat(rows, 3, axis=0), np.resize(y, 3 * len(rows)))
         assert chance.n_rows == chance.n_values == len(np.unique(rows, axis=0))
-    chance = Chance(np.repeat(CUBE[:7], 3, axis=0), y)
+    chance = ExactFitTest(np.repeat(CUBE[:7], 3, axis=0), y)
     assert chance.information == pytest.approx(math.log(math.factorial(7) / 2 / 2))
 
 
@@ -78,9 +78,9 @@ def test_replicates_tell_a_parity_from_chance_where_no_row_is_left():
     y = X[:, 0] * X[:, 1]
     assert MOHNRegressor().fit(X, y).stopping_reason_.startswith("exact")
     # One sample each is not enough, nor are many where a row is not there.
-    assert not Chance(rows, y[first]).is_excluded([(0, 1)])
+    assert not ExactFitTest(rows, y[first]).is_significant([(0, 1)])
     known = np.any(rows[0] != X, axis=1)
-    assert not Chance(X[known], y[known]).is_excluded([(0, 1)])
+    assert not ExactFitTest(X[known], y[known]).is_significant([(0, 1)])
 
 
 def test_terms_of_few_inputs_are_quickly_named():
@@ -88,14 +88,14 @@ def test_terms_of_few_inputs_are_quickly_named():
     X = np.random.default_rng(0).choice([-1.0, 1.0], (200, 20))
     y = np.all(X[:, 3:7] > 0, axis=1).astype(float)
     terms = [t for k in range(1, 5) for t in combinations(range(3, 7), k)]
-    assert Chance(X, y).is_excluded(terms)
+    assert ExactFitTest(X, y).is_significant(terms)
     spread = [tuple(range(k, k + len(term))) for k, term in enumerate(terms)]
-    assert not Chance(X, y).is_excluded(spread)
+    assert not ExactFitTest(X, y).is_significant(spread)
 
 
 def test_constant_is_exact():
-    assert Chance(CUBE, np.ones(8)).is_excluded([])
-    assert not Chance(CUBE, np.ones(8)).is_excluded([(0,)])
+    assert ExactFitTest(CUBE, np.ones(8)).is_significant([])
+    assert not ExactFitTest(CUBE, np.ones(8)).is_significant([(0,)])
     assert (
         MOHNRegressor("pursuit").fit(CUBE, np.ones(8)).stopping_reason_[:5] == "exact"
     )
@@ -147,8 +147,8 @@ def test_posterior_after_a_search_is_as_wide_as_steps_of_the_target():
     """A product of two inputs that 12 coins follow may yet be one."""
     X = np.random.default_rng(0).choice([-1.0, 1.0], (12, 5))
     y = (X[:, 0] * X[:, 1] > 0).astype(float)
-    graph = Hypergraph(((0, 1),), np.array([0.5]), 0.5)
+    graph = WalshPolynomial(((0, 1),), np.array([0.5]), 0.5)
     model = SparseModel.condition(graph, PackedDesign(X), y)
     assert model.scale**2 * model.noise == pytest.approx(1 / 12)
-    rows = Rows(X, np.empty((12, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((12, 0), dtype=int))
     assert np.all(model.std(rows) > math.sqrt(1 / 12))

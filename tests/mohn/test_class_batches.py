@@ -65,7 +65,7 @@ def fit_at(model, y, weights, monkeypatch):
         return SimpleNamespace(prior=next(given))
 
     monkeypatch.setattr(dense_classes, "learn_prior", take)
-    monkeypatch.setattr(dense_classes, "climb", take)
+    monkeypatch.setattr(dense_classes, "maximize_evidence", take)
     return clone(model).fit(FRAME, y, weights)
 
 
@@ -132,12 +132,12 @@ def test_size_and_order_of_batches_do_not_matter():
 
 
 @pytest.fixture(scope="module")
-def pooled():
+def averaged():
     return started(MOHNClassifier(random_state=0), LABELS[2])
 
 
-def test_few_weights_are_those_of_a_fit_of_all_with_the_same_products(pooled):
-    y, first = LABELS[2], pooled
+def test_few_weights_are_those_of_a_fit_of_all_with_the_same_products(averaged):
+    y, first = LABELS[2], averaged
     model = go_on(first, y, [np.arange(N_FIRST, N_ROWS)])
     before, after = (part.model_.members[0].readable for part in (first, model))
     terms = [first.term_names_.label(term) for term in before.terms]
@@ -148,26 +148,26 @@ def test_few_weights_are_those_of_a_fit_of_all_with_the_same_products(pooled):
     assert_allclose(after.constants, given.intercept_, atol=1e-4)
 
 
-def test_few_weights_are_judged_by_what_they_had_not_seen(pooled):
-    y, first = LABELS[2], pooled
+def test_few_weights_are_judged_by_what_they_had_not_seen(averaged):
+    y, first = LABELS[2], averaged
     model = go_on(first, y, [np.arange(N_FIRST, 100), np.arange(100, N_ROWS)])
     known, observed = first.model_.observed, model.model_.observed
     few = first.model_.members[0]
     places = (y[REST] == first.classes_[1]).astype(int)
     more = few.log_proba(first._to_rows(FRAME[REST]))[np.arange(len(places)), places]
-    expected = np.append(known.foreseen, more)
-    assert_allclose(np.sort(observed.foreseen), np.sort(expected))
-    # The pool hardly moves by one sample, though its weights knew all others.
+    expected = np.append(known.held_out_log_likelihood, more)
+    assert_allclose(np.sort(observed.held_out_log_likelihood), np.sort(expected))
+    # The ensemble hardly moves by one sample, though its weights knew all others.
     again = go_on(first, y, [[N_FIRST]])
     shares = [part.ensemble_weights_["sparse"] for part in (first, again)]
     assert shares[1] == pytest.approx(shares[0], abs=0.02)
 
 
-def test_a_fit_can_be_gone_on_from_and_so_can_its_pickle(pooled):
+def test_a_fit_can_be_gone_on_from_and_so_can_its_pickle(averaged):
     y = LABELS[2]
     fitted = MOHNClassifier(random_state=0).fit(FRAME[FIRST], y[FIRST])
     restored = pickle.loads(pickle.dumps(fitted))
-    expected = go_on(pooled, y, [np.arange(N_FIRST, N_ROWS)]).predict_proba(FRAME)
+    expected = go_on(averaged, y, [np.arange(N_FIRST, N_ROWS)]).predict_proba(FRAME)
     for model in (fitted, restored):
         model.partial_fit(FRAME[REST], y[REST], classes=["low", "high"])
         assert_array_equal(model.predict_proba(FRAME), expected)
@@ -183,7 +183,7 @@ def test_gaps_are_filled_with_values_of_all_samples():
     y = X[:, 1] > 0
     model = MOHNClassifier("gp", random_state=0).fit(X[:30], y[:30])
     model.partial_fit(X[30:], y[30:])
-    values = model.model_.gaps.numbers[2].inputs
+    values = model.model_.missing_inputs.numbers[2].inputs
     assert_allclose(np.mean(values > -1.0), np.mean(X[:, 2] > 0), atol=0.1)
 
 

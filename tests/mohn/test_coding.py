@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn._core import _rows
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
-from skmohn.mohn._table.rows import Alphabet
+from skmohn.mohn._table.rows import Categorical
 
 TABLE = np.array(
     [
@@ -107,7 +107,7 @@ def test_levels_of_numeric_columns():
     X[3, 0] = np.nan
     coding = InputCoding.learn(X, most_levels=4)
     assert coding.categoricals == ((0,), (2,))
-    assert coding.alphabets == (Alphabet(4, True), Alphabet(3, True))
+    assert coding.alphabets == (Categorical(4, True), Categorical(3, True))
     assert [alphabet.n_steps for alphabet in coding.alphabets] == [3, 2]
     assert_array_equal(coding.usable, [0, 1, 2])
     categories = coding.encode(X).categories

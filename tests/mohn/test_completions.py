@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 
 from skmohn import GPOptions, MOHNRegressor
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._models import Gaps
+from skmohn.mohn._models import MissingInputs
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):
@@ -62,7 +62,7 @@ def test_standard_deviations_are_those_of_the_errors(train_share):
         part = n_gaps == n
         error = np.mean((y - mean)[part] ** 2)
         assert error == pytest.approx(np.mean(std[part] ** 2), rel=0.3)
-    # Complete rows are known better, though their share of the noise is a guess.
+    # Complete rows are known better, though their fraction of the noise is a guess.
     assert np.mean(std[n_gaps == 0]) < 0.75 * np.mean(std[n_gaps == 1])
 
 
@@ -94,8 +94,8 @@ def test_many_gaps_are_drawn():
 
     # The last input is known: it is in the middle of its range.
     unknown = np.tile(np.arange(11) < 10, (2, 1))
-    rows = Rows(np.zeros((2, 11)), np.empty((2, 0), dtype=int), unknown)
-    variance = Gaps().variance(mean, rows)
+    rows = EncodedRows(np.zeros((2, 11)), np.empty((2, 0), dtype=int), unknown)
+    variance = MissingInputs().variance(mean, rows)
     assert variance[0] == variance[1]
     assert variance[0] == pytest.approx(weights @ weights, rel=0.5)
 
@@ -164,12 +164,14 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
     parameters = {"strategy": "gp", "gp_options": GPOptions(noise="constant")}
     one = MOHNRegressor(**parameters).fit(X, y, sample_weight=weight)
     other = MOHNRegressor(**parameters).fit(X[twice], y[twice])
-    share = one.model_.gaps.share
+    share = one.model_.missing_inputs.missing_noise_fraction
     assert 0.1 < share < 0.9
-    assert share == pytest.approx(other.model_.gaps.share, rel=1e-3)
+    assert share == pytest.approx(
+        other.model_.missing_inputs.missing_noise_fraction, rel=1e-3
+    )
 
 
-@pytest.mark.slow_cases("auto-multilinear|dense-thermometer")
+@pytest.mark.slow_cases("auto-multilinear|gp-thermometer")
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
 @pytest.mark.parametrize("strategy", ["auto", "gp"])
 def test_unknown_numbers_add_doubt(strategy, numeric):
@@ -196,7 +198,7 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     def mean(rows):
         return rows.inputs[:, 0] + 10.0 * rows.categories[:, 0]
 
-    found = Gaps.of(rows, coding)
+    found = MissingInputs.of(rows, coding)
     known = mean(rows.take(np.arange(16)))
     own = mean(rows.take([16]))
     expected = np.zeros(17)
@@ -206,8 +208,8 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     weight = np.ones(17)
     weight[8:12] = 2.0
     doubled = rows.take(np.repeat(np.arange(17), weight.astype(int)))
-    one = Gaps.of(rows, coding, weight)
-    other = Gaps.of(doubled, coding)
+    one = MissingInputs.of(rows, coding, weight)
+    other = MissingInputs.of(doubled, coding)
     assert_allclose(one.variance(mean, rows), other.variance(mean, rows))
 
 

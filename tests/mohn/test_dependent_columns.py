@@ -67,7 +67,7 @@ def halves():
         yield pytest.param(way, kind, noisy, marks=marks)
 
 
-@pytest.mark.slow_cases("auto-sums-True|dense-unknown-False")
+@pytest.mark.slow_cases("auto-sums-True|gp-unknown-False")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("way", "kind", "noisy"), list(halves()))
 def test_every_strategy_predicts_and_keeps_its_weights_small(way, kind, noisy):

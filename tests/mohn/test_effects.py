@@ -11,13 +11,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 
 from skmohn import Genotypes, GPOptions, MOHNClassifier, MOHNRegressor
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._effects import _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._sparse import sobol
 from skmohn.mohn._sparse.sobol import split_variance
 from skmohn.mohn._table.coding import NUMERIC, TWO_VALUED
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._table.variables import Variable, make_input
 
@@ -241,7 +241,7 @@ def test_sums_of_terms_over_skewed_inputs(way, monkeypatch):
     rng = np.random.default_rng(0)
     chances = [0.9, 0.5, 0.2, 0.35, 0.7]
     terms = [(0,), (3,), (0, 1), (1, 2), (0, 2, 3), (0, 1, 2, 3)]
-    graph = Hypergraph.sort(terms, rng.standard_normal(6), 1.0)
+    graph = WalshPolynomial.sort(terms, rng.standard_normal(6), 1.0)
     variables = [
         Variable(i, None, np.ones(1), np.array([2 * p - 1]), np.ones(1))
         for i, p in enumerate(chances)
@@ -283,7 +283,7 @@ def test_shared_weights_are_shapley_values():
         rng.standard_normal(7), low, high, [rng.uniform(0.2, 1, (3, 7))],
         rng.standard_normal(3), [rng.standard_normal(3)], 0.5,
     )  # fmt: skip
-    row = Rows(np.array([[0.4, -1.0, 1.0]]), np.array([[2]]))
+    row = EncodedRows(np.array([[0.4, -1.0, 1.0]]), np.array([[2]]))
 
     def value(known):
         whole = products.coef.copy()
@@ -300,7 +300,7 @@ def test_shared_weights_are_shapley_values():
         for k, player in enumerate(order):
             expected[player] += value(order[: k + 1]) - value(order[:k])
     assert_allclose(products.split(row), expected / len(orders))
-    nothing = Rows(np.zeros((1, 3)), np.array([[3]]))
+    nothing = EncodedRows(np.zeros((1, 3)), np.array([[3]]))
     assert_allclose(products.split(nothing), 0.0, atol=1e-12)
 
 
@@ -355,7 +355,7 @@ class _Line:
     def mean(self, rows, clip):
         return 1.0 + 2.0 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
 
-    def draw_function(self, rows, n_draws, rng):
+    def sample_latent(self, rows, n_draws, rng):
         slopes = 0.5 * rng.standard_normal(n_draws)
         return self.mean(rows, False)[:, None] + rows.inputs[:, :1] * slopes
 
@@ -443,7 +443,7 @@ def test_inputs_are_decoded_to_values():
 
 
 def test_errors_of_independent_weights_add_up_in_squares():
-    graph = Hypergraph.sort([(0,), (0, 1), (1,)], [1.0, 1.0, 1.0], 0.0)
+    graph = WalshPolynomial.sort([(0,), (0, 1), (1,)], [1.0, 1.0, 1.0], 0.0)
     errors = dict(zip([(0,), (0, 1), (1,)], [3.0, 4.0, 5.0], strict=True))
     estimator = SimpleNamespace(
         model_=SimpleNamespace(graph=graph),

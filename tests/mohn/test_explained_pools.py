@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from skmohn import GPOptions, MOHNClassifier
 from skmohn.mohn import _stacking
-from skmohn.mohn._effects import _average_slopes, split_pool
+from skmohn.mohn._effects import _average_slopes, split_ensemble
 
 TWO = np.array([-1.0, 1.0])
 
@@ -28,15 +28,15 @@ def fitted():
 
 @pytest.mark.parametrize("classes", [TWO, np.array([0.0, 1.0, 0.0])])
 def test_slopes_add_up_to_the_score(classes):
-    shares = np.array([0.5, 0.3, 0.2, 0.0])
+    weights = np.array([0.5, 0.3, 0.2, 0.0])
     log_odds = 4.0 * np.random.default_rng(0).normal(size=(4, len(classes)))
-    slopes, score = _average_slopes(log_odds, shares, classes)
+    slopes, score = _average_slopes(log_odds, weights, classes)
 
-    def pooled(log_odds):
-        return np.log(shares @ softmax(log_odds, axis=1)) @ classes
+    def averaged(log_odds):
+        return np.log(weights @ softmax(log_odds, axis=1)) @ classes
 
-    assert score == pytest.approx(pooled(log_odds))
-    assert np.sum(slopes * log_odds) == pytest.approx(score - pooled(0.0 * log_odds))
+    assert score == pytest.approx(averaged(log_odds))
+    assert np.sum(slopes * log_odds) == pytest.approx(score - averaged(0.0 * log_odds))
     # What the classes have in common moves no probability, nor does what has no share.
     assert_allclose(slopes.sum(axis=1), 0.0, atol=1e-12)
     assert_array_equal(slopes[3], 0.0)
@@ -45,7 +45,7 @@ def test_slopes_add_up_to_the_score(classes):
     moved[2, 0] = 1e-5
     path = (np.arange(500) + 0.5) / 500
     found = [
-        (pooled(t * log_odds + moved) - pooled(t * log_odds - moved)) / 2e-5
+        (averaged(t * log_odds + moved) - averaged(t * log_odds - moved)) / 2e-5
         for t in path
     ]
     assert slopes[2, 0] == pytest.approx(np.mean(found), abs=1e-5)
@@ -68,17 +68,17 @@ def test_other_models_are_split_by_column(fitted, unknown):
     assert table["term"].iloc[-1] == "(other models)"
     assert ("(missing values)" in parts) == bool(unknown)
     rows = fitted._to_rows(row[None])
-    changes, _ = split_pool(fitted.model_, fitted.term_names_, rows, TWO)
+    changes, _ = split_ensemble(fitted.model_, fitted.term_names_, rows, TWO)
     names = [f"(other models of x{j})" for j in range(4)]
     assert [parts.get(name, 0.0) for name in names] == changes.tolist()
     assert {name for name in parts if name.startswith("(other models of")} <= set(names)
 
 
 def test_each_column_has_what_every_model_says_of_it(fitted):
-    """One by one: the slopes of the pool times what each member says of a column."""
+    """One by one: slopes of the ensemble times contributions of its members."""
     model, rows = fitted.model_, fitted._to_rows(draw()[0][5:6])
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
-    slopes, _ = _average_slopes(log_odds, model.shares, TWO)
+    slopes, _ = _average_slopes(log_odds, model.ensemble_weights, TWO)
     sparse, *others = model.members
     assert sparse.name == "sparse"
     assert {"additive", "least squares, lines"} < {member.name for member in others}
@@ -93,16 +93,14 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
             parts = member.split(rows, slope)
         return np.bincount(columns[: len(parts)], parts, minlength=4)
 
-    expected = sum(map(split, others, slopes[1:])) - split(
-        model.shown or model.dense, TWO
-    )
+    expected = sum(map(split, others, slopes[1:])) - split(model.shown or model.gp, TWO)
     values, _ = sparse.parts(rows, fitted.term_names_)
     parts = slopes[0, 1] * sparse.readable.weights[0] * values
     for term, part in zip(sparse.readable.terms, parts, strict=True):
         for member in fitted.term_names_.label(term):
             j = member[0] if isinstance(member, tuple) else member
             expected[j] += part / len(term)
-    changes, _ = split_pool(model, fitted.term_names_, rows, TWO)
+    changes, _ = split_ensemble(model, fitted.term_names_, rows, TWO)
     assert not model.is_listed
     assert_allclose(changes, expected, atol=1e-9)
     assert np.abs(expected).max() > 0.01

@@ -113,12 +113,12 @@ def test_vocabulary_goes_from_names_to_terms_and_back():
     model = MOHNRegressor.from_terms(
         [("a",), ("c", "a")], [1.0, 2.0], feature_names=["a", "b", "c"]
     )
-    vocabulary = model.term_names_
-    assert vocabulary.names == ["a", "b", "c"]
-    found = [vocabulary.find(term)[1] for term in (["a"], ["c", 0])]
-    assert [vocabulary.label(term) for term in found] == model.terms_
-    assert vocabulary.places(model.terms_) == found
-    assert repr(vocabulary) == "<Vocabulary of 3 inputs>"
+    term_names = model.term_names_
+    assert term_names.names == ["a", "b", "c"]
+    found = [term_names.find(term)[1] for term in (["a"], ["c", 0])]
+    assert [term_names.label(term) for term in found] == model.terms_
+    assert term_names.indices(model.terms_) == found
+    assert repr(term_names) == "<Vocabulary of 3 inputs>"
 
 
 @pytest.mark.parametrize(

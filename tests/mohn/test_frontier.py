@@ -10,7 +10,7 @@ from skmohn.mohn._design.bits import pack_bits
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 from skmohn.mohn._design.terms import count_holding
-from skmohn.mohn._sparse.term_screening import Frontier
+from skmohn.mohn._sparse.term_screening import TermScreening
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (90, 8))
@@ -30,7 +30,7 @@ def all_sets(*orders):
 
 @pytest.mark.parametrize("max_order", [1, 2, 3])
 def test_the_lowest_orders_are_screened_for_each_residual(max_order):
-    found = Frontier(DESIGN, max_order, 0.0).screen_base(RESIDUALS, 20)
+    found = TermScreening(DESIGN, max_order, 0.0).screen_low_orders(RESIDUALS, 20)
     orders = range(1, min(max_order, 2) + 1)
     assert len(found) == sum(3 * min(20, math.comb(8, k)) for k in orders)
     for residual in RESIDUALS:
@@ -40,19 +40,19 @@ def test_the_lowest_orders_are_screened_for_each_residual(max_order):
 def test_each_residual_is_paid_for():
     cost = DESIGN.screening_cost(3)
     for share, orders in ((2.9, []), (3.1, [3])):
-        frontier = Frontier(DESIGN, 4, share * cost)
+        frontier = TermScreening(DESIGN, 4, share * cost)
         raised = list(frontier.raise_order(RESIDUALS, 1.0, 5))
         assert [order for order, _ in raised] == orders
         assert frontier.screened == {order: 1.0 for order in orders}
         assert frontier.work_left == pytest.approx((share - 3 * len(orders)) * cost)
     # Of one budget for all orders a part may be kept for later.
-    frontier = Frontier(DESIGN, 4, math.inf)
+    frontier = TermScreening(DESIGN, 4, math.inf)
     assert not list(frontier.raise_order(RESIDUALS, 1.0, 5, 2.9 * cost))
     assert len(list(frontier.raise_order(RESIDUALS, 1.0, 5, 3.1 * cost))) == 1
 
 
 def test_coverage_counts_each_set_that_was_scored_once():
-    frontier = Frontier(DESIGN, 5, 0.0)
+    frontier = TermScreening(DESIGN, 5, 0.0)
     terms = [(0,), (0, 1), (1, 2), (0, 1, 2, 3, 4)]
     found = frontier.screen_children(RESIDUALS, terms, 50)
     assert len(set(found)) == 11  # of (0, 1) and (1, 2) one child is the same
@@ -66,7 +66,7 @@ def test_coverage_counts_each_set_that_was_scored_once():
 
 def test_columns_of_terms_are_made_where_they_are_not_there():
     terms = [(0,), (2, 3), (4, 5)]
-    one, other = Frontier(DESIGN, 3, 0.0), Frontier(DESIGN, 3, 0.0)
+    one, other = TermScreening(DESIGN, 3, 0.0), TermScreening(DESIGN, 3, 0.0)
     made = one.screen_children(RESIDUALS, terms, 4)
     assert other.screen_children(RESIDUALS, terms, 4, DESIGN.columns(terms)) == made
 
@@ -86,7 +86,7 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
 ):
     terms = [(4,), (1, 2), (6,)]
     # Enough for three inputs.
-    frontier = Frontier(design, 4, 2.1 * design.screening_cost(2))
+    frontier = TermScreening(design, 4, 2.1 * design.screening_cost(2))
     frontier.screen_children(RESIDUALS[:1], terms, 50)
     # What the model has is no longer in its residual.
     chosen = design.columns([(), (4,), (6,)])
@@ -107,7 +107,7 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
     assert holding[score.argmax()] in found[:3]
     # Each input has pairs of its own.
     product = design.unpack(design.columns([(1, 4, 7)]), float)[0]
-    few = Frontier(design, 3, 2.1 * design.screening_cost(2))
+    few = TermScreening(design, 3, 2.1 * design.screening_cost(2))
     one = few.raise_order([residual + 3 * product], 1.0, 1, terms=terms)
     assert list(one) == [(3, [(1, 4, 7)])]
     # What was screened stays known, in rounds to come and in the coverage.
@@ -124,7 +124,7 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
 
 def test_no_more_inputs_are_held_than_the_budget_pays_for():
     cost = DESIGN.screening_cost(2)
-    frontier = Frontier(DESIGN, 3, 2 * cost)
+    frontier = TermScreening(DESIGN, 3, 2 * cost)
     for most_work, n_held in ((0.1 * cost, 0), (math.inf, 3)):
         raised = frontier.raise_order(
             RESIDUALS[:1], 1.0, 5, most_work, [(3,), (1,), (0, 2), (5,), (6,)]
@@ -138,7 +138,7 @@ def test_no_more_inputs_are_held_than_the_budget_pays_for():
 def test_an_order_is_kept_where_it_cannot_be_screened_again():
     cost = DESIGN.screening_cost(3)
     for budget, size, n_again in ((1.5 * cost, 5, 1), (2.5 * cost, 5, 0)):
-        frontier = Frontier(DESIGN, 3, budget)
+        frontier = TermScreening(DESIGN, 3, budget)
         ((_, found),) = frontier.raise_order(RESIDUALS[:1], 1.0, size)
         assert len(found) == size
         again = [sets for _, sets in frontier.raise_order(RESIDUALS[:1], 0.9, size)]
@@ -152,20 +152,20 @@ def test_no_more_is_kept_than_there_is_room_for(monkeypatch):
         monkeypatch.setattr(
             "skmohn.mohn._design.pair_screening._BYTES_KEPT", n * column
         )
-        frontier = Frontier(DESIGN, 3, 1.5 * cost)
+        frontier = TermScreening(DESIGN, 3, 1.5 * cost)
         assert len(list(frontier.raise_order(RESIDUALS[:1], 1.0, 5))) == 1
         assert len(list(frontier.raise_order(RESIDUALS[:1], 0.9, 5))) == n_again
 
 
 def test_where_no_set_may_be_added_none_is_paid_for():
     for budget in (2 * DESIGN.screening_cost(2), math.inf):
-        frontier = Frontier(DESIGN, 3, budget)
+        frontier = TermScreening(DESIGN, 3, budget)
         assert not list(frontier.raise_order(RESIDUALS[:1], 1.0, 0, terms=[(4,)]))
         assert frontier.work_left == budget
 
 
 def test_sets_of_a_screened_order_stay_known():
-    frontier = Frontier(DESIGN, 3, DESIGN.screening_cost(3))
+    frontier = TermScreening(DESIGN, 3, DESIGN.screening_cost(3))
     ((_, found),) = frontier.raise_order(RESIDUALS[:1], 1.0, 4)
     assert found[0] == best(RESIDUALS[0], all_sets(3))[0]
     assert len(found) == 4

@@ -20,7 +20,7 @@ from skmohn.mohn._gp import model as _gp_model
 from skmohn.mohn._gp import term_variances as _terms
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.heteroscedastic_noise import map_noise
+from skmohn.mohn._gp.heteroscedastic_noise import fit_noise_model
 from skmohn.mohn._gp.hypercube import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, log_density
 from skmohn.mohn._gp.model import choose_route, fit_gp
@@ -30,11 +30,11 @@ from skmohn.mohn._gp.term_variances import (
     screen,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 
 def plain(inputs):
-    return Rows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
+    return EncodedRows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
 
 
 def dense_function(n, rng, decay=0.5):
@@ -74,7 +74,7 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
         assert std > 0
     variance = np.sum((weights[1:] / model.scale) ** 2)
     assert model.function_variance() == pytest.approx(variance)
-    draws = model.draw_function(cube, 200, np.random.default_rng(0))
+    draws = model.sample_latent(cube, 200, np.random.default_rng(0))
     assert_allclose(draws.mean(axis=1), mean, atol=1.0)
     noisy = model.draw(cube, 200, np.random.default_rng(0))
     assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
@@ -104,11 +104,11 @@ def test_products_sum_to_the_mean(route, monkeypatch):
 def test_products_of_categories_sum_to_the_mean():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (80, 3))
-    alphabets = Alphabet(4), Alphabet(3, is_ordered=True)
+    alphabets = Categorical(4), Categorical(3, is_ordered=True)
     categories = np.column_stack([rng.integers(0, size, 80) for size, _ in alphabets])
     y = inputs[:, 0] * (categories[:, 0] == 2) + categories[:, 1] + inputs[:, 1]
     categories[0] = 4, 3  # unknown
-    model = fit_gp(Rows(inputs, categories), y, alphabets=alphabets)
+    model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
     points, chosen = rng.choice([-1.0, 1.0], (9, 3)), categories[1:10]
     products = model.products()
     factors = np.where(points[:, :, None] < 0, products.low, products.high).prod(axis=1)
@@ -117,7 +117,7 @@ def test_products_of_categories_sum_to_the_mean():
         products.tables, products.steps, chosen.T, strict=True
     ):
         factors, values = factors * table[seen], values + steps[seen]
-    mean = model.mean(Rows(points, chosen), clip=False)
+    mean = model.mean(EncodedRows(points, chosen), clip=False)
     assert_allclose(values + factors @ products.coef, mean, rtol=1e-6)
 
 
@@ -284,7 +284,9 @@ def test_noise_of_a_region_is_found():
     assert np.median(found[cube[:, 0] < 0]) < 0.3
     constant = fit_gp(plain(inputs), y, noise="constant")
     assert constant.noise_map is None
-    assert model.log_evidence() > constant.log_evidence() + 20 or not model.share
+    assert (
+        model.log_evidence() > constant.log_evidence() + 20 or not model.noise_exponent
+    )
 
 
 def test_noise_of_one_level_stays_so():
@@ -299,7 +301,7 @@ def test_noise_map_tells_left_out_rows():
     inputs, y, _ = make_data(6, 60, 0.3)
     y = np.where(inputs[:, 0] > 0, y + 2 * np.random.default_rng(2).normal(size=60), y)
     model = fit_gp(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
-    noise_map, share = map_noise(model.posterior)
+    noise_map, share = fit_noise_model(model.posterior)
     assert noise_map is not None
     assert noise_map.known.shape == (len(model.posterior.sample),)
     assert share in (0.0, 0.5, 1.0)
@@ -311,7 +313,7 @@ def test_rows_are_weighed_by_the_share_of_noise_that_predicts_best():
     y += np.where(inputs[:, 0] > 0, 2.0, 0.0) * rng.normal(size=120)
     model = fit_gp(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
     posterior = model.posterior
-    noise_map, share = map_noise(posterior)
+    noise_map, share = fit_noise_model(posterior)
     assert share > 0
     errors = {}
     for other in (0.0, 0.5, 1.0):
@@ -397,7 +399,7 @@ def test_further_strong_terms_are_as_in_a_factor_of_their_own():
     sample = replace(sample, excess=rng.uniform(0.5, 2.0, len(sample)))
     prior = Prior(np.full(7, 0.2), np.empty(0), 0.7, 0.5, 0.3)
     given = Covariance(prior, (), ((2,),), (0.4,))
-    extended = _terms._Extended(ExactPosterior.condition(given, sample))
+    extended = _terms._PosteriorUpdate(ExactPosterior.condition(given, sample))
     extended.add((0, 1), 1.5)
     extended.add((3, 4, 5), 0.02)
     whole = Covariance(prior, (), ((2,), (0, 1), (3, 4, 5)), (0.4, 1.5, 0.02))
@@ -436,7 +438,7 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
     weight = np.exp(heights - heights.max())
     center = np.average(means, axis=0, weights=weight)
     expected = np.average((means - center) ** 2, axis=0, weights=weight)
-    found = model.doubt.variance(cube)
+    found = model.hyperparameter_uncertainty.variance(cube)
     assert 0.3 < np.mean(found) / np.mean(expected) < 3.0
     bare = model.posterior.variance(cube)
     assert_allclose(model.variance(cube), bare + found)
@@ -465,19 +467,19 @@ def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
     y = inputs[:, :9].sum(axis=1) + rng.standard_normal(40)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
     monkeypatch.setattr(_doubt, "_MOST_AXES", 6)
-    some, occam = _doubt.doubt_prior(posterior, 40)
+    some, log_occam_factor = _doubt.marginalize_hyperparameters(posterior, 40)
     monkeypatch.setattr(_doubt, "_TRIED", 99)
-    every, same = _doubt.doubt_prior(posterior, 40)
+    every, same = _doubt.marginalize_hyperparameters(posterior, 40)
     cube = plain(rng.choice([-1.0, 1.0], (30, 60)))
     assert_allclose(some.variance(cube), every.variance(cube))
-    assert (len(some.pairs), occam) == (6, same)
+    assert (len(some.pairs), log_occam_factor) == (6, same)
 
 
 def test_slopes_of_fitted_values_equal_finite_differences():
     rng = np.random.default_rng(0)
     inputs = np.hstack([rng.choice([-1.0, 1.0], (30, 2)), rng.uniform(-1, 1, (30, 2))])
-    alphabets = (Alphabet(3), Alphabet(4, True))
-    rows = Rows(inputs, np.stack([rng.integers(0, k, 30) for k in (4, 5)], 1))
+    alphabets = (Categorical(3), Categorical(4, True))
+    rows = EncodedRows(inputs, np.stack([rng.integers(0, k, 30) for k in (4, 5)], 1))
     y = inputs[:, 0] * inputs[:, 2] + (rows.categories[:, 0] == 1)
     sample = join_equal_rows(rows, y + 0.1 * rng.standard_normal(30))
     logs = rng.uniform(-2.0, -0.5, 14)
@@ -500,11 +502,11 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     y += rng.standard_normal(60)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
     monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 999)
-    every, expected = _doubt.doubt_prior(posterior, 60)
+    every, expected = _doubt.marginalize_hyperparameters(posterior, 60)
     monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 30)
-    some, occam = _doubt.doubt_prior(posterior, 60)
+    some, log_occam_factor = _doubt.marginalize_hyperparameters(posterior, 60)
     # As an integral over those looked along it would be ten less.
-    assert occam == pytest.approx(expected, abs=1.2)
+    assert log_occam_factor == pytest.approx(expected, abs=1.2)
     cube = plain(rng.choice([-1.0, 1.0], (50, 90)))
     own = posterior.variance(cube)
     ratio = (own + some.variance(cube)) / (own + every.variance(cube))
@@ -518,7 +520,7 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
 
 def test_many_rows_leave_no_doubt():
     inputs, y, _ = make_data(9, 400, 0.3)
-    assert fit_gp(plain(inputs), y).doubt is None
+    assert fit_gp(plain(inputs), y).hyperparameter_uncertainty is None
 
 
 # ----------------------------------------------------------------------- real data

@@ -18,28 +18,35 @@ from sklearn.model_selection import train_test_split
 
 from skmohn import GPOptions, MOHNClassifier
 from skmohn.mohn._gp import classification, laplace
-from skmohn.mohn._gp.classification import Labels, Lesson, Link, weigh
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.classification import (
+    CalibrationLink,
+    Labels,
+    MemberFit,
+    stacking_weights,
+)
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import LaplaceEvidence, find_mode, leave_one_out
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 from skmohn.mohn._term_search import _most_levels
 
-LEVELS = Alphabet(3), Alphabet(4, True)
+LEVELS = Categorical(3), Categorical(4, True)
 
 
 def signs(n_rows, n_inputs, seed=0):
     inputs = np.random.default_rng(seed).choice([-1.0, 1.0], (n_rows, n_inputs))
-    return Rows(inputs, np.empty((n_rows, 0), dtype=int))
+    return EncodedRows(inputs, np.empty((n_rows, 0), dtype=int))
 
 
 def mixed(n_rows, seed=0):
     rng = np.random.default_rng(seed)
     inputs = rng.choice([-1.0, 1.0], (n_rows, 4))
     inputs[:, 1] = rng.uniform(-1.0, 1.0, n_rows)
-    return Rows(inputs, np.stack([rng.integers(0, k + 1, n_rows) for k in (3, 4)], 1))
+    return EncodedRows(
+        inputs, np.stack([rng.integers(0, k + 1, n_rows) for k in (3, 4)], 1)
+    )
 
 
 def prior_of(rows, alphabets=(), seed=0):
@@ -82,17 +89,17 @@ def test_two_classes_are_those_of_a_gaussian_process(tight):
     assert slope[5] == pytest.approx(gradient[0], abs=1e-4)
     assert_allclose(-2.0 * slope[:5], gradient[1:6], atol=1e-4)
     mode = ours.mode(0, ours.pairs.covariance(prior))
-    assert_allclose(mode.share, theirs.base_estimator_.pi_, atol=1e-6)
+    assert_allclose(mode.probability, theirs.base_estimator_.pi_, atol=1e-6)
     assert len(first) < 60
 
 
 def test_variance_of_rows_that_are_certain_or_not():
     rows = signs(12, 5)
-    covariance = Pairs(rows, rows).covariance(prior_of(rows)._replace(scale=9.0))
+    covariance = GramMatrix(rows, rows).covariance(prior_of(rows)._replace(scale=9.0))
     successes = np.where(np.arange(12) < 6, [1.0, 1e9] * 6, 0.0)
     totals = np.full(12, 1.0) + successes
     mode = find_mode(covariance, successes, totals, 18.0)
-    curvature = totals * mode.share * (1.0 - mode.share)
+    curvature = totals * mode.probability * (1.0 - mode.probability)
     assert curvature.min() < 1e-7
     assert curvature.max() > 1e-3
     root = np.sqrt(curvature)
@@ -131,7 +138,7 @@ def test_each_of_several_classes_says_its_part():
 def test_mode_is_the_most_likely_function(tight):
     rng = np.random.default_rng(0)
     rows = signs(25, 4)
-    covariance = Pairs(rows, rows).covariance(prior_of(rows)) + 1e-6 * np.eye(25)
+    covariance = GramMatrix(rows, rows).covariance(prior_of(rows)) + 1e-6 * np.eye(25)
     totals = rng.integers(1, 4, 25).astype(float)
     successes = rng.binomial(totals.astype(int), 0.4).astype(float)
     mode = find_mode(covariance, successes, totals, 0.3)
@@ -144,7 +151,7 @@ def test_mode_is_the_most_likely_function(tight):
 
     found = minimize(loss, mode.latent + 0.1, method="BFGS", options={"gtol": 1e-9})
     assert loss(mode.latent) <= found.fun + 1e-9
-    weights = totals * mode.share * (1 - mode.share)
+    weights = totals * mode.probability * (1 - mode.probability)
     posterior = np.linalg.inv(precision + np.diag(weights))
     assert_allclose(mode.variance, np.diagonal(posterior), rtol=1e-6)
 
@@ -153,7 +160,7 @@ def test_latent_function_without_an_observation_is_nearly_that_of_the_others():
     rng = np.random.default_rng(2)
     rows = signs(80, 6)
     labels = (rows.inputs[:, 0] + 0.8 * rng.standard_normal(80) > 0).astype(float)
-    covariance = Pairs(rows, rows).covariance(prior_of(rows))
+    covariance = GramMatrix(rows, rows).covariance(prior_of(rows))
     ones = np.ones(80)
     mode = find_mode(covariance, labels, ones, 0.0)
     found = leave_one_out(mode, np.arange(80), labels == 1, ones)
@@ -214,7 +221,9 @@ def test_left_out_means_are_those_of_a_fit_to_the_others(weights):
 def test_labels_have_noise_and_latent_functions_vary_widely():
     rows = signs(60, 5)
     label = (rows.inputs[:, 0] > 0).astype(int)
-    lesson = Lesson.read(rows, (label, 2), (), (), "lines", memory_budget=1e9, seed=0)
+    lesson = MemberFit.read(
+        rows, (label, 2), (), (), "lines", memory_budget=1e9, seed=0
+    )
     squares, _ = lesson.learn("least squares")
     logistic, _ = lesson.learn("logistic", squares.covariance.prior)
     assert squares.covariance.prior.noise == pytest.approx(0.05)
@@ -228,7 +237,7 @@ def test_coordinates_are_those_of_the_indicators():
     weight = rng.uniform(0.5, 2.0, 50)
     labels = Labels.join(signs(50, 5), label, 4, weight)
     shares = np.bincount(label, weight) / weight.sum()
-    assert_allclose(labels.shares, shares)
+    assert_allclose(labels.class_priors, shares)
     assert_allclose(labels.codes @ labels.axes, np.eye(4) - shares, atol=1e-12)
     codes = labels.codes[label]
     assert_allclose(np.average(codes, axis=0, weights=weight), 0, atol=1e-12)
@@ -277,7 +286,7 @@ def test_many_rows_go_through_some(monkeypatch):
     for budget in (1e9, 8.0 * 5.0 * 200**2):
         monkeypatch.setattr(classification, "_MOST_WORK", 0.0)
         monkeypatch.setattr("skmohn.mohn._gp.model.MOST_LEFT_OUT", 200)
-        lesson = Lesson.read(
+        lesson = MemberFit.read(
             rows, (label, 2), (), (), "lines", memory_budget=budget, seed=0
         )
         member, left_out = lesson.learn("least squares")
@@ -297,18 +306,18 @@ def test_link_is_the_most_likely_one(n_rows):
     means = np.eye(3)[label] + rng.standard_normal((n_rows, 3)) + [0.0, 0.0, 1.0]
     weight = rng.uniform(0.5, 2.0, n_rows)
     labels = Labels.join(signs(n_rows, 8), label, 3, weight)
-    link = Link.learn(means, labels)
+    link = CalibrationLink.learn(means, labels)
 
     def loss(parameters):
         moved = parameters[1:]
-        scores = np.exp(parameters[0]) * means + np.log(labels.shares) + moved
+        scores = np.exp(parameters[0]) * means + np.log(labels.class_priors) + moved
         chances = log_softmax(scores, axis=1)[np.arange(n_rows), label]
         prior = (parameters[0] - 1.0) ** 2 / 200 + moved @ moved / 4
         return prior - labels.weight @ chances
 
     best = minimize(loss, np.zeros(4), method="BFGS", options={"gtol": 1e-7}).x
     assert link.slope == pytest.approx(np.exp(best[0]), rel=1e-3)
-    assert_allclose(link.constants, np.log(labels.shares) + best[1:], atol=1e-3)
+    assert_allclose(link.constants, np.log(labels.class_priors) + best[1:], atol=1e-3)
 
 
 def test_shares_are_the_most_likely_ones():
@@ -316,7 +325,7 @@ def test_shares_are_the_most_likely_ones():
     left_out = np.log(rng.uniform(0.05, 1.0, (300, 3)) * [1.0, 0.9, 0.5])
     weight = rng.uniform(0.5, 2.0, 300)
     pseudo_counts = np.array([1.0, 10.0, 3.0])
-    shares = weigh(left_out, pseudo_counts, weight)
+    shares = stacking_weights(left_out, pseudo_counts, weight)
 
     def loss(free):
         logs = log_softmax(np.append(free, 0.0))
@@ -327,7 +336,7 @@ def test_shares_are_the_most_likely_ones():
     best = softmax(np.append(minimize(loss, np.zeros(2)).x, 0.0))
     assert_allclose(shares, best, atol=1e-3)
     equal = np.repeat(left_out[:, :1], 2, axis=1)
-    assert_allclose(weigh(equal, np.ones(2)), 0.5)
+    assert_allclose(stacking_weights(equal, np.ones(2)), 0.5)
 
 
 # -------------------------------------------------------------------------- estimator
@@ -366,7 +375,7 @@ def test_probabilities_are_those_of_the_members(circle):
     rows, model = circle.coding_.encode(X), circle.model_
     expected = sum(
         share * np.exp(member.log_proba(rows))
-        for share, member in zip(model.shares, model.members, strict=True)
+        for share, member in zip(model.ensemble_weights, model.members, strict=True)
     )
     proba = circle.predict_proba(X)
     assert_allclose(proba, expected, rtol=1e-9)
@@ -426,7 +435,7 @@ def test_weights_of_classes_are_no_repeats():
     left_out = [record["validation_log_loss"] for record in twice.history_]
     repeated = clone(model).fit(X, y, sample_weight=np.full(80, 2))
     of_repeats = [record["validation_log_loss"] for record in repeated.history_]
-    # A repeat foresees itself; an observation that counts twice does not.
+    # A repeat predicts itself; an observation that counts twice does not.
     assert min(left_out) > 1.2 * min(of_repeats)
 
 
@@ -461,10 +470,10 @@ def test_terms_are_those_that_stand_out():
     assert three.weights_.shape == (3, len(three.terms_))
     assert {(7,), (0, 5)} <= set(three.terms_)
     # Where all inputs are unknown, constants are all there is.
-    nothing = Rows(np.zeros((1, 8)), np.empty((1, 0), dtype=int))
-    scores = model.model_.dense.log_odds(nothing)[0]
+    nothing = EncodedRows(np.zeros((1, 8)), np.empty((1, 0), dtype=int))
+    scores = model.model_.gp.log_odds(nothing)[0]
     assert_allclose(model.intercept_, scores[1] - scores[0])
-    assert_allclose(three.intercept_, three.model_.dense.log_odds(nothing)[0])
+    assert_allclose(three.intercept_, three.model_.gp.log_odds(nothing)[0])
 
 
 def test_few_weights_are_a_member_by_default():
@@ -578,10 +587,10 @@ def test_a_callback_stops_between_members(n_records, circle):
     X, y = curved(60)
     model = MOHNClassifier("gp", random_state=0).set_callbacks(Stop()).fit(X, y)
     assert len(model.ensemble_weights_) == len(model.history_) == n_records
-    said = "a callback stopped the search: a pool of "
+    said = "a callback stopped the search: an ensemble of "
     assert model.stopping_reason_.startswith(said)
-    assert circle.stopping_reason_.startswith("a pool of 4 models: ")
-    assert "a pool of 1 models" not in model.stopping_reason_
+    assert circle.stopping_reason_.startswith("an ensemble of 4 models: ")
+    assert "an ensemble of 1 models" not in model.stopping_reason_
 
 
 def test_rows_that_no_fold_leaves_out_do_not_judge():
@@ -618,7 +627,7 @@ def test_rare_classes_are_learned():
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
-@pytest.mark.slow_cases("3-(auto|dense)|2-logistic")
+@pytest.mark.slow_cases("3-(auto|gp)|2-logistic")
 @pytest.mark.parametrize("strategy", ["auto", "gp", "logistic"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_contributions_add_up_to_the_score(strategy, n_classes):

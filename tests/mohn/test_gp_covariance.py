@@ -11,27 +11,27 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
 from skmohn.mohn._gp import marginal_likelihood as _evidence
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
     Evidence,
-    climb,
     density_curvature,
     first_steps,
     join_equal_rows,
     learn_prior,
     log_density,
+    maximize_evidence,
     start_prior,
 )
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import occam_factor
-from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
 
 N_INPUTS = 5
-CATEGORIES = (Alphabet(3), Alphabet(4))
-LEVELS = (Alphabet(3), Alphabet(4, True))
+CATEGORIES = (Categorical(3), Categorical(4))
+LEVELS = (Categorical(3), Categorical(4, True))
 # Categoricals that are alike have another between them.
-ALIKE = (Alphabet(3, True), Alphabet(4), Alphabet(3, True))
+ALIKE = (Categorical(3, True), Categorical(4), Categorical(3, True))
 OF_SITES = {"categories": CATEGORIES, "levels": LEVELS, "alike": ALIKE}
 KINDS = ["signs", "unknown", "fractional", *OF_SITES]
 
@@ -57,7 +57,7 @@ def make_rows(kind, n_rows=30, seed=0):
         alphabets = OF_SITES[kind]
         columns = [rng.integers(0, size + 1, n_rows) for size in sizes_of(alphabets)]
         categories = np.stack(columns, 1)
-    return Rows(inputs, categories), alphabets
+    return EncodedRows(inputs, categories), alphabets
 
 
 def make_prior(alphabets=(), n_inputs=N_INPUTS, seed=0):
@@ -120,7 +120,7 @@ def test_two_valued_inputs_make_an_exponential():
     prior = make_prior()
     gaps = 1.0 - rows.inputs[:, None] * rows.inputs
     assert_allclose(
-        Pairs(rows, rows).product(prior), np.exp(-gaps @ prior.rates), rtol=1e-12
+        GramMatrix(rows, rows).product(prior), np.exp(-gaps @ prior.rates), rtol=1e-12
     )
 
 
@@ -129,7 +129,7 @@ def test_unknown_categories_are_averages_over_all_categories():
     prior, alphabets = make_prior(CATEGORIES, n_inputs=1), CATEGORIES
     covariance = Covariance(prior, alphabets)
     cells = np.array(list(itertools.product([-1, 1], range(3), range(4))))
-    full = Rows(cells[:, :1].astype(float), cells[:, 1:])
+    full = EncodedRows(cells[:, :1].astype(float), cells[:, 1:])
     K = covariance.between(full, full)
     b = prior.category_rates
     factor = prior.scale * np.exp(-prior.rates[0] * (1 - np.outer(*[cells[:, 0]] * 2)))
@@ -145,7 +145,7 @@ def test_unknown_categories_are_averages_over_all_categories():
     plain = Covariance(prior._replace(linear=0.0), alphabets)
     assert_allclose(plain.between(full, full), factor + 1.0, rtol=1e-12)
     patterns = list(itertools.product([-1, 0, 1], range(4), range(5)))
-    schemas = Rows(
+    schemas = EncodedRows(
         np.array([[x] for x, _, _ in patterns], dtype=float),
         np.array([(k, m) for _, k, m in patterns]),
     )
@@ -192,7 +192,7 @@ def test_unknown_categories_are_averages_over_all_categories():
 def test_two_categories_are_a_two_valued_input():
     rows, _ = make_rows("unknown")
     prior = make_prior()
-    as_categories = Rows(
+    as_categories = EncodedRows(
         rows.inputs[:, :3],
         np.where(rows.inputs[:, 3:] == 0, 2, rows.inputs[:, 3:] > 0).astype(int),
     )
@@ -200,7 +200,7 @@ def test_two_categories_are_a_two_valued_input():
         rates=prior.rates[:3], category_rates=np.repeat(prior.rates[3:], 2)
     )
     assert_allclose(
-        Covariance(other, (Alphabet(2), Alphabet(2))).between(
+        Covariance(other, (Categorical(2), Categorical(2))).between(
             as_categories, as_categories
         ),
         Covariance(prior).between(rows, rows),
@@ -215,13 +215,13 @@ def test_levels_are_a_thermometer_code_of_inputs():
     steps = np.where(levels > np.arange(4), 1.0, -1.0)
     b = rng.uniform(0.1, 1.0, 5)
     prior = Prior((b[:-1] + b[1:]) / 2, np.empty(0), 1.3, 0.7, 0.2)
-    as_levels = Rows(np.empty((20, 0)), levels)
-    as_steps = Rows(steps, np.empty((20, 0), dtype=int))
+    as_levels = EncodedRows(np.empty((20, 0)), levels)
+    as_steps = EncodedRows(steps, np.empty((20, 0), dtype=int))
     assert_allclose(
-        Pairs(as_levels, as_levels, (Alphabet(5, True),)).product(
+        GramMatrix(as_levels, as_levels, (Categorical(5, True),)).product(
             prior._replace(rates=np.empty(0), category_rates=b)
         ),
-        Pairs(as_steps, as_steps).product(prior),
+        GramMatrix(as_steps, as_steps).product(prior),
         rtol=1e-12,
     )
 
@@ -229,10 +229,10 @@ def test_levels_are_a_thermometer_code_of_inputs():
 def test_an_unknown_level_is_the_mean_of_all():
     rng = np.random.default_rng(0)
     prior = Prior(np.array([0.3]), rng.uniform(0.1, 1.0, 5), 1.3, 0.7, 0.2)
-    covariance = Covariance(prior, (Alphabet(5, True),))
-    rows = Rows(rng.choice([-1.0, 1.0], (9, 1)), rng.integers(0, 5, (9, 1)))
-    unknown = Rows(np.array([[1.0]]), np.array([[5]]))
-    each = Rows(np.ones((5, 1)), np.arange(5)[:, None])
+    covariance = Covariance(prior, (Categorical(5, True),))
+    rows = EncodedRows(rng.choice([-1.0, 1.0], (9, 1)), rng.integers(0, 5, (9, 1)))
+    unknown = EncodedRows(np.array([[1.0]]), np.array([[5]]))
+    each = EncodedRows(np.ones((5, 1)), np.arange(5)[:, None])
     assert_allclose(
         covariance.between(unknown, rows)[0], covariance.between(each, rows).mean(0)
     )
@@ -249,7 +249,7 @@ def test_categoricals_that_are_alike_may_be_anywhere():
         prior._replace(category_rates=np.concatenate([b[i] for i in order])),
         tuple(alphabets[i] for i in order),
     )
-    elsewhere = Rows(rows.inputs, rows.categories[:, order])
+    elsewhere = EncodedRows(rows.inputs, rows.categories[:, order])
     expected = moved.between(elsewhere, elsewhere)
     found = Covariance(prior, alphabets)
     assert_allclose(found.between(rows, rows), expected, rtol=1e-12)
@@ -284,7 +284,9 @@ def test_values_outside_the_range_are_multilinear():
     rows, _ = make_rows("signs", n_rows=1)
     inputs = np.repeat(rows.inputs, 3, axis=0)
     inputs[:, 2] = [-1.0, 1.0, 3.0]
-    line = Covariance(make_prior()).between(Rows(inputs, np.empty((3, 0), int)), rows)
+    line = Covariance(make_prior()).between(
+        EncodedRows(inputs, np.empty((3, 0), int)), rows
+    )
     assert line[2, 0] == pytest.approx(2 * line[1, 0] - line[0, 0])
 
 
@@ -312,9 +314,9 @@ def test_gradient_equals_finite_differences(kind, weighted):
 
 def test_gradient_where_factors_vanish():
     rng = np.random.default_rng(0)
-    rows = Rows(np.empty((80, 0)), rng.integers(64, size=(80, 1)))
+    rows = EncodedRows(np.empty((80, 0)), rng.integers(64, size=(80, 1)))
     sample = join_equal_rows(rows, rng.standard_normal(80))
-    evidence = Evidence(sample, (Alphabet(64, True),))
+    evidence = Evidence(sample, (Categorical(64, True),))
     # Levels that are far apart have covariances that are too small for a number.
     prior = Prior(np.empty(0), np.full(64, 8.0), 1.0, 1.0, 0.1)
     assert (evidence.pairs.product(prior) == 0).any()
@@ -331,7 +333,7 @@ def test_gradients_at_once_are_those_one_by_one(kind):
     sample, alphabets = make_sample("signs" if kind == "numbers" else kind)
     if kind == "numbers":
         numbers = np.random.default_rng(0).uniform(-1, 1, sample.rows.inputs.shape)
-        sample = replace(sample, rows=Rows(numbers, sample.rows.categories))
+        sample = replace(sample, rows=EncodedRows(numbers, sample.rows.categories))
     evidence, logs = Evidence(sample, alphabets), make_prior(alphabets).to_logs()
     # Rates that all have in common, that some have, and that one has alone.
     moves = [np.eye(len(logs))[j] for j in (0, 1, 1, 3, -2, -1)]
@@ -359,7 +361,7 @@ def test_gradient_of_the_density_equals_finite_differences(alphabets):
 
 
 @pytest.mark.parametrize(
-    ("alphabet", "center"), [(Alphabet(4), 0.0), (Alphabet(4, True), -np.log(3))]
+    ("alphabet", "center"), [(Categorical(4), 0.0), (Categorical(4, True), -np.log(3))]
 )
 def test_density_of_categories_is_that_of_their_categorical(alphabet, center):
     """Rates are normal around a mean that is normal itself, shared by all steps."""
@@ -379,14 +381,14 @@ def test_density_of_inputs_is_normal():
 
 
 def test_climbs_begin_at_one_over_the_number_of_categoricals():
-    prior = start_prior(3, (Alphabet(2), Alphabet(4, True)))
+    prior = start_prior(3, (Categorical(2), Categorical(4, True)))
     assert_allclose(prior.rates, 1 / 5)
     assert_allclose(prior.category_rates, np.repeat([1 / 5, 1 / 15], [2, 4]))
     assert (prior.scale, prior.linear, prior.noise) == (1.0, 1.0, 0.1)
     assert_allclose(start_prior(0).rates, np.empty(0))
 
 
-@pytest.mark.parametrize("alphabets", [(), (Alphabet(3), Alphabet(4, True))])
+@pytest.mark.parametrize("alphabets", [(), (Categorical(3), Categorical(4, True))])
 def test_curvature_of_the_density_is_that_of_its_values(alphabets):
     curvature = density_curvature(2, alphabets).toarray()
     logs = np.random.default_rng(0).normal(size=(2, 2 + sum(sizes_of(alphabets)) + 3))
@@ -429,7 +431,7 @@ def test_single_precision_is_close():
 def test_climb_ends_at_a_maximum_and_says_how_it_goes():
     sample, alphabets = make_sample("categories")
     evidence, heights = Evidence(sample, alphabets), []
-    found = climb(
+    found = maximize_evidence(
         evidence,
         start_prior(N_INPUTS, alphabets),
         max_iter=300,
@@ -438,9 +440,9 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
     )
     assert heights == sorted(heights)
     assert found.n_evaluations >= len(heights)
-    again = climb(evidence, found.prior, max_iter=300, tol=1e-12)
+    again = maximize_evidence(evidence, found.prior, max_iter=300, tol=1e-12)
     assert_allclose(again.prior.to_logs(), found.prior.to_logs(), atol=0.02)
-    stopped = climb(
+    stopped = maximize_evidence(
         evidence, start_prior(N_INPUTS, alphabets), report=lambda height, prior: True
     )
     assert stopped.n_evaluations < found.n_evaluations
@@ -458,7 +460,9 @@ def test_climbs_end_as_high_as_in_the_logarithms_themselves(
         inputs = rng.choice([-1.0, 1.0], (60, 4))
         y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2]
         y = y + (seed % 2) * rng.standard_normal(60)
-        sample = join_equal_rows(Rows(inputs, np.empty((60, 0), int)), y / y.std())
+        sample = join_equal_rows(
+            EncodedRows(inputs, np.empty((60, 0), int)), y / y.std()
+        )
         evidence, start = Evidence(sample), start_prior(4)
 
         def loss(logs, evidence=evidence):
@@ -469,7 +473,7 @@ def test_climbs_end_as_high_as_in_the_logarithms_themselves(
         bounds = [rates] * 4 + [(1e-6, 1e4), (1e-8, 1e4), (least_noise, 1e4)]
         bounds = [*map(tuple, np.log(bounds))]
         plain = minimize(loss, start.to_logs(), jac=True, bounds=bounds, tol=1e-12)
-        found = climb(evidence, start, 200, 1e-7, least_noise=least_noise)
+        found = maximize_evidence(evidence, start, 200, 1e-7, least_noise=least_noise)
         assert -loss(found.prior.to_logs())[0] > -plain.fun - 0.01
         inside = np.clip(found.prior.to_logs(), *np.transpose(bounds))
         assert_allclose(inside, found.prior.to_logs(), atol=1e-12)
@@ -485,7 +489,7 @@ def test_first_steps_are_standard_deviations():
 def test_climbs_in_learned_steps_are_short():
     sample, alphabets = make_sample("levels")
     evidence, start = Evidence(sample, alphabets), start_prior(N_INPUTS, alphabets)
-    first = climb(evidence, start, tol=1e-7)
+    first = maximize_evidence(evidence, start, tol=1e-7)
     found = first.learned_steps()
     learned = found.toarray()
     values, vectors = np.linalg.eigh(first.inverse.todense())
@@ -497,8 +501,8 @@ def test_climbs_in_learned_steps_are_short():
     # The last coordinate alone moves the noise.
     assert_allclose(learned[-1, :-1], 0.0, atol=1e-12)
     assert learned[-1, -1] > 0.0
-    again = climb(evidence, start, steps=found)
-    n_evaluations = climb(evidence, start).n_evaluations
+    again = maximize_evidence(evidence, start, steps=found)
+    n_evaluations = maximize_evidence(evidence, start).n_evaluations
     assert again.n_evaluations < 0.8 * n_evaluations
     assert evidence.value(again.prior) == pytest.approx(
         evidence.value(first.prior), abs=0.05
@@ -507,7 +511,7 @@ def test_climbs_in_learned_steps_are_short():
 
 def test_a_climb_that_has_not_moved_has_learned_nothing():
     sample, _ = make_sample("signs")
-    first = climb(Evidence(sample), start_prior(N_INPUTS), max_iter=0)
+    first = maximize_evidence(Evidence(sample), start_prior(N_INPUTS), max_iter=0)
     found, expected = first.learned_steps().toarray(), first.steps.toarray()
     assert_allclose(found, expected, atol=1e-15)
 
@@ -538,14 +542,14 @@ def test_levels_of_many_columns_take_little_memory():
     rng = np.random.default_rng(0)
     n_rows, n_columns = 30, 250
     levels = np.array([rng.permutation(16)[np.arange(n_rows) % 16] for _ in range(250)])
-    rows = Rows(np.empty((n_rows, 0)), levels.T)
+    rows = EncodedRows(np.empty((n_rows, 0)), levels.T)
     sample = join_equal_rows(rows, rng.standard_normal(n_rows))
-    alphabets = (Alphabet(16, True),) * n_columns
+    alphabets = (Categorical(16, True),) * n_columns
     evidence, start = Evidence(sample, alphabets), start_prior(0, alphabets)
-    climb(evidence, start, max_iter=1)
+    maximize_evidence(evidence, start, max_iter=1)
     tracemalloc.start()
-    first = climb(evidence, start, max_iter=3)
-    climb(evidence, first.prior, max_iter=1, steps=first.steps_for(n_rows))
+    first = maximize_evidence(evidence, start, max_iter=3)
+    maximize_evidence(evidence, first.prior, max_iter=1, steps=first.steps_for(n_rows))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     n_logs = 16 * n_columns + 3
@@ -557,11 +561,11 @@ def test_stages_find_what_all_rows_find(monkeypatch):
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (500, 11))
     y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(500)
-    rows = Rows(inputs, np.empty((500, 0), int))
+    rows = EncodedRows(inputs, np.empty((500, 0), int))
     sample = join_equal_rows(rows, (y - y.mean()) / y.std())
     assert len(sample) > 400
     staged = learn_prior(sample, seed=1).prior
-    full = climb(Evidence(sample), start_prior(11)).prior
+    full = maximize_evidence(Evidence(sample), start_prior(11)).prior
     assert staged.noise == pytest.approx(full.noise, rel=0.1)
     assert set(np.argsort(-staged.rates)[:3]) == {0, 1, 2}
 
@@ -571,7 +575,7 @@ def test_an_earlier_climb_is_a_first_stage():
     rng = np.random.default_rng(0)
     inputs = rng.uniform(-1.0, 1.0, (700, 11))
     y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(700)
-    rows = Rows(inputs, np.empty((700, 0), int))
+    rows = EncodedRows(inputs, np.empty((700, 0), int))
     sample = join_equal_rows(rows, (y - y.mean()) / y.std())
     part = sample.take(slice(0, 300))
     first = learn_prior(part)
@@ -605,8 +609,8 @@ def test_a_climb_ends_where_rounding_hides_what_is_left():
 
     sample, alphabets = make_sample("levels")
     start = start_prior(N_INPUTS, alphabets)
-    best = climb(Evidence(sample, alphabets), start, tol=1e-7)
-    found = climb(Rough(sample, alphabets), best.prior, tol=0.0)
+    best = maximize_evidence(Evidence(sample, alphabets), start, tol=1e-7)
+    found = maximize_evidence(Rough(sample, alphabets), best.prior, tol=0.0)
     # Two line searches at most, after the last step that gained.
     assert found.n_evaluations < 25
 
@@ -617,7 +621,7 @@ def test_a_climb_ends_where_rounding_hides_what_is_left():
 def test_equal_rows_are_joined():
     inputs = np.array([[1.0], [2.0], [1.0], [1.0]])
     y = np.array([1.0, 5.0, 2.0, 6.0])
-    sample = join_equal_rows(Rows(inputs, np.empty((4, 0), int)), y)
+    sample = join_equal_rows(EncodedRows(inputs, np.empty((4, 0), int)), y)
     assert_allclose(sample.rows.inputs, [[1.0], [2.0]])
     assert_allclose(sample.target, [3.0, 5.0])
     assert_allclose(sample.count, [3.0, 1.0])
@@ -647,8 +651,8 @@ def test_evaluations_share_memory_and_nothing_else(n_targets, dtype):
     inputs = np.column_stack(
         [rng.choice([-1.0, 0.0, 1.0], (40, 3)), rng.uniform(-1.0, 1.0, (40, 2))]
     )
-    rows = Rows(inputs, rng.integers(0, 3, (40, 1)))
-    alphabets = (Alphabet(3, False),)
+    rows = EncodedRows(inputs, rng.integers(0, 3, (40, 1)))
+    alphabets = (Categorical(3, False),)
     y = rng.standard_normal((40, n_targets)).squeeze()
     sample = join_equal_rows(rows, y)
     priors = [
@@ -672,13 +676,13 @@ def test_equal_columns_are_compared_once(unknown):
     if unknown:
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
     inputs = np.column_stack([inputs[:, [0, 1, 0, 2, 3, 1, 1]], rng.uniform(size=30)])
-    rows = Rows(inputs, np.empty((30, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((30, 0), dtype=int))
     prior = Prior(rng.uniform(0.1, 0.5, 8), np.empty(0), 0.7, 0.5, 0.2)
-    pairs = Pairs(rows, rows)
+    pairs = GramMatrix(rows, rows)
     assert pairs.left.signs.shape == (30, 4)
     # Of other rows, columns are compared as they are.
     other = rows.take(np.arange(30))
-    plain = Pairs(rows, other)
+    plain = GramMatrix(rows, other)
     assert plain.left.signs.shape == (30, 7)
     product = pairs.product(prior)
     assert_allclose(product, plain.product(prior), rtol=1e-12)

@@ -9,14 +9,14 @@ from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 from scipy.stats import multivariate_normal
 
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, _smooth, map_noise
+from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, _smooth, fit_noise_model
 from skmohn.mohn._gp.marginal_likelihood import find_rows, join_equal_rows, start_prior
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 SHARES = (0.0, 0.5, 1.0)
 # Of the logarithm of a squared standard normal number.
@@ -29,7 +29,7 @@ def make_posterior(ratio, rates, seed=0, n_rows=80):
     inputs = rng.choice([-1.0, 1.0], (n_rows, 5))
     std = np.where(inputs[:, 0] > 0, 0.3 * ratio, 0.3)
     y = inputs[:, 1] + inputs[:, 2] * inputs[:, 3] + std * rng.standard_normal(n_rows)
-    rows = Rows(inputs, np.empty((n_rows, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((n_rows, 0), dtype=int))
     weight = rng.integers(1, 3, n_rows).astype(float)
     sample = join_equal_rows(rows, y - y.mean(), weight)
     prior = Prior(np.array(rates), np.empty(0), 1.0, 1.0, 0.2)
@@ -48,14 +48,14 @@ def regress(logarithms, alike):
 
 
 def by_hand(posterior):
-    """What :func:`map_noise` says, and relative noise at the rows themselves."""
+    """What :func:`fit_noise_model` says, and relative noise at the rows themselves."""
     sample, prior = posterior.sample, posterior.covariance.prior
     residual, variance = posterior.leave_one_out()
     logarithms = np.log(np.maximum(residual**2 / variance, 1e-4)) - MEAN
     n = len(logarithms)
     level = multivariate_normal(cov=1.0 + VARIANCE * np.eye(n)).logpdf(logarithms)
     trials = [
-        regress(logarithms, Pairs(sample.rows, sample.rows).product(trial))
+        regress(logarithms, GramMatrix(sample.rows, sample.rows).product(trial))
         for trial in (prior, start_prior(5))
     ]
     best, _, signal, covariance = max(trials, key=lambda trial: trial[0])
@@ -110,7 +110,7 @@ EVEN, FIRST, OTHERS = [0.2] * 5, [0.9, *[0.02] * 4], [0.02, *[0.5] * 3, 0.02]
 def test_noise_is_mapped_as_by_hand(ratio, rates, seed, share):
     posterior = make_posterior(ratio, rates, seed)
     noise, best_share, excess = by_hand(posterior)
-    noise_map, found_share = map_noise(posterior)
+    noise_map, found_share = fit_noise_model(posterior)
     assert found_share == best_share == (share or 0.0)
     if share is None:
         assert noise is noise_map is None
@@ -119,7 +119,9 @@ def test_noise_is_mapped_as_by_hand(ratio, rates, seed, share):
         assert_allclose(noise_map.known, excess, rtol=1e-3)
         weighing = noise_map.weighing(posterior.sample.rows)
         assert_allclose(weighing, excess, rtol=1e-3)
-        fresh = Rows(-posterior.sample.rows.inputs, posterior.sample.rows.categories)
+        fresh = EncodedRows(
+            -posterior.sample.rows.inputs, posterior.sample.rows.categories
+        )
         is_own = find_rows(fresh, posterior.sample.rows) >= 0
         expected = np.where(is_own, np.nan, noise_map.at(fresh))
         found = np.where(is_own, np.nan, noise_map.weighing(fresh))
@@ -142,7 +144,7 @@ def test_the_amplitude_has_the_highest_evidence(amplitude):
 
 def test_noise_has_a_least_and_a_largest_share():
     covariance = Covariance(Prior(np.array(EVEN), np.empty(0), 1.0, 1.0, 0.2))
-    rows = Rows(np.ones((3, 5)), np.empty((3, 0), dtype=int))
+    rows = EncodedRows(np.ones((3, 5)), np.empty((3, 0), dtype=int))
     for alpha, share in ((-9.0, 0.05), (9.0, 20.0)):
         found = NoiseMap(covariance, rows, np.full(3, alpha), np.ones(3), scale=2.0).at(
             rows
@@ -157,7 +159,7 @@ def test_noise_is_learned_again_beside_strong_terms(repeats):
     y = inputs[:, 0] * inputs[:, 1] * inputs[:, 2] + 0.3 * rng.standard_normal(
         len(inputs)
     )
-    rows = Rows(inputs, np.empty((len(y), 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((len(y), 0), dtype=int))
     sample = join_equal_rows(rows, y / y.std())
     # All of the product is taken for noise.
     prior = Prior(np.full(8, 1e-3), np.empty(0), 0.1, 0.1, 1.0)
@@ -182,9 +184,9 @@ def test_variances_at_the_own_rows_need_no_covariance(ratio, monkeypatch):
     inputs = rng.choice([-1.0, 1.0], (150, 6))
     std = np.where(inputs[:, 0] > 0, 0.3 * ratio, 0.3)
     y = inputs[:, 1] + inputs[:, 2] * inputs[:, 3] + std * rng.standard_normal(150)
-    rows = Rows(inputs, np.empty((150, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((150, 0), dtype=int))
     model = fit_gp(rows, y, rng.integers(1, 3, 150).astype(float))
-    assert (model.share > 0) == (ratio > 1)
+    assert (model.noise_exponent > 0) == (ratio > 1)
     asked, variance = [], ExactPosterior.variance
 
     def spy(posterior, rows):
@@ -192,8 +194,8 @@ def test_variances_at_the_own_rows_need_no_covariance(ratio, monkeypatch):
         return variance(posterior, rows)
 
     monkeypatch.setattr(ExactPosterior, "variance", spy)
-    both = rows.join(Rows(2.0 * inputs[:3], rows.categories[:3]))
-    function, _, _ = model.given_variances(both)
+    both = rows.join(EncodedRows(2.0 * inputs[:3], rows.categories[:3]))
+    function, _, _ = model.variances_at_map(both)
     assert asked == [3]
     assert_allclose(function, model.posterior.variance(both), rtol=1e-8)
 

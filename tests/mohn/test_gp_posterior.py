@@ -23,7 +23,7 @@ from skmohn.mohn._gp.hypercube import WalshPosterior, vertices, walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.weight_prior import Covariance, parity
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 EXACT = {
     "cholesky": ExactPosterior.condition,
@@ -37,7 +37,7 @@ any_route = pytest.mark.parametrize("route", EXACT)
 
 
 def plain(inputs):
-    return Rows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
+    return EncodedRows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
 
 
 def cube(n):

@@ -1,4 +1,4 @@
-"""Where predictions of the Gaussian process stay: near those of left-out rows."""
+"""Where predictions of the Gaussian process stay: near those of held-out rows."""
 
 from dataclasses import replace
 
@@ -10,14 +10,14 @@ from skmohn import MOHNRegressor
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
 from skmohn.mohn._gp.model import GPModel, fit_gp
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 
 
 def make_rows(n_rows, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, (n_rows, 4))
-    return Rows(X, np.empty((n_rows, 0), dtype=int)), rng
+    return EncodedRows(X, np.empty((n_rows, 0), dtype=int)), rng
 
 
 def make_target(rows, rng):
@@ -45,10 +45,15 @@ def test_ends_are_those_of_left_out_rows(scale):
     model = fit_gp(rows, y, noise="constant", strong_terms=False, transform=scale)
     ends = []
     for i in range(len(y)):
-        mean, doubt = leave_out(model, rows, scale.forward(y), i)
-        for end in (mean - doubt, mean + doubt):
+        mean, hyperparameter_uncertainty = leave_out(model, rows, scale.forward(y), i)
+        for end in (
+            mean - hyperparameter_uncertainty,
+            mean + hyperparameter_uncertainty,
+        ):
             if scale != Unchanged():
-                end, _ = moments(scale, end, np.hypot(doubt, model.noise_std()))
+                end, _ = moments(
+                    scale, end, np.hypot(hyperparameter_uncertainty, model.noise_std())
+                )
             ends.append(end.item())
     low, high = max(min(ends), y.min()), min(max(ends), y.max())
     assert_allclose([model.low, model.high], [low, high], rtol=1e-6)
@@ -76,8 +81,10 @@ def test_left_out_errors_are_relative_to_those_of_the_mean():
     model = fit_gp(rows, y, noise="constant", strong_terms=False, transform=scale)
     squares = []
     for i in range(len(y)):
-        mean, doubt = leave_out(model, rows, scale.forward(y), i)
-        mean, _ = moments(scale, mean, np.hypot(doubt, model.noise_std()))
+        mean, hyperparameter_uncertainty = leave_out(model, rows, scale.forward(y), i)
+        mean, _ = moments(
+            scale, mean, np.hypot(hyperparameter_uncertainty, model.noise_std())
+        )
         squares.append((y[i] - np.clip(mean.item(), model.low, model.high)) ** 2)
     expected = np.mean(squares) / np.var(y)
     assert model.left_out_error(rows, y, None) == pytest.approx(expected, rel=1e-6)

@@ -16,7 +16,7 @@ from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.sobol import CubeVariance, PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
 from skmohn.mohn._table.variables import (
     Variable,
     make_categorical,
@@ -37,7 +37,7 @@ def grid(ends, alphabets):
     """All combinations of two values of each input and all categories."""
     places = [(-end, end) for end in ends] + [range(n) for n, _ in alphabets]
     rows = np.array(list(itertools.product(*places)))
-    return Rows(rows[:, : len(ends)], rows[:, len(ends) :].astype(int))
+    return EncodedRows(rows[:, : len(ends)], rows[:, len(ends) :].astype(int))
 
 
 def draw(n_rows, n_inputs, alphabets, n_real, rng):
@@ -48,7 +48,7 @@ def draw(n_rows, n_inputs, alphabets, n_real, rng):
     inputs[rng.random(inputs.shape) < 0.1] = 0.0
     categories = [rng.integers(0, n + 1, n_rows) for n, _ in alphabets]
     categories = np.array(categories, dtype=int).reshape(len(alphabets), n_rows)
-    return Rows(inputs, categories.T)
+    return EncodedRows(inputs, categories.T)
 
 
 def make_covariance(n_inputs, alphabets, rng):
@@ -60,7 +60,9 @@ def make_covariance(n_inputs, alphabets, rng):
     return Covariance(prior, alphabets, terms, (0.4, 1.5, 0.8))
 
 
-@pytest.mark.parametrize("alphabets", [(), (Alphabet(3),), (Alphabet(3), Alphabet(5))])
+@pytest.mark.parametrize(
+    "alphabets", [(), (Categorical(3),), (Categorical(3), Categorical(5))]
+)
 @pytest.mark.parametrize("n_real", [0, 2])
 def test_pair_sums_equal_enumeration(alphabets, n_real):
     rng = np.random.default_rng(0)
@@ -111,13 +113,13 @@ def test_levels_vary_with_their_input():
     # Inputs 1 and 2 have levels (categoricals 0 and 2), input 0 has none, nor has
     # categorical 1.
     rng = np.random.default_rng(0)
-    alphabets = (Alphabet(4, True), Alphabet(3), Alphabet(2, True))
+    alphabets = (Categorical(4, True), Categorical(3), Categorical(2, True))
     thresholds = [np.array([-0.8, 0.1, 0.5]), np.array([-0.3])]
     inputs = rng.uniform(-1, 1, (40, 4))
     inputs[:, 3] = rng.choice([-1.0, 1.0], 40)
     inputs[:3, 1] = -1.0, 0.0, 1.0
     categories = rng.integers(0, np.array(sizes_of(alphabets)) + 1, (40, 3))
-    rows, alpha = Rows(inputs, categories), rng.standard_normal(40)
+    rows, alpha = EncodedRows(inputs, categories), rng.standard_normal(40)
     covariance = make_covariance(4, alphabets, rng)
     variables = [
         make_input(0, 1 / 3),
@@ -141,7 +143,7 @@ def test_levels_vary_with_their_input():
     points += [[-1.0, 1.0], [0, 1, 2]]
     weights += [np.full(2, 0.5), np.full(3, 1 / 3)]
     table = list(itertools.product(*points))
-    everywhere = Rows(
+    everywhere = EncodedRows(
         np.array([[a, b[0], c[0], d] for a, b, c, d, _ in table]),
         np.array([[b[1], e, c[1]] for _, b, c, _, e in table]),
     )
@@ -156,7 +158,7 @@ def test_levels_vary_with_their_input():
 
 def test_pair_sums_over_several_blocks(monkeypatch):
     rng = np.random.default_rng(0)
-    alphabets = (Alphabet(3),)
+    alphabets = (Categorical(3),)
     rows, covariance = (
         draw(30, 5, alphabets, 1, rng),
         make_covariance(5, alphabets, rng),
@@ -185,7 +187,7 @@ def test_rates_so_large_that_rows_share_nothing():
 def test_every_posterior_knows_its_variance(kind):
     rng = np.random.default_rng(1)
     inputs = rng.choice([-1.0, 1.0], (40, 6))
-    rows = Rows(inputs, np.empty((40, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((40, 0), dtype=int))
     sample = join_equal_rows(rows, inputs[:, 0] * inputs[:, 1] + inputs[:, 2], None)
     given = [25] if kind is NystroemPosterior else []
     posterior = kind.condition(make_covariance(6, (), rng), sample, *given)
@@ -201,7 +203,7 @@ def test_variances_are_those_of_the_standardized_function():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (60, 5))
     y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + 0.1 * rng.standard_normal(60)
-    model = fit_gp(Rows(inputs, np.empty((60, 0), dtype=int)), 7.0 + 10.0 * y)
+    model = fit_gp(EncodedRows(inputs, np.empty((60, 0), dtype=int)), 7.0 + 10.0 * y)
     values = model.mean(grid(np.ones(5), ()), clip=False).reshape([2] * 5)
     variance, first, total = by_definition(values / model.scale)
     assert model.function_variance() == pytest.approx(variance)
@@ -241,7 +243,7 @@ def skewed_variables(rng):
     points.append([0, 1, 2])
     weights = [np.array([1 - p, p]) for p in flags] + [chance, np.array([0.25, 0.75])]
     table = list(itertools.product(*points))
-    everywhere = Rows(
+    everywhere = EncodedRows(
         np.array([[a, b, c[0], d] for a, b, c, d, _ in table], dtype=float),
         np.array([[e, c[1]] for _, _, c, _, e in table]),
     )
@@ -251,12 +253,12 @@ def skewed_variables(rng):
 @pytest.mark.parametrize("unknown", [0.0, 0.1])
 def test_pair_sums_over_skewed_variables(unknown):
     rng = np.random.default_rng(3)
-    alphabets = (Alphabet(3), Alphabet(2, True))
+    alphabets = (Categorical(3), Categorical(2, True))
     variables, everywhere, weights = skewed_variables(rng)
     inputs = rng.choice([-1.0, 1.0], (30, 4))
     inputs[:, 2:] = rng.uniform(-1, 1, (30, 2))
     inputs[rng.random(inputs.shape) < unknown] = 0.0
-    rows = Rows(inputs, rng.integers(0, [4, 3], (30, 2)))
+    rows = EncodedRows(inputs, rng.integers(0, [4, 3], (30, 2)))
     covariance, alpha = make_covariance(4, alphabets, rng), rng.standard_normal(30)
     covariance = replace(
         covariance,
@@ -314,7 +316,7 @@ def test_cube_over_skewed_inputs():
 def test_every_posterior_knows_how_far_a_sum_may_be_off(kind):
     rng = np.random.default_rng(1)
     inputs = np.array(list(itertools.product([-1.0, 1.0], repeat=5)))
-    rows = Rows(inputs, np.empty((32, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((32, 0), dtype=int))
     y = inputs[:, 0] * inputs[:, 1] + inputs[:, 2]
     given = [32] if kind is NystroemPosterior else []
     covariance = make_covariance(5, (), rng)

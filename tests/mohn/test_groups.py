@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from skmohn import MOHNClassifier, MOHNRegressor
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import find_mode, leave_groups_out, leave_one_out
@@ -19,7 +19,7 @@ from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.fit import fit_additive
-from skmohn.mohn._table.rows import Rows, join_groups
+from skmohn.mohn._table.rows import EncodedRows, join_groups
 from skmohn.mohn._training_data import read_groups
 
 
@@ -35,7 +35,7 @@ def make_subjects(n_subjects=20, n_each=4, seed=0):
 
 
 def rows_of(X, group=None):
-    return Rows(X, np.empty((len(X), 0), dtype=int), group=group)
+    return EncodedRows(X, np.empty((len(X), 0), dtype=int), group=group)
 
 
 def test_equal_rows_and_groups_belong_together():
@@ -79,7 +79,7 @@ def test_groups_are_left_out_of_classes_at_once():
     assert_allclose(alone, expected, rtol=1e-6)
     group = np.array([0, 0, 0, 1, 1, 2, 3])
     found = leave_groups_out(mode, totals, group)
-    curvature = mode.share * (1.0 - mode.share)
+    curvature = mode.probability * (1.0 - mode.probability)
     pretended = mode.latent + mode.alpha / curvature
     for unit in range(4):
         own, rest = np.flatnonzero(group == unit), np.flatnonzero(group != unit)
@@ -93,7 +93,7 @@ def dense(X, y):
 
 
 def sparse(X, y):
-    graph = Hypergraph(((0,), (0, 1)), np.zeros(2), 0.0)
+    graph = WalshPolynomial(((0,), (0, 1)), np.zeros(2), 0.0)
     return SparseModel.condition(graph, make_design(X), y)
 
 
@@ -159,7 +159,7 @@ def test_intervals_hold_for_new_groups():
     assert covered[True] > covered[False] + 0.1
 
 
-@pytest.mark.slow_cases("auto|dense|spike_slab")
+@pytest.mark.slow_cases("auto|gp|spike_slab")
 @pytest.mark.parametrize("strategy", ["auto", "pursuit", "gp", "spike_slab"])
 def test_labels_and_order_of_groups_do_not_matter(strategy):
     X, y, subject = make_subjects(12)

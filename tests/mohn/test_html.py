@@ -155,7 +155,7 @@ def test_model_without_terms_is_shown():
     assert "weights: none; constant 1" in cells
 
 
-@pytest.mark.slow_cases("dense-9|logistic-9")
+@pytest.mark.slow_cases("gp-9|logistic-9")
 @shown_since
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
 @pytest.mark.parametrize("strategy", ["gp", "logistic"])
@@ -168,7 +168,7 @@ def test_classes_are_shown(strategy, n_classes):
     texts = read(model._repr_html_()).texts
     weights = [f"weight of {k}" for k in range(n_classes)]
     weights = {2: ["weight"], 3: weights, 9: []}[n_classes]
-    heads = ["term", "order", "share of squared weights", *weights]
+    heads = ["term", "order", "proportion of squared weights", *weights]
     start = texts.index("term")
     assert texts[start : start + len(heads) + 2] == [*heads, "x0 x x1", "2"]
     assert model.stopping_reason_ in texts

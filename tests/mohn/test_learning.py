@@ -144,9 +144,9 @@ def test_lasso_reports_how_far_it_is_from_the_minimum():
     early = lasso(found, 0.1, max_iter=2)
     gain = objective(early) - objective(best)
     assert early.n_iter == 2
-    assert 1e-6 < gain <= early.dual_gap
+    assert 1e-6 < gain <= early.duality_gap
     assert early.violation > 1e-4
-    assert best.dual_gap < 1e-12
+    assert best.duality_gap < 1e-12
     assert best.violation <= 1e-13
 
 

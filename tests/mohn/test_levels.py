@@ -14,7 +14,7 @@ from skmohn.mohn._gp import transform_selection
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, learn_prior
 from skmohn.mohn._gp.transform_selection import _Part, choose_scale
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.rows import Rows, standardize
+from skmohn.mohn._table.rows import EncodedRows, standardize
 
 
 def make_step(n_rows=150, seed=0):
@@ -96,7 +96,7 @@ def test_weights_of_levels_are_parts_of_the_function(fitted):
     inside = np.r_[0.0, (thresholds[:-1] + thresholds[1:]) / 2, 10.0]
     known = [fitted.weight_posterior([("dose", level)])[0] for level in range(16)]
     assert np.sum(known) == pytest.approx(0.0, abs=1e-9)
-    # The step stands out of its surroundings, the line being apart.
+    # The step is significant of its surroundings, the line being apart.
     assert min(np.array(known)[(inside > 5.2) & (inside < 7.8)]) > max(
         np.array(known)[(inside < 4.8)]
     )
@@ -190,7 +190,7 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     standard, _, _ = standardize(y)
     evidences = []
     for alphabets in ((), coding.alphabets):
-        part = Rows(rows.inputs, rows.categories[:, : len(alphabets)])
+        part = EncodedRows(rows.inputs, rows.categories[:, : len(alphabets)])
         sample = join_equal_rows(part, standard)
         prior = learn_prior(sample, alphabets).prior
         evidences.append(Evidence(sample, alphabets).value(prior))
@@ -229,7 +229,9 @@ def test_levels_must_not_cost_accuracy(
 
 
 def test_share_of_the_squares_in_one_row():
-    rows = Rows(np.linspace(-1.0, 1.0, 20)[:, None], np.empty((20, 0), dtype=int))
+    rows = EncodedRows(
+        np.linspace(-1.0, 1.0, 20)[:, None], np.empty((20, 0), dtype=int)
+    )
     y = np.r_[np.zeros(19), 10.0]
     # Of squares around the mean of 1/2 each zero has 1/4 and the ten 9.5 squared.
     share = _Part.draw(rows, y, None, 0).largest_fraction()
@@ -238,13 +240,13 @@ def test_share_of_the_squares_in_one_row():
 
 def test_some_rows_are_asked_for_all(monkeypatch):
     asked = []
-    judge = _Part.judge
+    evaluate = _Part.evaluate
 
     def count(part, transforms, posterior):
         asked.append(len(posterior.sample))
-        return judge(part, transforms, posterior)
+        return evaluate(part, transforms, posterior)
 
-    monkeypatch.setattr(_Part, "judge", count)
+    monkeypatch.setattr(_Part, "evaluate", count)
     X = np.linspace(-1.0, 1.0, 900)[:, None]
     coding = InputCoding.learn(X, most_levels=8)
     choose_scale(None, coding.encode(X), coding.alphabets, 1, X[:, 0], None, 0)

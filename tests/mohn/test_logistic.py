@@ -11,14 +11,14 @@ from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import deal_folds, learn_on_folds
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._term_search import code_samples, expand
-from skmohn.mohn._training_data import Samples
+from skmohn.mohn._training_data import TrainingData
 from skmohn.mohn._transformer import MOHNTransformer
 
 N = 6
@@ -132,7 +132,7 @@ def test_pure_parities_are_found_by_screening(order):
     options = {"max_order": 5, "work_budget": 1e9, "groups": np.arange(20)}
     path = path_of(inputs, labels, None, 2, control(1, **options)).extend([1])
     assert path.terms == [members]
-    assert path.frontier.fruitful == order
+    assert path.frontier.highest_productive_order == order
     coverage = path.frontier.coverage()
     tried = {row["order"]: row["tried"] == row["possible"] for row in coverage}
     assert tried == {k: True for k in range(1, order + 1)}
@@ -172,7 +172,7 @@ def posed(inputs, labels, **params):
         inputs.astype(float),
         (labels, classes),
         None,
-        wishes=Wishes.of(estimator),
+        settings=FitSettings.of(estimator),
         seed=0,
         categories=estimator._categories,
     )
@@ -352,7 +352,9 @@ class Products:
 
     best, is_full = 0, False
     rows = ({"order": 1, "tried": 6}, {"order": 2, "tried": 15})
-    frontier = SimpleNamespace(fruitful=2, coverage=lambda: Products.rows)
+    frontier = SimpleNamespace(
+        highest_productive_order=2, coverage=lambda: Products.rows
+    )
 
     def __init__(self, *data, pairs=None):
         control = data[4]
@@ -389,7 +391,9 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
     monkeypatch.setattr(_logistic_selection, "LogisticPath", path)
     rows = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
     inputs, labels, _ = unposed(60).data
-    problem = Samples(Rows(inputs, np.empty((120, 0), int)), labels, folds=rows)
+    problem = TrainingData(
+        EncodedRows(inputs, np.empty((120, 0), int)), labels, folds=rows
+    )
     problem = problem._replace(classes=np.arange(2))
     choice = _logistic_selection.choose_products(
         problem,

@@ -25,7 +25,7 @@ def slab_density(prior, w):
     """Density of the non-zero weights under a prior, times their share."""
     density = np.zeros_like(w)
     for share, center, width in zip(
-        prior.share[1:], prior.grid[1:], widths(prior.grid), strict=True
+        prior.mixture[1:], prior.grid[1:], widths(prior.grid), strict=True
     ):
         density += share * 0.5 * norm.pdf(w, center, width)
         density += share * 0.5 * norm.pdf(w, -center, width)
@@ -36,7 +36,7 @@ def posterior_by_quadrature(prior, r, noise):
     # Every point has one column; the spike is a point mass besides the integral.
     w = np.linspace(-8, 8, 10_001)
     joint = slab_density(prior, w) * norm.pdf(r[:, None], w, noise)
-    spike = prior.share[0] * norm.pdf(r, 0, noise)
+    spike = prior.mixture[0] * norm.pdf(r, 0, noise)
     slab = trapezoid(joint, w)
     evidence = spike + slab
     mean = trapezoid(joint * w, w) / evidence
@@ -56,7 +56,7 @@ def test_posterior_is_the_integral(noise):
     r = pseudo_data(noise=noise)
     for _ in range(3):  # the first prior, and those learned from the data
         found = prior.posterior(r, noise, np.ones(len(r)))
-        assert prior.share.sum() == pytest.approx(1)
+        assert prior.mixture.sum() == pytest.approx(1)
         expected = posterior_by_quadrature(prior, r, noise)
         for one, other in zip(found, expected, strict=True):
             assert_allclose(one, other, rtol=1e-6, atol=1e-9)
@@ -66,7 +66,7 @@ def test_shares_follow_expectation_maximization(monkeypatch):
     monkeypatch.setattr(_message_passing, "_EM_STEPS", 1)
     prior, noise = MixturePrior(), 0.3
     r = pseudo_data()
-    before = prior.share.copy()
+    before = prior.mixture.copy()
     prior.posterior(r, noise, np.ones(len(r)))
     spread = np.sqrt(noise**2 + widths(prior.grid) ** 2)
     likelihood = np.column_stack(
@@ -80,7 +80,7 @@ def test_shares_follow_expectation_maximization(monkeypatch):
     responsibility /= responsibility.sum(axis=1, keepdims=True)
     n, k = likelihood.shape
     # One imagined candidate is spread evenly over the components.
-    assert_allclose(prior.share, (responsibility.sum(axis=0) + 1 / k) / (n + 1))
+    assert_allclose(prior.mixture, (responsibility.sum(axis=0) + 1 / k) / (n + 1))
 
 
 def test_prior_learns_how_many_weights_there_are():
@@ -90,7 +90,7 @@ def test_prior_learns_how_many_weights_there_are():
     prior = MixturePrior()
     for _ in range(20):
         mean, _, inclusion = prior.posterior(r, 0.1, np.ones(len(r)))
-    assert prior.share[0] == pytest.approx(0.9, abs=0.02)
+    assert prior.mixture[0] == pytest.approx(0.9, abs=0.02)
     assert np.all(inclusion[:200] > 0.5)
     assert np.mean(inclusion[200:] > 0.5) < 0.01
     assert_allclose(mean[:200], 1.0, atol=0.4)
@@ -109,7 +109,7 @@ def test_many_candidates_are_weighed_as_a_few(n_weights, monkeypatch):
             expected = prior.posterior(r, 0.3, counts)
         for one, other in zip(found, expected, strict=True):
             assert_allclose(one, other, atol=1e-4)
-        assert_allclose(tabulated.share, prior.share, atol=1e-5)
+        assert_allclose(tabulated.mixture, prior.mixture, atol=1e-5)
 
 
 def test_pseudo_data_far_beyond_the_noise_are_weighed_one_by_one(monkeypatch):
@@ -151,7 +151,7 @@ def test_counts_are_repeats():
         found = np.repeat(prior.posterior(r, 0.3, counts), counts, axis=1)
         expected = other.posterior(repeated, 0.3, np.ones(len(repeated)))
         assert_allclose(found, expected, rtol=1e-10)
-        assert_allclose(prior.share, other.share)
+        assert_allclose(prior.mixture, other.mixture)
 
 
 # --------------------------------------------------------------------- structures

@@ -30,7 +30,7 @@ def test_every_model_answers_the_same_questions(fitted, way):
     assert_allclose(graph.coef, estimator.weights_)
     assert errors.shape == graph.coef.shape
     variables, _ = estimator.term_names_.columns(estimator._marginals)
-    variance, first, total = model.shares(variables)
+    variance, first, total = model.sobol_variances(variables)
     assert variance > 0
     assert np.all(first <= total + 1e-12)
     assert_allclose(total / variance, estimator.feature_importances_)

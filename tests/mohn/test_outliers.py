@@ -11,10 +11,10 @@ from sklearn.model_selection import KFold
 
 from skmohn import Genotypes, GPOptions, MOHNRegressor
 from skmohn.mohn._models import Solution
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._outliers import (
     Fit,
-    _beyond_gap,
+    _is_far_apart,
     _saved_by,
     _standardize,
     leave_outliers_out,
@@ -145,12 +145,12 @@ def test_tails_of_few_values_are_no_outliers():
 
 def test_values_are_beyond_a_gap_that_exceeds_the_range_of_others():
     y = np.array([0.0, 1.0, 2.0, 3.0, 6.0])
-    assert not _beyond_gap(y, 1).any()
+    assert not _is_far_apart(y, 1).any()
     y[-1] = 6.1
-    assert_array_equal(_beyond_gap(y, 2), y > 6.0)
+    assert_array_equal(_is_far_apart(y, 2), y > 6.0)
     y[0] = -3.1
-    assert_array_equal(_beyond_gap(y, 2), np.abs(y - 1.5) > 4.0)
-    assert not _beyond_gap(np.array([0.0, 0.0, 0.0, 1.0]), 1).any()
+    assert_array_equal(_is_far_apart(y, 2), np.abs(y - 1.5) > 4.0)
+    assert not _is_far_apart(np.array([0.0, 0.0, 0.0, 1.0]), 1).any()
 
 
 def test_nats_saved_are_those_of_normal_and_cauchy_densities():
@@ -171,7 +171,7 @@ def test_what_is_left_out_is_described():
     X, y = make_pairs(60)
     y[7] = 12.0
     model = MOHNRegressor("spike_slab", random_state=0).fit(*without(X, y, 7))
-    asked = STRATEGIES["spike_slab"], Wishes.of(model)
+    asked = STRATEGIES["spike_slab"], FitSettings.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 7
     samples = targets.read(without=outliers)
@@ -207,7 +207,7 @@ def test_rows_that_terms_reproduce_are_as_far_as_from_the_median(has_planes):
     y[9] = 50.0
     X = Genotypes.from_counts(counts) if has_planes else counts.astype(float)
     model = MOHNRegressor("pursuit", random_state=0)
-    asked = STRATEGIES["pursuit"], Wishes.of(model)
+    asked = STRATEGIES["pursuit"], FitSettings.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     fit = Fit(targets.read(), None)
     vars(fit)["model"] = Sure(y)
@@ -319,7 +319,7 @@ def test_targets_outside_of_the_scale_are_far_on_their_own():
     control = GPOptions(target_transform="log")
     model = MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
     y[4] = -4.0
-    asked = STRATEGIES["gp"], Wishes.of(model)
+    asked = STRATEGIES["gp"], FitSettings.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 4
     solution = Solution(*model.model_.listed(), 1.0, "", [], model=model.model_)

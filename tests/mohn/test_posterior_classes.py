@@ -252,7 +252,8 @@ def test_groups_of_one_and_repeats_of_rows():
     assert_allclose(twice.left_out, repeated.left_out[::2], atol=2e-2)
 
 
-# ---------------------------------------------------------------------------- the pool
+# ---------------------------------------------------------------------------- the
+# ensemble
 
 
 def cross_entropy(chance, score):

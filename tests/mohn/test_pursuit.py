@@ -284,7 +284,7 @@ def test_candidates_are_chosen_by_their_scores(seed, bar):
     search.bar, search.round = bar, 5
     found = [t for k in (1, 2, 3) for t in itertools.combinations(range(8), k)]
     # May they be proposed again?
-    search.banned = {(0,): 5, (1,): 4, (2, 5): math.inf}
+    search.tabu = {(0,): 5, (1,): 4, (2, 5): math.inf}
     allowed = [t for t in found if t not in {*search.model.terms, (0,), (2, 5)}]
     residual, *_, noise = least_squares(X, 100 * y, search.model.terms[1:])
     thresholds = chance_thresholds(allowed, set(search.model.terms), 8)
@@ -310,7 +310,7 @@ def test_weights_are_pruned_by_their_errors(seed, strict):
     search.bar, search.round = 0.9, 2
     search.model.add(terms)
     search.model.solve()
-    kept, banned = terms, {}
+    kept, tabu = terms, {}
     while kept:
         _, coef, errors, _ = least_squares(X, y, kept)
         present = {(), *kept}
@@ -320,12 +320,12 @@ def test_weights_are_pruned_by_their_errors(seed, strict):
         weak = np.abs(coef[1:]) < least * errors[1:]
         if not weak.any():
             break
-        banned |= {kept[j]: 5 for j in np.flatnonzero(weak)}
+        tabu |= {kept[j]: 5 for j in np.flatnonzero(weak)}
         kept = [term for term, is_weak in zip(kept, weak, strict=True) if not is_weak]
     assert search._prune(strict) == len(terms) - len(kept)
     assert search.model.terms == [(), *kept]
-    assert search.banned == banned
-    assert search.n_banned == len(banned)
+    assert search.tabu == tabu
+    assert search.n_banned == len(tabu)
     search.round = 6
     assert search.n_banned == 0
 
@@ -470,12 +470,12 @@ def test_sets_with_parents_in_the_model_have_fewer_rivals():
     present = {(), (9,), (0, 1), (0, 2), (1, 2), (3, 4)}
     terms = [(5,), (0, 9), (0, 1, 2), (0, 1, 5), (5, 6, 7)]
     # All of an order; all; those of the model; one more input to each; all.
-    rivals = [20, 190, 10, 20 * 6, 1140]
+    path_validation = [20, 190, 10, 20 * 6, 1140]
     found = chance_thresholds(terms, present, 20)
-    assert_allclose(found, np.sqrt(2 * np.log(rivals)))
+    assert_allclose(found, np.sqrt(2 * np.log(path_validation)))
     found = chance_thresholds(terms, present, 20, n_rivals=3)
-    rivals = [60, 570, 18, 360, 3420]
-    assert_allclose(found, np.sqrt(2 * np.log(rivals)))
+    path_validation = [60, 570, 18, 360, 3420]
+    assert_allclose(found, np.sqrt(2 * np.log(path_validation)))
 
 
 def test_most_rounds():
@@ -530,7 +530,7 @@ def test_a_residual_is_screened_once(monkeypatch):
     X = rng.choice([-1.0, 1.0], (100, 8))
     y = X[:, 0] + 0.3 * X[:, 1] * X[:, 2] + rng.standard_normal(100)
     search = Pursuit(PackedDesign(X), y, PursuitControl(max_order=2))
-    screened, screen = [], search.frontier.screen_base
+    screened, screen = [], search.frontier.screen_low_orders
 
     def spy(residuals, size):
         screened.extend(residuals)
@@ -579,7 +579,7 @@ def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_of_columns_that_are_alike_one_is_kept(seed):
-    # Together none of twenty neighbors stands out.
+    # Together none of twenty neighbors is significant.
     scan = make_gwas(
         100,
         400,

@@ -1,4 +1,4 @@
-"""InteractionGraph and shares of variance, against enumeration of all inputs."""
+"""InteractionGraph and proportions of variance, against enumeration of all inputs."""
 
 import itertools
 

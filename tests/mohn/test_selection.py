@@ -19,17 +19,17 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn._core._sklearn import lasso_cv
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._design.terms import log_comb
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse import model_selection as _selection
 from skmohn.mohn._sparse import solve as _solve
 from skmohn.mohn._sparse.pursuit import PursuitControl
 from skmohn.mohn._sparse.solve import solve_pursuit
-from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._training_data import Samples
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._training_data import TrainingData
 
 # ----------------------------------------------------------------------- criterion
 
@@ -170,7 +170,7 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
     def ebic(design, y, terms):
         return abs(len(terms) - 1 - best)
 
-    monkeypatch.setattr(_selection, "_Path", path)
+    monkeypatch.setattr(_selection, "RegularizationPath", path)
     monkeypatch.setattr(_selection, "Pursuit", pursuit)
     monkeypatch.setattr(_selection, "_ebic", ebic)
     X = np.random.default_rng(0).choice([-1.0, 1.0], (30, 8))
@@ -184,11 +184,11 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
         folds=None,
         seed=0,
     )
-    choice = _selection.choose_model(_selection.Rivals(None, samples, None))
+    choice = _selection.choose_model(_selection.PathValidation(None, samples, None))
     assert {len(path.terms) for path in paths} == {n_bars}
     terms = [(j,) for j in range(best + 1)]
     if held and best < 4:
-        # What stands out of all samples is kept where few weights are the best.
+        # What is significant of all samples is kept where few weights are the best.
         terms.append("significant")
     assert choice.terms == terms
     assert choice.limited == (best == most - 1)
@@ -221,7 +221,7 @@ def test_a_stage_ends_with_all_pairs_where_lower_bars_have_helped(
 
     design = PackedDesign(np.ones((30, 2)))
     validation = None if errors is None else (design, np.zeros(30), np.ones(30))
-    path = _selection._Path(design, np.zeros(30), None, validation)
+    path = _selection.RegularizationPath(design, np.zeros(30), None, validation)
     monkeypatch.setattr(_selection, "Pursuit", Search)
     monkeypatch.setattr(
         path, "_squared_errors", lambda _: np.full(30, errors[len(asked) - 1])
@@ -244,9 +244,12 @@ def test_a_path_that_is_not_validated_follows_those_that_are(errors, expected):
     guides = []
     for means in errors:
         validation = None, np.zeros(30), np.ones(30)
-        guides.append(_selection._Path(None, None, None, validation))
+        guides.append(_selection.RegularizationPath(None, None, None, validation))
         guides[-1].errors = [np.full(30, mean) for mean in means]
-    assert _selection._Path(None, None, None, guides=guides)._gains() == expected
+    assert (
+        _selection.RegularizationPath(None, None, None, guides=guides)._gains()
+        == expected
+    )
 
 
 # -------------------------------------------------------------------- noisy data
@@ -309,16 +312,16 @@ def test_what_all_rows_recover_is_kept_where_folds_recover_nothing(seed):
 def test_errors_of_the_search_of_all_rows_are_those_of_its_terms():
     problem = make_ising((6, 6), n_samples=250, snr=1e3, random_state=0)
     X, y = problem.X, problem.y
-    samples = Samples(Rows(X, np.empty((250, 0), dtype=int)), y)
-    wishes = Wishes(max_order=2)
-    choice = solve_pursuit(samples, wishes, lambda *record: False).choice
+    samples = TrainingData(EncodedRows(X, np.empty((250, 0), dtype=int)), y)
+    settings = FitSettings(max_order=2)
+    choice = solve_pursuit(samples, settings, lambda *record: False).choice
     assert choice.how == "whole"
     assert set(choice.terms) == set(problem.terms)
     columns = [X[:, list(term)].prod(axis=1) for term in choice.terms]
     A = np.column_stack([np.ones(250), *columns])
     for (train, test), error in zip(choice.folds, choice.errors, strict=True):
         coef = np.linalg.lstsq(A[train], y[train])[0]
-        unit = binary_unit(y)
+        unit = power_of_two_scale(y)
         assert error * unit**2 == pytest.approx(
             np.mean((y[test] - A[test] @ coef) ** 2)
         )
@@ -369,14 +372,16 @@ def test_few_rows_are_judged_by_the_extended_bic():
     assert (0,) in model.terms_
 
 
-@pytest.mark.parametrize(("n_rows", "judge"), [(39, "extended BIC"), (40, "k-fold")])
-def test_distinct_rows_alone_make_folds(n_rows, judge):
+@pytest.mark.parametrize(
+    ("n_rows", "criterion"), [(39, "extended BIC"), (40, "k-fold")]
+)
+def test_distinct_rows_alone_make_folds(n_rows, criterion):
     rng = np.random.default_rng(0)
     X = np.unique(rng.choice([-1.0, 1.0], (60, 12)), axis=0)[:n_rows]
     y = 3 * X[:, 0] + 0.1 * rng.standard_normal(n_rows)
     model = MOHNRegressor("pursuit", max_order=1, random_state=0)
     model.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
-    assert judge in model.stopping_reason_
+    assert criterion in model.stopping_reason_
 
 
 @pytest.mark.parametrize(
@@ -477,13 +482,13 @@ def test_equal_rows_share_a_fold(monkeypatch):
     X = np.repeat(rng.choice([-1.0, 1.0], (60, 8)), 3, axis=0)
     y = X[:, 0] + rng.standard_normal(180)
     folds = []
-    make_fold = _selection.Rivals._fold
+    make_fold = _selection.PathValidation._fold
 
-    def spy(rivals, train, test):
+    def spy(path_validation, train, test):
         folds.append((train, test))
-        return make_fold(rivals, train, test)
+        return make_fold(path_validation, train, test)
 
-    monkeypatch.setattr(_selection.Rivals, "_fold", spy)
+    monkeypatch.setattr(_selection.PathValidation, "_fold", spy)
     MOHNRegressor("pursuit", selection="cv", max_order=2, random_state=0).fit(X, y)
     assert len(folds) == 5
     assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), range(180))
@@ -499,9 +504,9 @@ def test_folds_leave_alone_orders_that_gave_nothing(monkeypatch, term, most):
     y = X[:, term].prod(axis=1) + 0.3 * rng.standard_normal(200)
     asked, choose = [], _solve.choose_model
 
-    def spy(rivals, **options):
-        choice = choose(rivals, **options)
-        controls = [path.control for path in rivals.paths[1]]
+    def spy(path_validation, **options):
+        choice = choose(path_validation, **options)
+        controls = [path.control for path in path_validation.paths[1]]
         asked.extend(control.max_screened for control in controls)
         return choice
 

@@ -76,7 +76,7 @@ def test_near_copies_are_copies():
 
 @pytest.mark.slow
 def test_copies_of_rows_do_not_make_certain():
-    """Where left-out rows are farther off than they should be, intervals are wider."""
+    """Where held-out rows are farther off than they should be, intervals are wider."""
     found = [copies(0.0, seed)[0] for seed in range(16)]
     assert sum(scale > 1.5 for scale in found) >= 2
     assert min(found) == 1.0

@@ -29,14 +29,17 @@ from skmohn.inspection import ImportancesDisplay, WeightsDisplay, selection_stab
 from skmohn.integrations import to_networkx
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.heteroscedastic_noise import map_noise, smooth_noise
-from skmohn.mohn._gp.hyperparameter_uncertainty import Felt, doubt_prior
+from skmohn.mohn._gp.heteroscedastic_noise import fit_noise_model, smooth_noise
+from skmohn.mohn._gp.hyperparameter_uncertainty import (
+    EvidenceCurvature,
+    marginalize_hyperparameters,
+)
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.shared import SharedFactor, TargetPosterior, remember
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.optimize import maximize
 
 CONSTANT_NOISE = GPOptions(noise="constant")
@@ -364,7 +367,7 @@ def test_one_prior_and_one_factor_serve_all(shared):
 
 def test_shared_equals_separate_at_the_same_hyperparameters(shared):
     prior = shared.estimators_[0].model_.prior
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     mean, std = shared.predict(X, return_std=True)
     for k, part in enumerate(shared.estimators_):
         alone = fit_gp(rows, Y[:, k], covariance=Covariance(prior), noise="constant")
@@ -381,7 +384,7 @@ def test_shared_equals_separate_at_the_same_hyperparameters(shared):
 def test_joint_evidence_is_that_of_independent_gaussians():
     rng = np.random.default_rng(0)
     prior = Prior(rng.uniform(0.05, 0.5, 8), np.empty(0), 0.8, 0.3, 0.2)
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     tau = np.tanh(prior.rates)
     products = np.prod((1 + tau * X[:, None] * X) / (1 + tau), axis=2)
     covariance = 0.8 * products + 1.0 + 0.3 * (X * tau) @ X.T + 0.2 * np.eye(len(X))
@@ -397,24 +400,27 @@ def test_targets_pay_together_for_the_hyperparameters(shared):
     models = [part.model_ for part in shared.estimators_]
     assert not any(model.covariance.terms for model in models)
     standard = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     sample = join_equal_rows(rows, standard)
     joint = ExactPosterior.condition(models[0].covariance, sample)
-    _, occam = doubt_prior(joint, len(sample))
+    _, log_occam_factor = marginalize_hyperparameters(joint, len(sample))
     price = sum(model.description_length() + model.log_evidence() for model in models)
-    assert_allclose(price, -occam)
+    assert_allclose(price, -log_occam_factor)
 
 
 def test_directions_that_matter_to_any_target_are_looked_along():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (60, 80))
-    rows = Rows(inputs, np.empty((60, 0), dtype=int))
+    rows = EncodedRows(inputs, np.empty((60, 0), dtype=int))
     covariance = Covariance(Prior(np.full(80, 0.02), np.empty(0), 1.0, 1.0, 0.1))
     y = inputs[:, 3] + 0.1 * rng.standard_normal(60)
-    one = Felt.around(ExactPosterior.condition(covariance, join_equal_rows(rows, y)))
+    one = EvidenceCurvature.around(
+        ExactPosterior.condition(covariance, join_equal_rows(rows, y))
+    )
     both = join_equal_rows(rows, np.column_stack([0.0 * y, y]))
     assert_array_equal(
-        Felt.around(ExactPosterior.condition(covariance, both)).basis, one.basis
+        EvidenceCurvature.around(ExactPosterior.condition(covariance, both)).basis,
+        one.basis,
     )
 
 
@@ -439,7 +445,7 @@ def test_targets_of_another_kind_keep_hyperparameters_of_their_own(seed):
 
 
 def test_scales_are_asked_for_as_of_one_target():
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     targets = np.column_stack([Y[:, 0], np.exp(2.0 * Y[:, 1]), Y[:, 2], Y[:, 0] > 0])
     prior = Prior(np.full(8, 0.1), np.empty(0), 1.0, 1.0, 0.2)
     asked = Covariance(prior), rows
@@ -536,7 +542,7 @@ def test_further_samples_extend_one_factor():
 
 def test_what_is_remembered_is_of_the_same_rows(shared):
     posterior = shared.estimators_[0].model_.posterior
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     some = rows.take(slice(9))
     with remember():
         assert_allclose(posterior.mean(rows)[:9], posterior.mean(some))
@@ -618,7 +624,7 @@ def test_noise_that_differs_by_row_is_each_targets_own():
 
 def test_noise_of_several_targets_is_smoothed_as_that_of_each():
     rows, y = make_targets(2, 100)
-    rows = Rows(rows, np.empty((100, 0), dtype=int))
+    rows = EncodedRows(rows, np.empty((100, 0), dtype=int))
     covariance = Covariance(Prior(np.full(8, 0.2), np.empty(0), 1.0, 1.0, 0.1))
     samples = [join_equal_rows(rows, column) for column in y.T]
     factor = SharedFactor(covariance, samples[0])
@@ -630,15 +636,17 @@ def test_noise_of_several_targets_is_smoothed_as_that_of_each():
             assert (mine is None) == (other is None)
             if other is not None and not isinstance(other, Prior):
                 assert_allclose(mine, other, atol=1e-9)
-        assert map_noise(posterior, smoothed)[1] == map_noise(alone)[1]
+        assert fit_noise_model(posterior, smoothed)[1] == fit_noise_model(alone)[1]
 
 
 def test_doubt_of_one_set_of_hyperparameters_is_that_of_all_targets():
     covariance = Covariance(Prior(np.full(8, 0.2), np.empty(0), 1.0, 1.0, 0.1))
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     one = ExactPosterior.condition(covariance, join_equal_rows(rows, Y[:, 0]))
     twice = np.column_stack([Y[:, 0], Y[:, 0]])
     both = ExactPosterior.condition(covariance, join_equal_rows(rows, twice))
     # Two equal targets say what one says of twice as many rows.
-    _, occam = doubt_prior(one, 2 * len(X))
-    assert_allclose(doubt_prior(both, len(X))[1], occam, rtol=1e-5)
+    _, log_occam_factor = marginalize_hyperparameters(one, 2 * len(X))
+    assert_allclose(
+        marginalize_hyperparameters(both, len(X))[1], log_occam_factor, rtol=1e-5
+    )

@@ -19,7 +19,7 @@ from skmohn._core._sklearn import lasso_cv
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.integrations import to_dimod
 from skmohn.mohn._models import CONSTANT_VARIANCE
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     best_run,
@@ -31,14 +31,14 @@ from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.solve import _orders
 from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, Vamp
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.optimize import maximize
 
 CENTERED = [start for start in STARTS if start.is_centered]
 
 
 def rows_of(X):
-    return Rows(X, np.empty((len(X), 0), dtype=int))
+    return EncodedRows(X, np.empty((len(X), 0), dtype=int))
 
 
 def r2(model, X, f):
@@ -318,7 +318,7 @@ def test_of_noise_nothing_is_found(seed):
     X, y = rng.choice([-1.0, 1.0], (150, 12)), rng.standard_normal(150)
     model = MOHNRegressor("spike_slab").fit(X, y)
     assert model.terms_ == []
-    assert model.stopping_reason_.startswith("nothing stands out")
+    assert model.stopping_reason_.startswith("nothing is significant")
     assert_allclose(model.predict(X), y.mean())
 
 
@@ -571,7 +571,7 @@ def test_auto_averages_where_a_sparse_model_is_as_good_and_another():
 
 
 def looks_at(n_rows, n_inputs, order):
-    return order in _orders(n_rows, n_inputs, Wishes(), is_brief=True)
+    return order in _orders(n_rows, n_inputs, FitSettings(), is_brief=True)
 
 
 def test_auto_looks_at_all_triples_where_rows_are_few():
@@ -629,7 +629,9 @@ def test_auto_averages_where_nothing_stands_out_but_products_may():
     X, y, *test = few_rows_of_a_glass(1)
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.history_[-1]["chosen"] == "spike_slab"
-    assert model.stopping_reason_.startswith("nothing stands out, and the spike-and")
+    assert model.stopping_reason_.startswith(
+        "nothing is significant, and the spike-and"
+    )
     assert model.terms_ == []
     assert model.score(*test) > 0.2
     rng = np.random.default_rng(0)

@@ -154,7 +154,7 @@ def test_rows_are_left_out_as_they_were_weighed():
     y = 3.0 * X[:, 1] + X[:, 2] * X[:, 3] + noise * rng.standard_normal(len(X))
     model = MOHNRegressor("gp", random_state=0).fit(X, y)
     posterior = model.model_.posterior
-    assert model.model_.share > 0.0
+    assert model.model_.noise_exponent > 0.0
     assert np.ptp(posterior.sample.excess) > 0.1
     found = model.model_.leave_out(model._to_rows(X), y, None, np.arange(len(X)))
     residual, variance = posterior.leave_one_out()
@@ -209,7 +209,7 @@ def test_rows_that_are_hit_are_left_out_as_well():
 
 @pytest.mark.parametrize("is_weight", [False, True])
 def test_intervals_of_twins_hold_for_others(is_weight):
-    """Twins foresee each other exactly, which says nothing of rows elsewhere."""
+    """Twins predict each other exactly, which says nothing of rows elsewhere."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((660, 4))
     y = 2.0 * X[:, 1] + X[:, 2] * X[:, 3]

@@ -15,12 +15,12 @@ from sklearn.preprocessing import PowerTransformer
 
 from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn._core._powers import YeoJohnson
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.marginal_likelihood import join_equal_rows, place_of_rows
+from skmohn.mohn._gp.marginal_likelihood import index_of_rows, join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.transform_selection import _Part, choose_scale
-from skmohn.mohn._table.rows import Alphabet, Rows, standardize
+from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.optimize import maximize
 
@@ -190,7 +190,7 @@ def test_equal_targets_say_nothing():
     others = np.setdiff1d(np.arange(500), asked)
     # In the order of the distinct rows, by which they are drawn.
     rare[np.lexsort(X.T[::-1])[others[:12]]] = np.arange(12.0)
-    rows = Rows(X, np.empty((500, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((500, 0), dtype=int))
     assert choose_scale("auto", rows, (), 0, rare, None, 0).transform == Unchanged()
 
 
@@ -212,7 +212,7 @@ def test_repeats_and_weights_find_the_same_scale():
 
 def at_once(X, y):
     """All samples as one part, and the posterior of the target as it is."""
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     part = _Part.draw(rows, y, None, 0)
     return part, part.learn(Unchanged(), ()).posterior, rows
 
@@ -231,7 +231,7 @@ def test_scales_are_judged_by_the_joint_density():
         spread = standard @ inverse @ standard / len(y)
         value = level - len(y) * (0.5 * np.log(spread) + np.log(scale))
         expected.append(value + trial.log_slope(y).sum())
-    found, _ = part.judge(trials, posterior)
+    found, _ = part.evaluate(trials, posterior)
     constant = found[0] - expected[0]
     assert_allclose(found, np.array(expected) + constant, rtol=1e-9)
     # A constant that other hyperparameters do not change.
@@ -243,7 +243,7 @@ def test_scales_are_judged_by_the_joint_density():
     expected = -0.5 * np.linalg.slogdet(K)[1]
     expected -= len(y) * (0.5 * np.log(spread) + np.log(y.std()))
     other = ExactPosterior.condition(again, posterior.sample)
-    (value,), _ = part.judge([Unchanged()], other)
+    (value,), _ = part.evaluate([Unchanged()], other)
     assert_allclose(value, expected + constant, rtol=1e-9)
 
 
@@ -254,7 +254,7 @@ def test_errors_are_those_of_left_out_rows():
     covariance = posterior.covariance
     trial = YeoJohnson(0.3, y.mean(), y.std())
     standard, center, scale = standardize(trial.forward(y))
-    _, (error,) = part.judge([trial], posterior)
+    _, (error,) = part.evaluate([trial], posterior)
     spread = ExactPosterior.condition(covariance, join_equal_rows(rows, standard))
     noise = covariance.prior.noise
     sample = spread.sample
@@ -270,9 +270,11 @@ def test_errors_are_those_of_left_out_rows():
         mean, _ = moments(
             trial, center + scale * without.mean(at), scale * np.sqrt(factor * variance)
         )
-        own = y[place_of_rows(rows) == i]
+        own = y[index_of_rows(rows) == i]
         squares += [(own.mean() - np.clip(mean[0], y.min(), y.max())) ** 2] * len(own)
-    unit = binary_unit([y[place_of_rows(rows) == i].mean() for i in range(len(sample))])
+    unit = power_of_two_scale(
+        [y[index_of_rows(rows) == i].mean() for i in range(len(sample))]
+    )
     expected = np.mean(squares) / unit**2
     assert_allclose(error, expected, rtol=1e-9)
 
@@ -284,7 +286,7 @@ def test_the_best_power_is_taken():
     part, posterior, rows = at_once(X, y)
     powers = np.linspace(0.0, 2.0, 21)
     trials = [YeoJohnson(power, y.mean(), y.std()) for power in powers]
-    found = part.judge(trials, posterior)[0]
+    found = part.evaluate(trials, posterior)[0]
     best = choose_scale("yeo-johnson", rows, (), 0, y, None, 0)
     assert best.transform.power == powers[np.argmax(found)] < 1.0
 
@@ -305,7 +307,7 @@ def test_nothing_is_asked_where_nothing_is_open(monkeypatch):
     """That would take time."""
     monkeypatch.setattr(_Part, "learn", None)
     X, y = skewed(60)
-    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     for wanted, targets in (
         (None, y),
         ("log", y),
@@ -317,7 +319,7 @@ def test_nothing_is_asked_where_nothing_is_open(monkeypatch):
 
 
 def test_a_scale_that_costs_accuracy_is_not_taken():
-    """Where its evidence is higher, but left-out rows are further off."""
+    """Where its evidence is higher, but held-out rows are further off."""
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.uniform(0, 10, 200), rng.integers(0, 2, 200)])
     step = (X[:, 0] > 4) & (X[:, 0] < 7)
@@ -507,7 +509,7 @@ def test_errors_of_many_rows_decide(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 2))
     y = np.exp(X[:, 0] + 0.3 * rng.standard_normal(2000))
-    rows = Rows(np.clip(X / 4.0, -1.0, 1.0), np.empty((2000, 0), dtype=int))
+    rows = EncodedRows(np.clip(X / 4.0, -1.0, 1.0), np.empty((2000, 0), dtype=int))
     asked, compared = [], []
     learn, error = _Part.learn, _Part.error
     monkeypatch.setattr(
@@ -535,7 +537,7 @@ def test_errors_of_many_rows_decide(monkeypatch):
 def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, share, of_refits, is_taken):
     """More than three percent; where few rows count, in folds not known either."""
     X, y = skewed(60)
-    rows = Rows(X, np.empty((60, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((60, 0), dtype=int))
 
     def be(value):
         return lambda part, t, *_: value ** (not isinstance(t.transform, Unchanged))
@@ -550,10 +552,10 @@ def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, share, of_refits, is_
 @pytest.mark.parametrize("transform", [Unchanged(), Logarithm()])
 def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
     X, y = skewed(60)
-    rows = Rows(X, np.empty((60, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((60, 0), dtype=int))
     part = _Part.draw(rows, y, None, 0)
     found = part.error_of_refits(part.learn(transform, ()))
-    place = place_of_rows(rows)
+    place = index_of_rows(rows)
     folds = np.random.default_rng(0).permutation(place.max() + 1) % 3
     squares = []
     for fold in range(3):
@@ -569,7 +571,7 @@ def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
         low, high = y[~test].min(), y[~test].max()
         model = replace(model, low=low, high=high, doubt=None)
         squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
-    expected = np.mean(squares) / binary_unit(y) ** 2
+    expected = np.mean(squares) / power_of_two_scale(y) ** 2
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -582,7 +584,7 @@ def test_means_of_a_scale_are_those_of_one_level_of_noise():
     control = GPOptions(target_transform="log")
     model = MOHNRegressor("gp", gp_options=control).fit(X, y).model_
     assert model.noise_map is not None
-    rows = Rows(X, np.empty((300, 0), dtype=int))
+    rows = EncodedRows(X, np.empty((300, 0), dtype=int))
     std = model.scale * np.sqrt(model.variance(rows) + model.noise)
     expected, _ = moments(model.transform, model.function(rows), std)
     assert_allclose(model.mean(rows, clip=False), expected)
@@ -615,9 +617,12 @@ def test_an_unknown_number_is_a_middle_one_without_levels():
     inputs, levels = places / 2.0 - 1.0, np.where(rng.random((200, 2)) < 0.3, 5, places)
     inputs[levels == 5] = 0.0
     y = rng.standard_normal(200) + inputs.sum(axis=1)
-    rows, alphabets = Rows(inputs, levels), (Alphabet(5, True), Alphabet(5, True))
+    rows, alphabets = (
+        EncodedRows(inputs, levels),
+        (Categorical(5, True), Categorical(5, True)),
+    )
     part = _Part.draw(rows, y, None, 0)
-    lines = _Part.draw(Rows(inputs, levels[:, :0]), y, None, 0)
+    lines = _Part.draw(EncodedRows(inputs, levels[:, :0]), y, None, 0)
     trial = part.learn(Unchanged(), ())
     assert trial.evidence == lines.learn(Unchanged(), ()).evidence
     assert trial.evidence != part.learn(Unchanged(), alphabets).evidence

@@ -36,7 +36,7 @@ def spread_target(design, size, seed=1):
     return size * columns.sum(axis=1) + noise
 
 
-def weigh(residual):
+def moments(residual):
     """What `VariantPairs.join` asks for where the noise is 1."""
 
     def of(columns):
@@ -73,7 +73,7 @@ def test_the_best_subset_is_that_of_least_squares():
     y = spread_target(design, 4.0)
     y -= y.mean()
     subsets, ratios = VariantPairs(design).join(
-        [ALL_FOUR[0], (0, 1)], np.array([0.9, 0.1]), [()], 1.0, weigh(y)
+        [ALL_FOUR[0], (0, 1)], np.array([0.9, 0.1]), [()], 1.0, moments(y)
     )
     assert subsets[0] == [(0, 1)]  # As it was.
     assert subsets[1] == ALL_FOUR
@@ -89,10 +89,15 @@ def test_pairs_of_the_model_and_weak_ones_are_left_as_they_are():
     pairs, y = VariantPairs(design), spread_target(design, 4.0)
     found = [ALL_FOUR[0]]
     for terms, ratio in (([(), ALL_FOUR[2]], 0.9), ([()], 0.1)):
-        subsets, ratios = pairs.join(found, np.array([ratio]), terms, 1.0, weigh(y))
+        subsets, ratios = pairs.join(found, np.array([ratio]), terms, 1.0, moments(y))
         assert (subsets, ratios.tolist()) == ([found], [ratio])
     subsets, _ = pairs.join(
-        found, np.array([0.9]), [()], 1.0, weigh(y), lambda term: term != ALL_FOUR[3]
+        found,
+        np.array([0.9]),
+        [()],
+        1.0,
+        moments(y),
+        lambda term: term != ALL_FOUR[3],
     )
     assert subsets == [found]
 
@@ -103,7 +108,7 @@ def test_what_is_known_of_pairs_is_not_asked_again():
 
     def spy(columns):
         n_asked.append(len(columns))
-        return weigh(y - y.mean())(columns)
+        return moments(y - y.mean())(columns)
 
     y, found = spread_target(design, 4.0), [ALL_FOUR[0], (0, 1)]
     args = [()], 0.5, spy, None, known
@@ -142,7 +147,7 @@ def test_judged_as_by_the_wald_test():
     y = spread_target(design, 4.0)
     model = ActiveSet.of(design, y, [*ALL_FOUR, (0, 1), (3,)])
     pairs = VariantPairs(design)
-    ratios, is_spare = pairs.judge(model, model.standard_errors())
+    ratios, is_spare = pairs.joint_ratios(model, model.standard_errors())
     own = [j for j, term in enumerate(model.terms) if term in ALL_FOUR]
     covariance = model.noise**2 * np.linalg.inv(model.gram)
     weights = model.coef[own]
@@ -157,7 +162,7 @@ def test_a_product_that_adds_nothing_is_spare():
     column = design.columns([ALL_FOUR[0]])[0]
     y = 2.0 * column + np.random.default_rng(1).standard_normal(N_SAMPLES)
     model = ActiveSet.of(design, y, ALL_FOUR[:2])
-    _, is_spare = VariantPairs(design).judge(model, model.standard_errors())
+    _, is_spare = VariantPairs(design).joint_ratios(model, model.standard_errors())
     assert [model.terms[j] for j in np.flatnonzero(is_spare)] == [ALL_FOUR[1]]
 
 

@@ -7,19 +7,19 @@ from skmohn import Genotypes, MOHNClassifier, MOHNTransformer
 from skmohn.mohn import _training_data
 from skmohn.mohn._design import pair_screening as _pairs
 from skmohn.mohn._design.design import PackedDesign
-from skmohn.mohn._sparse.pair_cache import PairPool
+from skmohn.mohn._sparse.pair_cache import PairCache
 
 
 @pytest.fixture
 def passes(monkeypatch):
     """Tables of 100 columns are wide; the list grows with each pass."""
-    served, serve = [], PairPool.serve
+    served, run_scans = [], PairCache.run_scans
 
-    def count(pool):
-        served.append(sum(len(v.wanted) for v in pool._views if v.is_waiting))
-        return serve(pool)
+    def count(pair_cache):
+        served.append(sum(len(v.wanted) for v in pair_cache._views if v.is_waiting))
+        return run_scans(pair_cache)
 
-    monkeypatch.setattr(PairPool, "serve", count)
+    monkeypatch.setattr(PairCache, "serve", count)
     monkeypatch.setattr(_training_data, "WIDE", 100)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
         monkeypatch.setattr(_pairs, name, 200)

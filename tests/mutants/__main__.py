@@ -145,7 +145,7 @@ def imported_modules(test: Path) -> set[str]:
 
 
 def share_killed(name, tests, lines, arguments):
-    """Share of the errors in a module, or in some lines of it, that a test notices."""
+    """Fraction of the errors in a module, or some lines of it, that a test detects."""
     path = ROOT / "skmohn" / f"{name}.py"
     mutants = different(name, find_mutants(path.read_text(encoding="utf-8")))
     if lines:

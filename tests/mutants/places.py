@@ -29,7 +29,7 @@ OTHER_OPERATOR = {
     ast.LShift: ast.RShift,
     ast.RShift: ast.LShift,
 }
-# Between whole numbers it matters whether the bound is taken in.
+# Between integers it matters whether the bound is taken in.
 AT_THE_BOUND = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 OTHER_FUNCTION = {
     "min": "max",
@@ -193,7 +193,7 @@ def errors_of(node):
     match node:
         case ast.Compare(ops=[op]):
             yield replaced(node, ops=[OTHER_OPERATOR[type(op)]()])
-            if type(op) in AT_THE_BOUND and is_whole(node):
+            if type(op) in AT_THE_BOUND and is_integer(node):
                 yield replaced(node, ops=[AT_THE_BOUND[type(op)]()])
         case ast.Compare(ops=ops):
             for i, op in enumerate(ops):
@@ -228,8 +228,8 @@ def errors_of(node):
             yield ast.Break()
 
 
-def is_whole(comparison):
-    """Whether one side is a whole number or a length."""
+def is_integer(comparison):
+    """Whether one side is an integer or a length."""
     return any(
         (isinstance(side, ast.Constant) and type(side.value) is int)
         or (isinstance(side, ast.Call) and name_of(side.func) == "len")

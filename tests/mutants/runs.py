@@ -28,7 +28,7 @@ LEAST_SECONDS = 20.0
 MOST_BYTES = 6e9
 # Their threads are not in a child, which would wait for them for ever.
 WITH_THREADS = {"polars"}
-# What numpy says of infinities and of whole numbers that go round.
+# What numpy says of infinities and of integers that go round.
 LOUD = np.geterr()
 QUIET = dict.fromkeys(LOUD, "ignore")
 OPTIONS = [

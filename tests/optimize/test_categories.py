@@ -83,7 +83,7 @@ def mixed():
 
 @pytest.fixture(scope="module")
 def small():
-    """A model of a category, a number and a whole number, all of them with steps."""
+    """A model of a category, a number and an integer, all of them with steps."""
     frame, y = make_frame()
     return fit(frame[["color", "dose", "layers"]], y, clip=False)
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import BlackBoxOptimizer
-from skmohn.optimize._archive import Evaluations
-from skmohn.optimize._local_search import Climb
+from skmohn.optimize._archive import Archive
+from skmohn.optimize._local_search import LocalSearch
 from skmohn.optimize._space import Space
 from skmohn.optimize._surrogate import Surrogate
 
@@ -23,13 +23,13 @@ def neighbors(state):
 
 def climb_on(values, known, n_proposals, is_small):
     """States that a climb proposes, each told, from some known ones on."""
-    told = Evaluations(N)
+    told = Archive(N)
     points = cube(N)
     for k in known:
         told.add(points[k], values[k], is_feasible=True, is_sample=False)
     space, rng = Space(N), np.random.default_rng(0)
-    climb, surrogate = Climb(space), Surrogate(space)
-    linkage = Hypergraph((), np.empty(0), 0.0)
+    climb, surrogate = LocalSearch(space), Surrogate(space)
+    linkage = WalshPolynomial((), np.empty(0), 0.0)
     proposed = []
     for _ in range(n_proposals):
         taken = set(told.places)
@@ -69,11 +69,11 @@ def test_uniform_samples_come_first_where_few_points_will_be_seen(n, first):
 def test_climbs_in_small_spaces_leave_the_worse_neighbors_out(n_known, n_left_out):
     points, slopes = cube(N), np.arange(1.0, N + 1.0)
     known = np.setdiff1d(np.arange(2**N), [1 << i for i in range(N)])[:n_known]
-    told, space, rng = Evaluations(N), Space(N), np.random.default_rng(0)
+    told, space, rng = Archive(N), Space(N), np.random.default_rng(0)
     for k in known:
         told.add(points[k], points[k] @ slopes, is_feasible=True, is_sample=True)
-    climb, surrogate = Climb(space), Surrogate(space)
+    climb, surrogate = LocalSearch(space), Surrogate(space)
     surrogate.update(told.states, told.values, 0)
-    linkage, taken = Hypergraph((), np.empty(0), 0.0), set(told.places)
+    linkage, taken = WalshPolynomial((), np.empty(0), 0.0), set(told.places)
     climb.propose(told, taken, surrogate, linkage, True, rng)
     assert len(climb._queue) == N - 1 - n_left_out

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import _elimination
 
 
@@ -20,7 +20,7 @@ def plan_and_run(graph, n_variables, spins, seed=0, **limits):
 
 
 def graph_of(terms):
-    return Hypergraph.sort(list(terms), list(terms.values()), 0.0)
+    return WalshPolynomial.sort(list(terms), list(terms.values()), 0.0)
 
 
 @pytest.mark.parametrize("n_terms", [4, 20, 200])
@@ -75,13 +75,13 @@ def test_width_of_known_graphs():
         "one term": ([tuple(range(20))], 19),
     }
     for name, (sets, width) in cases.items():
-        graph = Hypergraph.sort(sets, np.ones(len(sets)), 0.0)
+        graph = WalshPolynomial.sort(sets, np.ones(len(sets)), 0.0)
         neighbors = _elimination.neighbors_of(graph, 20)
         assert _elimination.make_plan(neighbors, rng).width == width, name
 
 
 def test_ties_go_either_way():
-    graph = Hypergraph.sort([(0, 1)], [1.0], 0.0)
+    graph = WalshPolynomial.sort([(0, 1)], [1.0], 0.0)
     ends = set()
     for seed in range(20):
         spins = np.ones(2, dtype=np.int8)
@@ -91,8 +91,8 @@ def test_ties_go_either_way():
 
 
 def test_symmetry_is_seen_in_even_orders_only():
-    even = Hypergraph.sort([(0, 1), (1, 2), (0, 1, 2, 3)], np.ones(3), 0.0)
-    odd = Hypergraph.sort([(0, 1), (2,)], np.ones(2), 0.0)
+    even = WalshPolynomial.sort([(0, 1), (1, 2), (0, 1, 2, 3)], np.ones(3), 0.0)
+    odd = WalshPolynomial.sort([(0, 1), (2,)], np.ones(2), 0.0)
     assert len(_elimination.symmetric_variables(even, [set()] * 4)) == 1
     assert _elimination.symmetric_variables(odd, [set()] * 3) == []
 

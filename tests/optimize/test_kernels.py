@@ -7,14 +7,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, chisquare
 
 from skmohn._core._kernel_args import Borrowable
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import _kernels
 from skmohn.optimize._methods import make_memory
 from skmohn.optimize._polynomial import make_polynomial, make_state
 
 
 def graph_of(terms):
-    return Hypergraph.sort(list(terms), list(terms.values()), 0.0)
+    return WalshPolynomial.sort(list(terms), list(terms.values()), 0.0)
 
 
 def ready(problems, seed=0, n_variables=12, n_terms=40):

@@ -13,7 +13,7 @@ from skmohn.optimize import _sparse_search
 def trial_of(n_samples):
     """A spin glass of 16 variables, learned in parts of a step or two."""
     problem = make_ising((4, 4), n_samples=n_samples, random_state=0)
-    return problem, _sparse_search.Trial(problem.X, problem.y, work=1e6)
+    return problem, _sparse_search.PursuitRun(problem.X, problem.y, work=1e6)
 
 
 def finish(trial, n_parts=0):

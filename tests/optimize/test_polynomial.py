@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize._polynomial import (
     combine,
     fields,
@@ -17,7 +17,7 @@ from skmohn.optimize._polynomial import (
 
 
 def graph_of(terms):
-    return Hypergraph.sort(list(terms), list(terms.values()), 0.0)
+    return WalshPolynomial.sort(list(terms), list(terms.values()), 0.0)
 
 
 @pytest.mark.parametrize("seed", range(5))

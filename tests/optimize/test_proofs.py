@@ -224,7 +224,7 @@ def test_batches_of_repeats_hold_no_point_twice():
     assert len(optimizer.ask()) == 0
 
 
-# ------------------------------------------------------------- shares of the sources
+# ------------------------------------------------------------- fractions of the sources
 
 
 def told(values, sources, **known):
@@ -244,8 +244,13 @@ def test_a_value_as_good_as_the_best_is_no_improvement():
         < base._earned[LOCAL_SEARCH][0]
         < better._earned[LOCAL_SEARCH][0]
     )
-    assert (tie._n_idle, better._n_idle) == (1, 0)
-    assert told([2.0, 2.0, 2.0], [EXTERNAL, LOCAL_SEARCH, SURROGATE])._n_idle == 2
+    assert (tie._n_without_improvement, better._n_without_improvement) == (1, 0)
+    assert (
+        told(
+            [2.0, 2.0, 2.0], [EXTERNAL, LOCAL_SEARCH, SURROGATE]
+        )._n_without_improvement
+        == 2
+    )
 
 
 def test_repeats_are_due_below_their_part_of_the_evaluations():
@@ -255,7 +260,7 @@ def test_repeats_are_due_below_their_part_of_the_evaluations():
         portfolio = Portfolio(Space(5), 1.0, 0)
         X = np.concatenate([states[: 20 - n_repeats], states[:1].repeat(n_repeats, 0)])
         portfolio.tell(X, np.arange(20.0), np.ones(20, bool), [LOCAL_SEARCH] * 20)
-        assert (portfolio._to_repeat() is not None) == is_due
+        assert (portfolio._next_replicate() is not None) == is_due
 
 
 def test_first_evaluations_are_uniform():

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from skmohn import MOHNClassifier, MOHNRegressor
 from skmohn.datasets import make_ising, make_mk_trap
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import maximize, minimize
 
 METHODS = ["auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", "exact"]
@@ -225,7 +225,7 @@ def test_model_from_terms_is_searched():
 
 def test_hypergraph_and_dict_are_the_same():
     terms = {(0, 2): 1.0, (2, 0): 0.5, (1,): -0.25, (): 3.0}
-    graph = Hypergraph.sort([(0, 2), (1,)], [1.5, -0.25], 3.0)
+    graph = WalshPolynomial.sort([(0, 2), (1,)], [1.5, -0.25], 3.0)
     assert maximize(terms).fun == maximize(graph).fun == 4.75
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint
 
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import Space
@@ -158,7 +158,7 @@ def test_partition_crossover_is_never_worse_than_both_parents(seed, n, even):
         for size in sizes
     }
     terms = sorted(term for term in sets if not even or len(term) % 2 == 0)
-    graph = Hypergraph.sort(terms, rng.normal(size=len(terms)), 0.0)
+    graph = WalshPolynomial.sort(terms, rng.normal(size=len(terms)), 0.0)
     one, other = rng.choice([-1, 1], (2, n)).astype(np.int8)
     child, gain = combine(make_polynomial(graph, n), one, other)
     worth = graph.predict(np.array([one, other, child], dtype=float))

@@ -9,12 +9,12 @@ from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 FEW = settings(max_examples=settings.default.max_examples // 20)
 MANY = settings(max_examples=settings.default.max_examples * 3 // 10)
 N_INPUTS = 6
-ALPHABETS = (Alphabet(3),)
+ALPHABETS = (Categorical(3),)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -26,7 +26,7 @@ def problem(seed, n_rows=50):
     categories = rng.integers(0, 3, (n_rows + 20, 1))
     y = inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + (categories[:, 0] == 1)
     y = y + 0.3 * rng.standard_normal(len(y))
-    rows = Rows(inputs, categories)
+    rows = EncodedRows(inputs, categories)
     part = slice(0, n_rows)
     return rng, rows.take(part), y[part], rows.take(slice(n_rows, None))
 
@@ -51,7 +51,7 @@ def test_relabeling_inputs_and_categories_changes_nothing(seed):
     place, name = rng.permutation(N_INPUTS), np.append(rng.permutation(3), 3)
 
     def relabeled(rows):
-        return Rows(rows.inputs[:, place], name[rows.categories])
+        return EncodedRows(rows.inputs[:, place], name[rows.categories])
 
     one = fitted(rows, y)
     other = fitted(relabeled(rows), y)
@@ -64,8 +64,8 @@ def test_flipping_inputs_flips_the_weights_that_contain_them(seed, flips):
     _, rows, y, fresh = problem(seed)
     signs = np.array([-1.0 if i in flips else 1.0 for i in range(N_INPUTS)])
     one = fitted(rows, y)
-    other = fitted(Rows(rows.inputs * signs, rows.categories), y)
-    assert_same(one, other, fresh, Rows(fresh.inputs * signs, fresh.categories))
+    other = fitted(EncodedRows(rows.inputs * signs, rows.categories), y)
+    assert_same(one, other, fresh, EncodedRows(fresh.inputs * signs, fresh.categories))
     for term in [(0,), (0, 1), (2, 3, 5)]:
         sign = np.prod(signs[list(term)])
         assert_allclose(
@@ -126,13 +126,15 @@ def test_covariances_are_positive(seed, sizes):
     rng = np.random.default_rng(seed)
     inputs = rng.choice([-1.0, 0.0, 0.3, 1.0], (25, 4))
     categories = [rng.integers(0, size + 1, 25) for size in sizes]
-    rows = Rows(inputs, np.array(categories, dtype=int).T.reshape(25, len(sizes)))
+    rows = EncodedRows(
+        inputs, np.array(categories, dtype=int).T.reshape(25, len(sizes))
+    )
     prior = Prior(
         10.0 ** rng.uniform(-4, 1, 4),
         10.0 ** rng.uniform(-4, 1, sum(sizes)),
         *10.0 ** rng.uniform(-3, 2, 3),
     )
-    K = Covariance(prior, tuple(map(Alphabet, sizes))).between(rows, rows)
+    K = Covariance(prior, tuple(map(Categorical, sizes))).between(rows, rows)
     assert_allclose(K, K.T, rtol=1e-12, atol=1e-13 * np.trace(K))
     assert np.linalg.eigvalsh(K).min() > -1e-10 * np.trace(K)
 
@@ -142,7 +144,7 @@ def test_covariances_are_positive(seed, sizes):
 def test_joining_equal_rows_keeps_the_evidence(seed):
     """The density of a repeated row is that of the row times that of the rest."""
     rng = np.random.default_rng(seed)
-    rows = Rows(rng.choice([-1.0, 1.0], (20, 2)), np.empty((20, 0), int))
+    rows = EncodedRows(rng.choice([-1.0, 1.0], (20, 2)), np.empty((20, 0), int))
     y = rng.standard_normal(20)
     prior = Prior(rng.uniform(0.1, 1, 2), np.empty(0), 1.0, 0.5, 0.3)
     joined = join_equal_rows(rows, y)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 
 FEW = settings(max_examples=settings.default.max_examples // 16)
 MANY = settings(max_examples=settings.default.max_examples * 3 // 5)
@@ -217,7 +217,7 @@ def test_packed_kernels_equal_dense_ones(n_samples, seed, sets):
 def test_model_is_linear_in_each_input(seed, sets, n_samples):
     """A value between two others gives what lies between their predictions."""
     rng = np.random.default_rng(seed)
-    graph = Hypergraph.sort(sets, rng.standard_normal(len(sets)), rng.normal())
+    graph = WalshPolynomial.sort(sets, rng.standard_normal(len(sets)), rng.normal())
     low = rng.uniform(-1, 1, (n_samples, 5))
     high, middle = low.copy(), low.copy()
     i, share = rng.integers(5), rng.uniform()
@@ -237,8 +237,8 @@ def test_order_of_the_sets_is_irrelevant(seed, sets):
     coef = rng.standard_normal(len(sets))
     inputs = rng.uniform(-1, 1, (20, 6))
     order = rng.permutation(len(sets))
-    one = Hypergraph.sort(sets, coef, 0.5)
-    other = Hypergraph.sort([sets[j] for j in order], coef[order], 0.5)
+    one = WalshPolynomial.sort(sets, coef, 0.5)
+    other = WalshPolynomial.sort([sets[j] for j in order], coef[order], 0.5)
     assert one.terms == other.terms
     assert () not in one.terms
     assert_allclose(one.predict(inputs), other.predict(inputs), atol=1e-12)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._methods import Budget
 from skmohn.optimize._product_sums import ProductSum, solve_product_sum
-from skmohn.optimize._solve import Question
+from skmohn.optimize._solve import SearchProblem
 
 MANY = settings(max_examples=settings.default.max_examples // 4)
 
@@ -107,7 +107,7 @@ def sums_of_products(draw):
 
 
 def search(function, method, seed=0):
-    question = Question(
+    question = SearchProblem(
         graph=function,
         start=None,
         seed=seed,

@@ -1,1 +1,1 @@
-"""Trained networks on microcontrollers: whole numbers, C, and the same in numpy."""
+"""Trained networks on microcontrollers: integers, C, and the same in numpy."""

@@ -153,7 +153,7 @@ static float @cut(float x)
         return [f"{{ /* from {n_in} to {n_out} */", *indent(lines), "}"]
 
     def _shares(self, n):
-        """Of sums, the shares of their exponentials."""
+        """Of sums, the fractions of their exponentials."""
         return f"""\
 most = sums[0];
 for (j = 1; j < {n}; j++) if (sums[j] > most) most = sums[j];

@@ -1,4 +1,4 @@
-"""A program in whole numbers as C."""
+"""A program in integers as C."""
 
 import numpy as np
 
@@ -64,7 +64,7 @@ _SMALL, _SMALL_OF_2 = 256, 64
 
 
 class WholeWriter(Writer):
-    """Writes the functions of a program in whole numbers.
+    """Writes the functions of a program in integers.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ static {self.code} @curve(uint16_t place)
         return f"{target} {sign} {value};"
 
     def _shares(self, layer, n):
-        """Of sums, the shares of their exponentials."""
+        """Of sums, the fractions of their exponentials."""
         bits, rescale = layer.accumulator_bits, layer.rescale
         kind = f"u{TYPES[bits]}"
         place = f"({self._scaled(rescale, 'fall')})"

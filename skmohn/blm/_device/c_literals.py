@@ -13,7 +13,7 @@ def counter(n):
 
 
 def smallest_type(values):
-    """Smallest type of whole numbers that holds all values."""
+    """Smallest type of integers that holds all values."""
     kinds = [f"{sign}int{bits}_t" for bits in (8, 16, 32) for sign in ("u", "")]
     return next(
         kind
@@ -36,7 +36,7 @@ class Array:
     ----------
     name : str
     values : array-like
-        Whole numbers, or floats in single precision.
+        Integers, or floats in single precision.
     always : bool, default=False
         Whether it is a table even if all values are equal.
     """
@@ -82,7 +82,7 @@ class Array:
 
 
 def literal(value):
-    """A whole number in C, on machines whose int has 16 bits too."""
+    """An integer in C, on machines whose int has 16 bits too."""
     value = int(value)
     if value == -(2**31):
         return "(-2147483647L - 1)"
@@ -92,7 +92,7 @@ def literal(value):
 
 
 def whole_literals(values):
-    """Whole numbers of up to 64 bits in C, all of one type where 32 are too few."""
+    """Integers of up to 64 bits in C, all of one type where 32 are too few."""
     values = [int(value) for value in values]
     if all(-(2**31) <= value < 2**31 for value in values):
         return [literal(value) for value in values]

@@ -1,4 +1,4 @@
-"""What programs in whole numbers and in single precision have in common as C."""
+"""What programs in integers and in single precision have in common as C."""
 
 import numpy as np
 

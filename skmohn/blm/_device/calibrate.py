@@ -26,7 +26,7 @@ _FARTHEST = 1e6
 
 
 def calibrated(network, reader, bits, rows=None, lengths=None):
-    """A program in whole numbers, for the rows that the network will meet.
+    """A program in integers, for the rows that the network will meet.
 
     Parameters
     ----------

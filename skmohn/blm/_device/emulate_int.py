@@ -1,4 +1,4 @@
-"""Whole numbers in numpy: equal to what the C computes in every bit."""
+"""Integers in numpy: equal to what the C computes in every bit."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from skmohn.blm._device.recurrence import StatesOf, answer
 
 
 def run_whole(program, raw, lengths):
-    """Outputs of a program in whole numbers.
+    """Outputs of a program in integers.
 
     Parameters
     ----------

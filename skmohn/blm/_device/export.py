@@ -24,7 +24,7 @@ from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float
 from skmohn.blm._device.emulate_int import run_whole
-from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, Reader
+from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, InputSpec
 from skmohn.blm._device.network import network_of
 from skmohn.blm._labels import Labels
 
@@ -44,7 +44,7 @@ _CONSTRAINTS = {
 
 
 @dataclass(frozen=True)
-class Answering:
+class OutputDecoder:
     """What outputs of a device stand for.
 
     Parameters
@@ -172,7 +172,7 @@ class DeviceModel:
         Returns
         -------
         ndarray of shape (n_rows, n_outputs)
-            Whole numbers, or numbers in single precision.
+            Integers, or numbers in single precision.
         """
         has_all = self._reader.kind == "float32"
         rows, lengths = self._model._rows_of(X, ensure_all_finite=not has_all)
@@ -228,10 +228,10 @@ def _answering(program):
     """What outputs of a program stand for."""
     network = program.network
     if network.labels is None:
-        return Answering(None)
+        return OutputDecoder(None)
     has_probabilities = network.out_activation != "identity"
     is_share = isinstance(program, FloatProgram) and not network.answers_raw
-    return Answering(network.labels, has_probabilities, 0.5 if is_share else 0.0)
+    return OutputDecoder(network.labels, has_probabilities, 0.5 if is_share else 0.0)
 
 
 class DeviceMixin:
@@ -264,7 +264,7 @@ class DeviceMixin:
             Folder to write both files to. None writes none: their texts are in what is
             returned.
         arithmetic : {"integer", "float32"}, default="integer"
-            Whole numbers of `activation_bits` bits, with sums that are proven to fit 16
+            Integers of `activation_bits` bits, with sums that are proven to fit 16
             or else 32 bits, or single precision.
         X : array-like, default=None
             Rows as the device will meet them, in the form of `predict`. They decide how
@@ -276,7 +276,7 @@ class DeviceMixin:
         input_type : {"float32", "int16", "uint8"}, default="float32"
             Type of the inputs that the device is given. "float32" takes the numbers of
             the table as they are, so it is the default: no other type knows the unit of
-            a sensor. Whole numbers leave floating point out altogether.
+            a sensor. Integers leave floating point out altogether.
         input_scale : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
             columns in `one_hot` are not looked at.
@@ -333,7 +333,7 @@ class DeviceMixin:
         _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
         unit = _read_unit(input_scale, network)[columns[: len(columns) - sum(groups)]]
-        reader = Reader(input_type, unit, columns, groups)
+        reader = InputSpec(input_type, unit, columns, groups)
         network = network.with_categories(columns, groups)
         _check_unit(reader, network)
         if X is not None:
@@ -341,7 +341,7 @@ class DeviceMixin:
         if arithmetic == "float32":
             if activation_bits != "auto":
                 raise ValueError(
-                    f"activation_bits={activation_bits} is for whole numbers: leave it "
+                    f"activation_bits={activation_bits} is for integers: leave it "
                     'out, or use arithmetic="integer"'
                 )
             program = in_single(network, reader)
@@ -477,7 +477,7 @@ def _cures(device):
 
 
 def _in_integers(model, network, reader, bits, X):
-    """The network in whole numbers, of as many bits as it takes."""
+    """The network in integers, of as many bits as it takes."""
     given = () if X is None else model._rows_of(X)
     if bits != "auto":
         return calibrated(network, reader, int(bits), *given)

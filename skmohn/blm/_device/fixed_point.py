@@ -1,4 +1,4 @@
-"""Whole numbers in place of the reals: scaling, tanh, powers of two."""
+"""Integers in place of the reals: scaling, tanh, powers of two."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ PLACES = 256
 _ERROR = 0.4
 
 
-class Rescale(NamedTuple):
+class Requantize(NamedTuple):
     """``((size >> pre) * factor + half) >> shift``, and `top` from `limit` on."""
 
     pre: int
@@ -79,7 +79,7 @@ def _with_shift(ratio, pre, shift, largest, top):
     most = (limit - 1) >> pre
     if max(factor, most) >= 2**16 or most * factor + half >= 2**32:
         return None
-    return Rescale(pre, factor, shift, limit if limit <= largest else None, top)
+    return Requantize(pre, factor, shift, limit if limit <= largest else None, top)
 
 
 def make_shift(power, largest, top):
@@ -99,10 +99,10 @@ def make_shift(power, largest, top):
     factor, shift = 2 ** max(-power, 0), max(power, 0)
     half = (1 << shift) >> 1
     limit = -(-((top << shift) - half) // factor)
-    return Rescale(0, factor, shift, limit if limit <= largest else None, top)
+    return Requantize(0, factor, shift, limit if limit <= largest else None, top)
 
 
-class Curve(NamedTuple):
+class TanhTable(NamedTuple):
     """Straight lines between points; one step is `PLACES` places wide."""
 
     step: float
@@ -125,7 +125,7 @@ class Curve(NamedTuple):
 
 
 def tanh_curve(top):
-    """The hyperbolic tangent from zero on, as whole numbers up to `top`."""
+    """The hyperbolic tangent from zero on, as integers up to `top`."""
     # Lines are at most step^2 / 8 max|tanh''| below the curve: points half of that
     # above it divide the error.
     bends = [0.77 * step**2 / 16.0 * top for step in _STEPS]
@@ -138,17 +138,17 @@ def tanh_curve(top):
     points = np.rint(top * (t + step**2 / 8.0 * t * (1.0 - t**2)))
     points = np.minimum(points, top).astype(np.int64)
     points[-1] = top
-    return Curve(step, points)
+    return TanhTable(step, points)
 
 
 # Halves of 1 in sixteen steps: e^-d = 2^-(d / ln 2), of which the whole part shifts.
 ONE = 2**15 - 1
-POWERS = Curve(
+POWERS = TanhTable(
     np.log(2.0) / 16.0, np.rint(ONE * 2.0 ** -(np.arange(17) / 16)).astype(np.int64)
 )
 
 
 def exponential(places):
-    """Fall of e^-d, as whole numbers up to `ONE`, at places of `POWERS`."""
+    """Fall of e^-d, as integers up to `ONE`, at places of `POWERS`."""
     whole, part = np.divmod(places, POWERS.end)
     return POWERS(part) >> whole

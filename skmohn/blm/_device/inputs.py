@@ -16,7 +16,7 @@ _MOST = 2**16 - 1
 
 
 @dataclass(frozen=True)
-class Reader:
+class InputSpec:
     """The numbers that a device is given.
 
     Parameters
@@ -103,7 +103,7 @@ def cut(numbers, limit):
 
 
 class WholeInputs(NamedTuple):
-    """From whole numbers to codes: ``((u - center) * factor + half) >> shift``."""
+    """From integers to codes: ``((u - center) * factor + half) >> shift``."""
 
     center: np.ndarray  # (n_inputs,)
     factor: np.ndarray
@@ -114,7 +114,7 @@ class WholeInputs(NamedTuple):
     top: int  # codes beyond +-top are cut
 
     def codes(self, raw):
-        """Codes of a table of whole numbers."""
+        """Codes of a table of integers."""
         return np.clip(self.uncut(raw), -self.top, self.top)
 
     def uncut(self, raw):
@@ -124,7 +124,7 @@ class WholeInputs(NamedTuple):
 
 
 def whole_inputs(reader, network, scale, top):
-    """Prepare whole numbers as inputs.
+    """Prepare integers as inputs.
 
     Parameters
     ----------

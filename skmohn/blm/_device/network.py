@@ -14,7 +14,7 @@ UNBOUNDED = ("relu", "identity")
 
 
 class Codes(NamedTuple):
-    """The whole numbers of one layer of weights."""
+    """The integers of one layer of weights."""
 
     weights: np.ndarray  # (n_out, n_in)
     biases: np.ndarray  # (n_out,)

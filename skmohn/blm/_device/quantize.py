@@ -1,4 +1,4 @@
-"""From a trained network to whole numbers, with sums that are proven to fit."""
+"""From a trained network to integers, with sums that are proven to fit."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,8 +10,8 @@ from skmohn.blm._device.fixed_point import (
     ONE,
     PLACES,
     POWERS,
-    Curve,
-    Rescale,
+    Requantize,
+    TanhTable,
     make_rescale,
     make_shift,
     tanh_curve,
@@ -27,8 +27,8 @@ from skmohn.blm._device.network import UNBOUNDED, Network
 CURVED = ("tanh", "logistic")
 
 
-class Answers(NamedTuple):
-    """What the outputs of a layer are, as whole numbers.
+class OutputQuantization(NamedTuple):
+    """What the outputs of a layer are, as integers.
 
     They stand for ``scale * (output + offset)``.
     """
@@ -42,7 +42,7 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A layer in whole numbers, the same for all members but for codes and biases.
+    """A layer in integers, the same for all members but for codes and biases.
 
     Parameters
     ----------
@@ -62,15 +62,15 @@ class Layer:
 
     activation: str
     accumulator_bits: int
-    answers: Answers
-    rescale: Rescale | None
-    own_rescale: Rescale | None
+    answers: OutputQuantization
+    rescale: Requantize | None
+    own_rescale: Requantize | None
     threshold: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeProgram:
-    """Networks in whole numbers.
+    """Networks in integers.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class WholeProgram:
     categories: Categories
     layers: list
     biases: list
-    curve: Curve
+    curve: TanhTable
     output_bits: int
 
     def codes(self, raw):
@@ -128,7 +128,7 @@ class _Sums(NamedTuple):
 
     total: int
     bits: int
-    own_rescale: Rescale | None
+    own_rescale: Requantize | None
 
 
 class _Heard(NamedTuple):
@@ -142,7 +142,7 @@ class _Heard(NamedTuple):
 
 
 def quantize(network, reader, bits, reach, peaks, by_shifts=False):
-    """Lay a network out in whole numbers.
+    """Lay a network out in integers.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
         threshold = int(min(network.tie / unit, sums.total))
     else:
         low = 0 if activation == "positive" else -sums.total
-        answers = Answers(low, sums.total, 0, unit, 0)
+        answers = OutputQuantization(low, sums.total, 0, unit, 0)
     layer = Layer(
         activation=activation,
         accumulator_bits=sums.bits,
@@ -268,15 +268,17 @@ def _power(ratio, top):
 def _answers(activation, top, peak):
     """Outputs of an activation; of sums, what is known before these are."""
     if activation == "tanh":
-        return Answers(-top, top, 0, 1.0 / top, 0)
+        return OutputQuantization(-top, top, 0, 1.0 / top, 0)
     if activation == "logistic":
         # Half of one more than a hyperbolic tangent, the part of one in the biases.
-        return Answers(-top, top, -top, 0.5 / top, top)
+        return OutputQuantization(-top, top, -top, 0.5 / top, top)
     if activation in UNBOUNDED:
-        return Answers(0 if activation == "relu" else -top, top, 0, peak / top, 0)
+        return OutputQuantization(
+            0 if activation == "relu" else -top, top, 0, peak / top, 0
+        )
     if activation == "softmax":
-        return Answers(0, ONE, 0, 1.0 / ONE, 0)
-    return Answers(0, 1, 0, 1.0, 0)
+        return OutputQuantization(0, ONE, 0, 1.0 / ONE, 0)
+    return OutputQuantization(0, 1, 0, 1.0, 0)
 
 
 def _biases(codes, heard, own_offset):

@@ -28,8 +28,8 @@ _MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
 
 def writer_of(program):
     """What writes a program of either arithmetic."""
-    is_whole = isinstance(program, WholeProgram)
-    return (WholeWriter if is_whole else FloatWriter)(program)
+    is_integer = isinstance(program, WholeProgram)
+    return (WholeWriter if is_integer else FloatWriter)(program)
 
 
 def too_large_for_avr(program):
@@ -133,7 +133,7 @@ def _title(name, program, writer):
     sizes = "-".join(str(n) for n in program.network.layout.sizes)
     kind, cut = "in single precision", "of which sums would overflow"
     if isinstance(program, WholeProgram):
-        kind = f"in whole numbers, activations of {program.bits} bits"
+        kind = f"in integers, activations of {program.bits} bits"
         cut = "beyond the range that the network was made for"
     many = f", mean of {writer.n_members}" if writer.n_members > 1 else ""
     text = (

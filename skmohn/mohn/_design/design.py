@@ -26,7 +26,7 @@ from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
 _BLOCK = 8 * 64
 # Most steps of a magnitude, and the root mean squares that they are. Where the best few
 # sets are wanted the correlation with the exact score is .994 for Gaussian residuals;
-# with .978 those that stand out are still far above the last of many thousands.
+# with .978 those that are significant are still far above the last of many thousands.
 _FINE, _COARSE = (7, 2.8), (3, 1.95)
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
@@ -148,7 +148,7 @@ class _Design:
         self, residual: NDArray[np.float64], order: int, size: int
     ) -> list[Term]:
         """Find the sets of one order that go best with a residual, the best first."""
-        scores, sets = _places(size, order)
+        scores, sets = _indices(size, order)
         found = self._screen_order(order, residual, scores, sets)
         return _best_first(scores[:found], sets[:found])
 
@@ -170,12 +170,12 @@ class _Design:
         The columns are the parity columns of the parents.
         """
         # A set with k parents among them is met k times.
-        scores, sets = _places(3 * size, 1 + max(map(len, parents)))
+        scores, sets = _indices(3 * size, 1 + max(map(len, parents)))
         found = self._screen_parents(parents, columns, residual, scores, sets)
         return list(dict.fromkeys(_best_first(scores[:found], sets[:found])))
 
 
-def _places(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def _indices(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Arrays in which a kernel writes scores and members of the best sets."""
     return np.empty(size), np.empty((size, longest), dtype=np.int32)
 

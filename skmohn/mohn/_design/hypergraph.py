@@ -15,7 +15,7 @@ from skmohn.mohn._design.plane_design import Planes
 
 
 @dataclass(frozen=True)
-class Hypergraph:
+class WalshPolynomial:
     """The immutable set of weights: ``f(x) = intercept + sum_j coef_j prod_i x_i``.
 
     Parameters
@@ -61,9 +61,9 @@ class Hypergraph:
             float(intercept + constant),
         )
 
-    def times(self, factor: float) -> "Hypergraph":
+    def times(self, factor: float) -> "WalshPolynomial":
         """The function times a number."""
-        return Hypergraph(self.terms, factor * self.coef, factor * self.intercept)
+        return WalshPolynomial(self.terms, factor * self.coef, factor * self.intercept)
 
     @property
     def n_variables(self) -> int:

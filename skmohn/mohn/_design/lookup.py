@@ -1,6 +1,6 @@
 """Many columns of -1, 0 and +1 multiplied with residuals and others, by tables.
 
-A tile of pairs is a matrix of small whole numbers, the first columns times residuals,
+A tile of pairs is a matrix of small integers, the first columns times residuals,
 times a matrix of bits, the other columns: see `lookup_kernels`.
 """
 
@@ -65,7 +65,7 @@ class Stems:
         self._factors, self._with_squares = factors, with_squares
         self._n_each = len(factors) + with_squares
         self._n_words = factors.shape[1] // 64
-        self._places = np.empty(16 * self._n_words, dtype=np.int32)
+        self._indices = np.empty(16 * self._n_words, dtype=np.int32)
         self._found = np.empty((TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
         self._products = np.empty(0, dtype=np.int32)
         self._make_room(0)
@@ -96,7 +96,9 @@ class Stems:
         # What fills the last block is looked up as well, where only -3 to 3 is known.
         values[n_used:] = 0
         _kernels.expand(sign, nonzero, self._factors, self._with_squares, values)
-        _kernels.fill_tables(values, _all_tables(), self._places, tables, self._offsets)
+        _kernels.fill_tables(
+            values, _all_tables(), self._indices, tables, self._offsets
+        )
         self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
         self.sums = self._offsets[:n_used, 0].reshape(self._shape)
 

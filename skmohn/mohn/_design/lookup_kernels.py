@@ -1,7 +1,7 @@
-"""Compiled products of columns of small whole numbers with columns of bits, by tables.
+"""Compiled products of columns of small integers with columns of bits, by tables.
 
 Four bits say which of four numbers count: what these add up to stands in a table of 16
-bytes, and one instruction looks 32 columns up. Only for machines where
+bytes, and one instruction looks 32 columns up. Only for processors where
 :func:`skmohn._core._numba.can_look_up` says so; elsewhere bits are counted.
 
 Numbers are -3 to 3, so that one table has nothing above 12.
@@ -50,11 +50,11 @@ def expand(sign, nonzero, factors, with_squares, values):
 
 
 @jit
-def fill_tables(values, known, places, tables, offsets):
+def fill_tables(values, known, indices, tables, offsets):
     """Make the tables of columns of numbers.
 
     ``values`` (n, 64 W) int8 from -3 to 3, ``known`` the tables of all quadruples,
-    ``places`` (16 W,) int32 scratch, ``tables`` (n / 4, 8 W, 2, 4, 2) uint64: for each
+    ``indices`` (16 W,) int32 scratch, ``tables`` (n / 4, 8 W, 2, 4, 2) uint64: for each
     byte of bits, those of its two halves. ``offsets`` (n, 2) int32 become the sums of
     the numbers, and by how much what is found in all tables is too large. O(n W).
     """
@@ -65,15 +65,15 @@ def fill_tables(values, known, places, tables, offsets):
             total = np.int32(total + row[d])
             negative = np.int32(negative - min(row[d], 0))
         offsets[i, 0], offsets[i, 1] = total, negative
-        for s in range(places.shape[0]):
-            place = 0
+        for s in range(indices.shape[0]):
+            index = 0
             for d in range(4 * s, 4 * s + 4):
-                place = _N_NUMBERS * place + row[d] + MOST
-            places[s] = place
+                index = _N_NUMBERS * index + row[d] + MOST
+            indices[s] = index
         block, k = tables[i // TABLES_AT_ONCE], i % TABLES_AT_ONCE
-        for s in range(places.shape[0]):
+        for s in range(indices.shape[0]):
             for half in range(2):
-                block[s // 2, s % 2, k, half] = known[places[s], half]
+                block[s // 2, s % 2, k, half] = known[indices[s], half]
 
 
 @jit

@@ -33,7 +33,7 @@ from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
 _COLUMNS_AT_ONCE, _STEMS_AT_ONCE = 1024, 256
-# Up to here 0 is the whole number that is nearest to a center.
+# Up to here 0 is the integer that is nearest to a center.
 _HALF = 0.5
 # Of the mean square of a product that varies.
 _LEAST = 1e-9
@@ -88,12 +88,12 @@ class Planes:
         Planes are (n_columns, n_words); sign and nonzero are 0 where it is unknown.
         """
         n_known = np.bitwise_count(known).sum(axis=1, dtype=np.int64)
-        gaps = n_known < n_samples
-        if not gaps.any():
+        is_missing = n_known < n_samples
+        if not is_missing.any():
             return cls(n_samples, sign, nonzero, centers, variants=variants)
         sign, nonzero = sign.copy(), nonzero.copy()
         whole = row_bits(n_samples)
-        for j in np.flatnonzero(gaps & (np.abs(centers) > _HALF)):
+        for j in np.flatnonzero(is_missing & (np.abs(centers) > _HALF)):
             unknown = whole & ~known[j]
             nonzero[j] |= unknown
             if centers[j] < 0.0:
@@ -292,7 +292,7 @@ class PlaneDesign(DenseDesign):
         planes, factors, _, sums, steps = compared
         bases = np.zeros((len(residuals), self._sums.shape[1]))
         for residual, step, base in zip(residuals, steps, bases, strict=True):
-            # On the planes nothing is centered, and unknown values are whole numbers.
+            # On the planes nothing is centered, and unknown values are integers.
             base[: self.n_features] = self._project_all(
                 self.round(residual) / step, row_bits(self.n_samples)[None], 0.0
             )

@@ -197,14 +197,14 @@ def _next_parent(parent, n):
     Returns the first place that changed, -1 after the last set. O(len(parent)).
     """
     size = parent.shape[0]
-    place = size - 1
-    while place >= 0 and parent[place] == n - 1 - size + place:
-        place -= 1
-    if place >= 0:
-        parent[place] += 1
-        for k in range(place + 1, size):
+    index = size - 1
+    while index >= 0 and parent[index] == n - 1 - size + index:
+        index -= 1
+    if index >= 0:
+        parent[index] += 1
+        for k in range(index + 1, size):
             parent[k] = parent[k - 1] + 1
-    return place
+    return index
 
 
 # --------------------------------------------------------------------- screening

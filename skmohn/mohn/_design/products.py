@@ -10,7 +10,7 @@ _MOST_NODES = 40
 
 
 class _Rows(Protocol):
-    """Inputs and categories, as `Rows` has them."""
+    """Inputs and categories, as `EncodedRows` has them."""
 
     inputs: NDArray
     categories: NDArray

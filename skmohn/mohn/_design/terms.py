@@ -68,7 +68,7 @@ def pair_of(term: Term, variants: NDArray[np.intp]) -> tuple[int, int] | None:
 def log_comb(n: int, k: int) -> float:
     """Logarithm of the number of ways to choose k of n.
 
-    By whole numbers: there are so many sets of a high order that differences of
+    By integers: there are so many sets of a high order that differences of
     logarithms of factorials have no digits left.
     """
     return math.log(math.comb(n, k))
@@ -90,12 +90,12 @@ def count_holding(
 ) -> int:
     """Number of sets of one order that hold one of some inputs, or a given set."""
     others = [i for i in range(n_features) if i not in inputs]
-    place = {i: k for k, i in enumerate(others)}
+    index = {i: k for k, i in enumerate(others)}
     # What holds none of the inputs is a set of the others.
     parents = [
-        tuple(place[i] for i in parent)
+        tuple(index[i] for i in parent)
         for parent in parents
-        if place.keys() >= set(parent)
+        if index.keys() >= set(parent)
     ]
     n_holding = math.comb(n_features, order) - math.comb(len(others), order)
     return n_holding + count_children(parents, order, len(others))

@@ -1,4 +1,4 @@
-"""Classes by all weights: several models, each judged without the rows it foresees.
+"""Classes by all weights: several models, each judged without the rows it predicts.
 
 Members learn the classes by least squares or by logistic likelihoods, with numeric
 columns as lines or as levels beside them. What a member says of each observation
@@ -7,7 +7,7 @@ by a link that is learned from it, and says how much the member counts.
 
 Source: Sundararajan and Keerthi, Predictive approaches for choosing hyperparameters in
 Gaussian processes, Neural Computation 13, 2001, for predictions left out; Wolpert,
-Stacked generalization, Neural Networks 5, 1992, for the pool.
+Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 """
 
 from dataclasses import replace
@@ -27,11 +27,11 @@ from skmohn.mohn._gp.laplace import (
     leave_one_out,
 )
 from skmohn.mohn._gp.marginal_likelihood import (
-    Sample,
-    climb,
+    AggregatedData,
+    index_of_rows,
     join_equal_rows,
     learn_prior,
-    place_of_rows,
+    maximize_evidence,
 )
 from skmohn.mohn._gp.model import choose_inducing
 from skmohn.mohn._gp.nystroem import NystroemPosterior
@@ -39,7 +39,7 @@ from skmohn.mohn._gp.products import write_products
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.term_variances import find_significant_terms
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows, count_observations, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, count_observations, row_blocks
 
 LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
 LINES, LEVELS = "lines", "levels"
@@ -48,7 +48,7 @@ OUTPUT_SIGNS = np.array([[-0.5, 0.5]])
 # Of labels there is some noise: without it, equal rows leave none at all.
 _LEAST_NOISE = 0.05
 # Of a class whose weights are next to nothing.
-_LEAST_SHARE = 1e-12
+_LEAST_PRIOR = 1e-12
 # Rows and steps by which the logistic likelihood learns its hyperparameters.
 _LEARNED = 400
 _MOST_STEPS, _MOST_STEPS_OF_MANY = 25, 15
@@ -87,7 +87,7 @@ class Labels(NamedTuple):
     counts : ndarray of shape (n_rows, n_classes)
         Weights of the observations of each class in each row.
 
-    shares : ndarray of shape (n_classes,)
+    ensemble_weights : ndarray of shape (n_classes,)
 
     row, label : ndarrays of shape (n_observations,), int
         Of each observation as it was given.
@@ -96,11 +96,11 @@ class Labels(NamedTuple):
         Its weight, and that of what is left out with it: one of its repeats.
     """
 
-    sample: Sample
+    sample: AggregatedData
     axes: np.ndarray
     codes: np.ndarray
     counts: np.ndarray
-    shares: np.ndarray
+    ensemble_weights: np.ndarray
     row: np.ndarray
     label: np.ndarray
     weight: np.ndarray
@@ -127,15 +127,17 @@ class Labels(NamedTuple):
         labels : Labels
         """
         weight = np.ones(len(label)) if sample_weight is None else sample_weight
-        shares = np.bincount(label, weight, n_classes) / weight.sum()
-        shares = np.maximum(shares, _LEAST_SHARE)
+        ensemble_weights = np.bincount(label, weight, n_classes) / weight.sum()
+        ensemble_weights = np.maximum(ensemble_weights, _LEAST_PRIOR)
         # The constant direction has no variance; others may have next to none.
-        values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
-        values, vectors = np.maximum(values[1:], _LEAST_SHARE), vectors[:, 1:]
-        codes = (np.eye(n_classes) - shares) @ vectors / np.sqrt(values)
+        values, vectors = np.linalg.eigh(
+            np.diag(ensemble_weights) - np.outer(ensemble_weights, ensemble_weights)
+        )
+        values, vectors = np.maximum(values[1:], _LEAST_PRIOR), vectors[:, 1:]
+        codes = (np.eye(n_classes) - ensemble_weights) @ vectors / np.sqrt(values)
         count = count_observations(weight) if count is None else count
         sample = join_equal_rows(rows, codes[label], weight, count)
-        row = place_of_rows(rows)
+        row = index_of_rows(rows)
         counts = np.zeros((len(sample), n_classes))
         np.add.at(counts, (row, label), weight)
         return cls(
@@ -143,7 +145,7 @@ class Labels(NamedTuple):
             np.sqrt(values)[:, None] * vectors.T,
             codes,
             counts,
-            shares,
+            ensemble_weights,
             row,
             label,
             weight,
@@ -180,7 +182,7 @@ class Labels(NamedTuple):
         return (noise * alone + cavity * others) / (noise + cavity * left)
 
 
-class Link(NamedTuple):
+class CalibrationLink(NamedTuple):
     """Probabilities from what a member says.
 
     Attributes
@@ -209,12 +211,12 @@ class Link(NamedTuple):
         """
         n_rows, n_classes = means.shape
         seen = np.arange(n_rows), labels.label
-        log_shares = np.log(labels.shares)
+        log_priors = np.log(labels.ensemble_weights)
 
         def loss(parameters):
             log_slope, moved = parameters[0], parameters[1:]
             scores = np.exp(log_slope) * means
-            chances = log_softmax(scores + log_shares + moved, axis=1)
+            chances = log_softmax(scores + log_priors + moved, axis=1)
             away = (log_slope - _LOG_SLOPE) / _LOG_SLOPE_VARIANCE
             value = 0.5 * (log_slope - _LOG_SLOPE) * away
             value += 0.5 * moved @ moved / _CONSTANT_VARIANCE
@@ -227,15 +229,15 @@ class Link(NamedTuple):
 
         start = np.append(_LOG_SLOPE, np.zeros(n_classes))
         found = minimize(loss, start, jac=True, method="L-BFGS-B").x
-        return cls(float(np.exp(found[0])), log_shares + found[1:])
+        return cls(float(np.exp(found[0])), log_priors + found[1:])
 
     def log_odds(self, means):
         """Log probabilities up to a constant, ndarray of shape (n_rows, n_classes)."""
         return self.slope * means + self.constants
 
 
-class Member(NamedTuple):
-    """One model of the pool.
+class EnsembleMember(NamedTuple):
+    """One model of the ensemble.
 
     Attributes
     ----------
@@ -257,9 +259,9 @@ class Member(NamedTuple):
     likelihood: str
     numeric: str
     covariance: Covariance
-    rows: Rows
+    rows: EncodedRows
     weights: np.ndarray
-    link: Link
+    link: CalibrationLink
 
     @property
     def name(self):
@@ -309,7 +311,7 @@ class Member(NamedTuple):
         alpha = self.link.slope * (self.weights @ weights)
         return write_products(self.covariance, self.rows, alpha).split(rows)
 
-    def shares(self, variables):
+    def sobol_variances(self, variables):
         """Split the variance of the scores over independent variables, by all classes.
 
         Parameters
@@ -339,7 +341,7 @@ def _known_to(alphabets, rows):
     return replace(rows, inputs=inputs, categories=categories, unknown=None)
 
 
-class Lesson(NamedTuple):
+class MemberFit(NamedTuple):
     """What there is to learn for the members of one way to take numeric columns.
 
     Attributes
@@ -382,7 +384,7 @@ class Lesson(NamedTuple):
     @property
     def successes(self):
         """Of each latent function, which observations are of its class."""
-        label, n_classes = self.labels.label, len(self.labels.shares)
+        label, n_classes = self.labels.label, len(self.labels.ensemble_weights)
         return [
             label == k for k in (range(1, 2) if n_classes == 2 else range(n_classes))
         ]
@@ -396,7 +398,7 @@ class Lesson(NamedTuple):
     @property
     def work(self):
         """Operations that a logistic likelihood takes, about."""
-        n_classes = len(self.labels.shares)
+        n_classes = len(self.labels.ensemble_weights)
         n_outputs = 1 if n_classes == 2 else n_classes
         return _OPERATIONS * n_outputs * len(self.labels.sample) ** 3
 
@@ -426,9 +428,11 @@ class Lesson(NamedTuple):
         if learned is None:
             return None
         prior, rows, weights, means = learned
-        link = Link.learn(means, self.labels)
+        link = CalibrationLink.learn(means, self.labels)
         covariance = Covariance(prior, self.alphabets)
-        member = Member(likelihood, self.numeric, covariance, rows, weights, link)
+        member = EnsembleMember(
+            likelihood, self.numeric, covariance, rows, weights, link
+        )
         label = self.labels.label
         chances = log_softmax(link.log_odds(means), axis=1)
         return member, chances[np.arange(len(label)), label]
@@ -509,7 +513,7 @@ class Lesson(NamedTuple):
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _MOST_WORK:
             return None
-        n_classes = len(labels.shares)
+        n_classes = len(labels.ensemble_weights)
         n_outputs = 1 if n_classes == 2 else n_classes
         if prior is None:
             prior = self._latent_prior(start)
@@ -544,9 +548,9 @@ class Lesson(NamedTuple):
         if n_classes < 2:
             return prior
         evidence = LaplaceEvidence(rows.take(drawn), counts, self.alphabets)
-        is_single = len(labels.shares) == 2
+        is_single = len(labels.ensemble_weights) == 2
         steps = _MOST_STEPS if is_single else _MOST_STEPS_OF_MANY
-        return climb(evidence, prior, steps, ends=_LATENT_ENDS).prior
+        return maximize_evidence(evidence, prior, steps, ends=_LATENT_ENDS).prior
 
 
 class _Scores(NamedTuple):
@@ -574,10 +578,10 @@ class _Scores(NamedTuple):
         return rows, alpha @ self.axis
 
 
-def worth_likelihoods(lessons, squares):
+def needs_logistic_likelihood(lessons, squares):
     """Which lessons are to have a logistic likelihood, too.
 
-    Where these take long, that is the one whose least squares foresee best: the others
+    Where these take long, that is the one whose least squares predict best: the others
     hardly add to it.
 
     Parameters
@@ -585,7 +589,7 @@ def worth_likelihoods(lessons, squares):
     lessons : list of Lesson
 
     squares : list of tuples
-        What `Lesson.learn` has found by least squares.
+        What `MemberFit.learn` has found by least squares.
 
     Returns
     -------
@@ -597,7 +601,7 @@ def worth_likelihoods(lessons, squares):
     return [is_cheap or loss == min(losses) for loss in losses]
 
 
-def weigh(left_out, pseudo_counts, sample_weight=None):
+def stacking_weights(left_out, pseudo_counts, sample_weight=None):
     """How much each member counts, by expectation maximization.
 
     Parameters
@@ -612,16 +616,16 @@ def weigh(left_out, pseudo_counts, sample_weight=None):
 
     Returns
     -------
-    shares : ndarray of shape (n_members,)
+    ensemble_weights : ndarray of shape (n_members,)
         Positive; their sum is 1.
     """
     weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
-    shares = pseudo_counts / pseudo_counts.sum()
+    ensemble_weights = pseudo_counts / pseudo_counts.sum()
     for _ in range(_MOST_ROUNDS):
-        joint = left_out + np.log(shares)
+        joint = left_out + np.log(ensemble_weights)
         parts = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        before, shares = shares, weight @ parts + pseudo_counts
-        shares /= shares.sum()
-        if np.abs(shares - before).max() < _CONVERGED:
+        before, ensemble_weights = ensemble_weights, weight @ parts + pseudo_counts
+        ensemble_weights /= ensemble_weights.sum()
+        if np.abs(ensemble_weights - before).max() < _CONVERGED:
             break
-    return shares
+    return ensemble_weights

@@ -39,7 +39,7 @@ from skmohn.mohn._gp.covariance_kernels import (
     sum_lines,
 )
 from skmohn.mohn._models import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks, sizes_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks, sizes_of
 
 
 class Prior(NamedTuple):
@@ -87,7 +87,7 @@ class Prior(NamedTuple):
         return cls(values[:n_inputs], values[n_inputs:-3], scale, linear, noise)
 
 
-class Pairs:
+class GramMatrix:
     """Rows paired with rows, ready to be compared under any hyperparameters.
 
     Parameters
@@ -104,9 +104,9 @@ class Pairs:
 
     def __init__(
         self,
-        left: Rows,
-        right: Rows,
-        alphabets: tuple[Alphabet, ...] = (),
+        left: EncodedRows,
+        right: EncodedRows,
+        alphabets: tuple[Categorical, ...] = (),
         dtype: type = np.float64,
     ) -> None:
         real = has_fractions(left.inputs)
@@ -116,10 +116,10 @@ class Pairs:
         self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
         self.is_half = right is left
         # Columns that repeat each other are compared once, by the sum of their rates.
-        distinct, self.place = self.signs, np.arange(len(self.signs))
+        distinct, self.index = self.signs, np.arange(len(self.signs))
         if self.is_half and len(distinct):
             first = find_equal(np.ascontiguousarray(left.inputs[:, distinct].T))
-            first, self.place = np.unique(first, return_inverse=True)
+            first, self.index = np.unique(first, return_inverse=True)
             distinct = distinct[first]
         self.left = _Side(left, distinct, self.reals, self.categoricals, dtype)
         self.right = self.left
@@ -167,7 +167,7 @@ class Pairs:
 
     def _sum_equal(self, values: NDArray[np.float64]) -> NDArray:
         """Sums of values of inputs over those whose signs are equal."""
-        return np.bincount(self.place, values[self.signs])
+        return np.bincount(self.index, values[self.signs])
 
     def _lines(self, prior: Prior) -> list[NDArray]:
         """``level`` and ``slope`` of the factors of inputs with any values."""
@@ -246,14 +246,14 @@ class Pairs:
         by_product = np.empty(len(tau))
         by_linear = np.empty(len(tau))
         # Sums over pairs of x_i x'_i, the diagonal of X' W X.
-        by_product[self.signs] = _diagonal(side.signs, weighted)[self.place]
+        by_product[self.signs] = _diagonal(side.signs, weighted)[self.index]
         if self.any_unknown:
-            both_known = _diagonal(side.known, weighted)[self.place]
+            both_known = _diagonal(side.known, weighted)[self.index]
             by_product[self.signs] -= tau[self.signs] * both_known
             by_product[self.signs] -= (1.0 - tau[self.signs]) * total
         else:
             by_product[self.signs] -= total
-        by_linear[self.signs] = _diagonal(side.signs, folded)[self.place]
+        by_linear[self.signs] = _diagonal(side.signs, folded)[self.index]
         if len(self.reals):
             sums = np.zeros(len(self.reals))
             sum_lines(side.reals, *self._lines(prior), weighted, sums)
@@ -267,7 +267,7 @@ class Pairs:
             explained += float(np.sum(on_centered * part.centered))
             # Where a factor has vanished, so has its part of the product.
             relative = on_factors / np.where(part.factors == 0, 1.0, part.factors)
-            by_category[part.places] = part.slope(relative, prior.linear * on_centered)
+            by_category[part.indices] = part.slope(relative, prior.linear * on_centered)
         by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
@@ -296,10 +296,10 @@ class _Side:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         signs: NDArray[np.intp],
         reals: NDArray[np.intp],
-        categoricals: list[Alike],
+        categoricals: list[CategoricalGroup],
         dtype: type,
     ) -> None:
         self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
@@ -312,7 +312,7 @@ class _Side:
             np.ascontiguousarray(rows.categories[:, alike.categoricals].T, np.uint32)
             for alike in categoricals
         ]
-        self._sizes = [alike.places.shape for alike in categoricals]
+        self._sizes = [alike.indices.shape for alike in categoricals]
 
     def __len__(self) -> int:
         return len(self.signs)
@@ -322,40 +322,40 @@ class _Side:
     ) -> NDArray[np.float64]:
         """Sums of two matrices by the categories of pairs of rows, tables for each."""
         n_categoricals, n_categories = self._sizes[i]
-        places = n_categoricals, n_categories + 1
-        row = np.empty((*places, 2), folded.dtype)
-        sums = np.zeros((*places, places[1], 2))
+        indices = n_categoricals, n_categories + 1
+        row = np.empty((*indices, 2), folded.dtype)
+        sums = np.zeros((*indices, indices[1], 2))
         categories = np.ascontiguousarray(self.categories[i].T)
         sum_by_categories(categories, folded, weighted, row, sums)
         return np.moveaxis(sums, -1, 0)
 
 
-class Alike(NamedTuple):
+class CategoricalGroup(NamedTuple):
     """Categoricals with the same alphabet, whose tables are computed together.
 
     Attributes
     ----------
     categoricals : ndarray of shape (n_categoricals,), int
 
-    places : ndarray of shape (n_categoricals, n_categories), int
+    indices : ndarray of shape (n_categoricals, n_categories), int
         Where their rates are among those of all categoricals.
 
     is_ordered : bool
     """
 
     categoricals: np.ndarray
-    places: np.ndarray
+    indices: np.ndarray
     is_ordered: bool
 
 
-def find_alike(alphabets: tuple[Alphabet, ...]) -> list[Alike]:
-    """Sort categoricals by their alphabets, as a list of `Alike`."""
+def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
+    """Sort categoricals by their alphabets, as a list of `CategoricalGroup`."""
     first = np.cumsum([0, *sizes_of(alphabets)])
     found = {}
     for i, alphabet in enumerate(alphabets):
         found.setdefault(alphabet, []).append(i)
     return [
-        Alike(
+        CategoricalGroup(
             np.array(categoricals),
             np.add.outer(first[categoricals], np.arange(alphabet.size)),
             alphabet.is_ordered,
@@ -376,10 +376,10 @@ class _AlikeTables:
         With ``n_places = n_categories + 1``.
     """
 
-    def __init__(self, rates: NDArray[np.float64], alike: Alike) -> None:
-        self.places, self.is_ordered = alike.places, alike.is_ordered
-        self._plain = np.exp(-_distances(rates[self.places], self.is_ordered))
-        self._average = _averaging(self.places.shape[1])
+    def __init__(self, rates: NDArray[np.float64], alike: CategoricalGroup) -> None:
+        self.indices, self.is_ordered = alike.indices, alike.is_ordered
+        self._plain = np.exp(-_distances(rates[self.indices], self.is_ordered))
+        self._average = _averaging(self.indices.shape[1])
         self._deviation = self._average - self._average[-1]
         self.factors = self._average @ self._plain @ self._average.T
         self._mean = self.factors[:, -1:, -1:]
@@ -408,7 +408,9 @@ class CategoryTables:
     categoricals : list of Alike
     """
 
-    def __init__(self, rates: NDArray[np.float64], categoricals: list[Alike]) -> None:
+    def __init__(
+        self, rates: NDArray[np.float64], categoricals: list[CategoricalGroup]
+    ) -> None:
         self.alike = categoricals
         self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
 

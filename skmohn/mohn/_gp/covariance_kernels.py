@@ -147,17 +147,17 @@ def sum_by_categories(categories, folded, weighted, row, sums):
     ``categories`` (D, n) uint32, ``row`` (n, L, 2) scratch, ``sums`` (n, L, L, 2)
     float64. O(n D^2 + n L D).
     """
-    n_columns, n_places = sums.shape[:2]
+    n_columns, n_indices = sums.shape[:2]
     for i in range(folded.shape[0]):
         row[:] = 0
         for j in range(i + 1):
             one, other = folded[i, j], weighted[i, j]
             for c in range(n_columns):
-                place = row[c, categories[j, c]]
-                place[0] += one
-                place[1] += other
+                index = row[c, categories[j, c]]
+                index[0] += one
+                index[1] += other
         for c in range(n_columns):
             own = sums[c, categories[i, c]]
-            for k in range(n_places):
+            for k in range(n_indices):
                 own[k, 0] += row[c, k, 0]
                 own[k, 1] += row[c, k, 1]

@@ -12,10 +12,10 @@ from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._types import Term
-from skmohn.mohn._gp.marginal_likelihood import Sample
+from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows, members_of, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, members_of, row_blocks
 from skmohn.mohn._table.variables import Variable
 
 
@@ -34,17 +34,17 @@ class ExactPosterior:
     """
 
     covariance: Covariance
-    sample: Sample
+    sample: AggregatedData
     alpha: np.ndarray
 
     @classmethod
-    def condition(cls, covariance: Covariance, sample: Sample) -> Self:
+    def condition(cls, covariance: Covariance, sample: AggregatedData) -> Self:
         """Condition the prior on a sample. O(n_rows^3)."""
         return cls._solve(covariance, sample, _factorise(covariance, sample))
 
     @classmethod
     def _solve(
-        cls, covariance: Covariance, sample: Sample, factor: NDArray[np.float64]
+        cls, covariance: Covariance, sample: AggregatedData, factor: NDArray[np.float64]
     ) -> Self:
         alpha = cho_solve((factor, True), sample.target, check_finite=False)
         posterior = cls(covariance, sample, alpha)
@@ -61,7 +61,7 @@ class ExactPosterior:
         made = "factor", "precisions"
         return {name: part for name, part in vars(self).items() if name not in made}
 
-    def update(self, more: Sample) -> "ExactPosterior":
+    def update(self, more: AggregatedData) -> "ExactPosterior":
         """Condition on a further sample by extending the factor. O(n_rows^2) a row."""
         old, new = self.sample.rows, more.rows
         link = self._whiten(self.covariance.between(old, new))
@@ -88,7 +88,7 @@ class ExactPosterior:
         """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
-    def mean(self, rows: Rows) -> NDArray[np.float64]:
+    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         mean = np.empty(len(rows))
         for part in row_blocks(len(rows)):
@@ -101,7 +101,7 @@ class ExactPosterior:
         noise = self.sample.noise(self.covariance.prior)
         return self.sample.target - (noise * self.alpha.T).T
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
@@ -111,13 +111,13 @@ class ExactPosterior:
             variance[part] -= np.einsum("dt,dt->t", known, known)
         return np.maximum(variance, 0.0)
 
-    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
+    def covariance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         known = self._whiten(self.covariance.between(self.sample.rows, rows))
         return self.covariance.between(rows, rows) - known.T @ known
 
     def draw(
-        self, rows: Rows, n_draws: int, rng: np.random.Generator
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows."""
         return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
@@ -157,7 +157,7 @@ class ExactPosterior:
         """
         return np.maximum(prior - self.squares(cross), 0.0)
 
-    def support(self) -> tuple[Rows, NDArray[np.float64]]:
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
@@ -232,7 +232,7 @@ def leave_groups_out(
 
 # With more threads a factor that is made again would differ in its last bits.
 @one_blas_thread
-def _factorise(covariance: Covariance, sample: Sample) -> NDArray[np.float64]:
+def _factorise(covariance: Covariance, sample: AggregatedData) -> NDArray[np.float64]:
     K = covariance.between(sample.rows, sample.rows)
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
     # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.

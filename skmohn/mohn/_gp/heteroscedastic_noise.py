@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, lapack
 
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import find_rows, start_prior
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import fit_scale
-from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._models import fit_noise_factor
+from skmohn.mohn._table.rows import EncodedRows, row_blocks
 
 # Mean and variance of the logarithm of a squared standard normal number.
 _LOG_SQUARE_MEAN = -1.2704
@@ -33,7 +33,7 @@ _AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
 _LEAST_GAIN = 2.0
 _RANGE = (0.05, 20.0)
 # How far rows are weighed by their noise: not, by its standard deviation, in full.
-_SHARES = (0.0, 0.5, 1.0)
+_EXPONENTS = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -54,36 +54,36 @@ class NoiseMap:
         Relative noise of its own rows, as the others tell it.
 
     scale : float, default=1.0
-        Factor that makes the variances of left-out rows fit best.
+        Factor that makes the variances of held-out rows fit best.
     """
 
     covariance: Covariance
-    rows: Rows
+    rows: EncodedRows
     alpha: np.ndarray
     known: np.ndarray
     scale: float = 1.0
 
-    def at(self, rows: Rows) -> NDArray[np.float64]:
+    def at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Relative noise variance at rows, ndarray of shape (n_rows,)."""
         log_noise = np.empty(len(rows))
         prior, alphabets = self.covariance.prior, self.covariance.alphabets
         for part in row_blocks(len(rows)):
-            alike = Pairs(rows.take(part), self.rows, alphabets).product(prior)
+            alike = GramMatrix(rows.take(part), self.rows, alphabets).product(prior)
             log_noise[part] = alike @ self.alpha
         return self.scale * _bounded(log_noise)
 
-    def weighing(self, rows: Rows) -> NDArray[np.float64]:
+    def weighing(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Relative noise as training rows are weighed, ndarray of shape (n_rows,).
 
         What a row itself is off has no say in its weight.
         """
-        place = find_rows(rows, self.rows)
-        noise, is_other = self.known[place], place < 0
+        index = find_rows(rows, self.rows)
+        noise, is_other = self.known[index], index < 0
         noise[is_other] = self.at(rows.take(is_other))
         return noise
 
 
-class Smoothed(NamedTuple):
+class SmoothedResiduals(NamedTuple):
     """What leave-one-out residuals say of the noise at each row.
 
     Attributes
@@ -106,8 +106,8 @@ class Smoothed(NamedTuple):
     log_noise: np.ndarray | None = None
 
 
-def map_noise(
-    posterior: ExactPosterior, smoothed: Smoothed | None = None
+def fit_noise_model(
+    posterior: ExactPosterior, smoothed: SmoothedResiduals | None = None
 ) -> tuple[None, float] | tuple[NoiseMap, float]:
     """Learn how noise depends on the row, hyperparameters held fixed.
 
@@ -123,32 +123,34 @@ def map_noise(
     alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
     alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
-    for share in _SHARES[1:]:
-        weighed = replace(sample, excess=excess**share)
+    for noise_exponent in _EXPONENTS[1:]:
+        weighed = replace(sample, excess=excess**noise_exponent)
         again = ExactPosterior.condition(covariance, weighed)
-        tried[share] = again.leave_one_out()
-    errors = {share: np.mean(left[0] ** 2) for share, left in tried.items()}
-    share = min(errors, key=errors.get)
-    residual, variance = tried[share]
+        tried[noise_exponent] = again.leave_one_out()
+    errors = {
+        noise_exponent: np.mean(left[0] ** 2) for noise_exponent, left in tried.items()
+    }
+    noise_exponent = min(errors, key=errors.get)
+    residual, variance = tried[noise_exponent]
     noise = covariance.prior.noise / sample.weight
-    certain = np.maximum(variance - noise * excess**share, 0.0)
-    scale = fit_scale(residual**2, certain, noise * excess)
-    return NoiseMap(alike, sample.rows, alpha, excess, scale), share
+    certain = np.maximum(variance - noise * excess**noise_exponent, 0.0)
+    scale = fit_noise_factor(residual**2, certain, noise * excess)
+    return NoiseMap(alike, sample.rows, alpha, excess, scale), noise_exponent
 
 
 def smooth_noise(
     posteriors: Sequence[ExactPosterior],
-) -> list[Smoothed]:
+) -> list[SmoothedResiduals]:
     """Regress logarithms of squared leave-one-out residuals on the rows.
 
     The posteriors are of targets with the same rows and hyperparameters.
     """
     covariance, sample = posteriors[0].covariance, posteriors[0].sample
-    found = [Smoothed(*posterior.leave_one_out()) for posterior in posteriors]
+    found = [SmoothedResiduals(*posterior.leave_one_out()) for posterior in posteriors]
     squares = np.transpose([left.residual**2 / left.variance for left in found])
     logarithms = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
     best = _density_of_one_level(logarithms) + _LEAST_GAIN
-    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    pairs = GramMatrix(sample.rows, sample.rows, covariance.alphabets)
     n_inputs = len(covariance.prior.rates)
     for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
         values, alphas, left_out = _smooth(pairs.product(prior), logarithms)

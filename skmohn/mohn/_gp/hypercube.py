@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
 from skmohn._core._types import Term
-from skmohn.mohn._gp.marginal_likelihood import Sample
+from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import CubeVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variables import Variable
 
 _EXACT_WEIGHTS = 2048
@@ -72,7 +72,7 @@ def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:
     return (inputs < 0) @ (1 << np.arange(inputs.shape[1]))
 
 
-def is_on_cube(rows: Rows) -> NDArray[np.bool_]:
+def is_on_cube(rows: EncodedRows) -> NDArray[np.bool_]:
     """Which rows have nothing but -1 and +1."""
     return np.all(np.abs(rows.inputs) == 1.0, axis=1)
 
@@ -102,7 +102,7 @@ class WalshPosterior:
     """
 
     covariance: Covariance
-    sample: Sample
+    sample: AggregatedData
     alpha: np.ndarray
     weights: np.ndarray
     values: np.ndarray
@@ -112,7 +112,7 @@ class WalshPosterior:
     def condition(
         cls,
         covariance: Covariance,
-        sample: Sample,
+        sample: AggregatedData,
         start: NDArray[np.float64] | None = None,
     ) -> Self:
         """Condition the prior on a sample. O(n_iter n 2^n)."""
@@ -122,7 +122,7 @@ class WalshPosterior:
         values = walsh_transform(weights)
         return cls(covariance, sample, alpha[0], weights[0], values[0], n_iter)
 
-    def update(self, more: Sample) -> Self:
+    def update(self, more: AggregatedData) -> Self:
         """Condition on a further sample; the solution so far is where it starts."""
         joined = self.sample.join(more).join_equal()
         cube = np.zeros(len(self.weights))
@@ -143,7 +143,7 @@ class WalshPosterior:
         # On the cube all variables are inputs of -1 and +1.
         return CubeVariance(self.weights, variables)
 
-    def mean(self, rows: Rows) -> NDArray[np.float64]:
+    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         on_cube = is_on_cube(rows)
         mean = np.empty(len(rows))
@@ -163,10 +163,10 @@ class WalshPosterior:
             mean[d] = table[0]
         return mean
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows, one solution a distinct row."""
-        distinct, place = np.unique(rows.inputs, axis=0, return_inverse=True)
-        distinct = Rows(distinct, np.empty((len(distinct), 0), dtype=int))
+        distinct, index = np.unique(rows.inputs, axis=0, return_inverse=True)
+        distinct = EncodedRows(distinct, np.empty((len(distinct), 0), dtype=int))
         variance = self.covariance.own(distinct)
         system = _System(self.covariance, self.sample)
         for part in system.batches(len(distinct)):
@@ -176,9 +176,9 @@ class WalshPosterior:
             # enters squared.
             twice = 2.0 * cross - system.multiply(solution)
             variance[part] -= np.einsum("td,td->t", solution, twice)
-        return np.maximum(variance, 0.0)[place.ravel()]
+        return np.maximum(variance, 0.0)[index.ravel()]
 
-    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
+    def covariance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         system = _System(self.covariance, self.sample)
         cross = self.covariance.between(rows, self.sample.rows)
@@ -188,7 +188,7 @@ class WalshPosterior:
         return self.covariance.between(rows, rows) - (known + known.T) / 2.0
 
     def draw(
-        self, rows: Rows, n_draws: int, rng: np.random.Generator
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows on the cube, by Matheron's rule.
 
@@ -204,8 +204,8 @@ class WalshPosterior:
             drawn = root * rng.standard_normal(len(root))
             pretended = walsh_transform(drawn)[system.at]
             pretended += noise * rng.standard_normal(len(noise))
-            gap = self.sample.target - pretended
-            solution, _ = system.solve(gap[None])
+            difference = self.sample.target - pretended
+            solution, _ = system.solve(difference[None])
             drawn = drawn + system.variances * walsh_transform(system.scatter(solution))
             draws[:, j] = walsh_transform(drawn[0])[at]
         return draws
@@ -237,7 +237,7 @@ class WalshPosterior:
             found[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(found, 0.0)
 
-    def support(self) -> tuple[Rows, NDArray[np.float64]]:
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
@@ -245,7 +245,7 @@ class WalshPosterior:
 class _System:
     """The linear system of a sample: product, preconditioner, solution."""
 
-    def __init__(self, covariance: Covariance, sample: Sample) -> None:
+    def __init__(self, covariance: Covariance, sample: AggregatedData) -> None:
         self.variances = covariance.all_weights()
         self.at = vertices(sample.rows.inputs)
         self.noise = sample.noise(covariance.prior)

@@ -18,18 +18,18 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from skmohn._core._types import Term
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
     LOG_BOUNDS,
+    AggregatedData,
     Evidence,
-    Sample,
     density_curvature,
     log_density,
 )
 from skmohn.mohn._gp.sobol import Contrast, PairVariance
 from skmohn.mohn._models import occam_factor
-from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks
+from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Variable
 
 # Beyond, hyperparameters are known well enough, and this costs more than the fit.
@@ -47,7 +47,7 @@ _LEAST_CURVATURE = 1.0
 
 
 @dataclass(frozen=True)
-class PriorDoubt:
+class HyperparameterUncertainty:
     """The posterior at hyperparameters to both sides of the best ones.
 
     Attributes
@@ -59,7 +59,7 @@ class PriorDoubt:
 
     pairs: tuple
 
-    def slopes(self, rows: Rows) -> NDArray[np.float64]:
+    def slopes(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Change of the function's mean over one standard deviation of each axis."""
         slopes = np.empty((len(rows), len(self.pairs)))
         for part in row_blocks(len(rows)):
@@ -68,7 +68,7 @@ class PriorDoubt:
                 slopes[part, j] = up.mean(some) - down.mean(some)
         return slopes
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the mean of the function, ndarray of shape (n_rows,)."""
         return np.sum(self.slopes(rows) ** 2, axis=1)
 
@@ -93,9 +93,9 @@ class PriorDoubt:
             variance += (up - down) ** 2
         return variance
 
-    def update(self, more: Sample) -> "PriorDoubt":
+    def update(self, more: AggregatedData) -> "HyperparameterUncertainty":
         """The same hyperparameters after a further sample."""
-        return PriorDoubt(
+        return HyperparameterUncertainty(
             tuple((up.update(more), down.update(more)) for up, down in self.pairs)
         )
 
@@ -110,9 +110,9 @@ def contrasts_of(
     return cross.T @ alpha, posterior.spread(cross, prior)
 
 
-def doubt_prior(
+def marginalize_hyperparameters(
     posterior: ExactPosterior, n_rows: int
-) -> tuple[PriorDoubt, float] | tuple[None, float]:
+) -> tuple[HyperparameterUncertainty, float] | tuple[None, float]:
     """How uncertain the hyperparameters of a posterior are, and what that is worth.
 
     The posterior is of up to `MOST_ROWS` rows, the hyperparameters were learned from
@@ -121,12 +121,12 @@ def doubt_prior(
     """
     covariance, sample = posterior.covariance, posterior.sample
     best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.rates)
-    felt = Felt.around(posterior)
-    share, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
-    occam = felt.occam(share)
+    felt = EvidenceCurvature.around(posterior)
+    row_ratio, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
+    log_occam_factor = felt.log_occam_factor(row_ratio)
     if n_rows > MOST_ROWS:
-        return None, occam
-    spread, axes = np.linalg.eigh(felt.by_data * share + felt.by_density)
+        return None, log_occam_factor
+    spread, axes = np.linalg.eigh(felt.by_data * row_ratio + felt.by_density)
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
     def moved(shift: NDArray[np.float64]) -> ExactPosterior:
@@ -140,10 +140,10 @@ def doubt_prior(
     pairs = [(moved(0.5 * step), moved(-0.5 * step)) for step in steps.T[tried]]
     change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
     kept = np.argsort(change)[::-1][:_MOST_AXES]
-    return PriorDoubt(tuple(pairs[j] for j in kept)), occam
+    return HyperparameterUncertainty(tuple(pairs[j] for j in kept)), log_occam_factor
 
 
-class Felt(NamedTuple):
+class EvidenceCurvature(NamedTuple):
     """What a change of the hyperparameters changes, around the best ones.
 
     Attributes
@@ -192,27 +192,29 @@ class Felt(NamedTuple):
             -(others @ gradient) / own,
         )
 
-    def gain_by_chance(self, share: float = 1.0) -> float:
+    def gain_by_chance(self, row_ratio: float = 1.0) -> float:
         """Nats that the best hyperparameters gain although others are true.
 
-        Half of how many hyperparameters the data determine, where they say `share`
+        Half of how many hyperparameters the data determine, where they say `row_ratio`
         times as much.
         """
         ratios = np.append(eigvalsh(self.by_data, self.by_density), self.ratios)
-        ratios = share * np.maximum(ratios, 0.0)
+        ratios = row_ratio * np.maximum(ratios, 0.0)
         return 0.5 * float(np.sum(ratios / (1.0 + ratios)))
 
-    def occam(self, share: float = 1.0) -> float:
+    def log_occam_factor(self, row_ratio: float = 1.0) -> float:
         """Log evidence over all hyperparameters less that at the best ones.
 
-        The data say `share` times as much as here.
+        The data say `row_ratio` times as much as here.
         """
-        occam = occam_factor(self.density, self.by_density, self.by_data * share)
-        ratios = np.maximum(share * self.ratios, 0.0)
-        return occam - 0.5 * float(np.sum(np.log1p(ratios)))
+        log_occam_factor = occam_factor(
+            self.density, self.by_density, self.by_data * row_ratio
+        )
+        ratios = np.maximum(row_ratio * self.ratios, 0.0)
+        return log_occam_factor - 0.5 * float(np.sum(np.log1p(ratios)))
 
 
-def _directions(n_inputs: int, alphabets: tuple[Alphabet, ...]) -> csr_array:
+def _directions(n_inputs: int, alphabets: tuple[Categorical, ...]) -> csr_array:
     """Directions of the logarithms: one for each, but one for all levels of a column.
 
     Levels differ little among each other, and there are many of them.
@@ -250,7 +252,7 @@ def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
     """
     covariance, sample = posterior.covariance, posterior.sample
     prior = covariance.prior
-    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    pairs = GramMatrix(sample.rows, sample.rows, covariance.alphabets)
     product = pairs.product(prior)
     weights = posterior.solve(np.diag(sample.noise(prior)))
     alpha = posterior.alpha

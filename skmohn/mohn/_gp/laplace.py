@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._table.left_out import leave_observations_out
-from skmohn.mohn._table.rows import Alphabet, Rows, members_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, members_of
 
 _MOST_STEPS = 50
 # Nats by which a step of Newton must raise the posterior of the latent function.
 _TOLERANCE = 1e-8
 _MOST_HALVINGS = 20
 # Of a class whose weights are next to nothing, or nearly all.
-_LEAST_SHARE = 1e-12
+_LEAST_PRIOR = 1e-12
 # Below, an observation tells rounding errors.
 _LEAST_CURVATURE = 1e-12
 _FLAT = 1e-6
@@ -40,7 +40,7 @@ class Mode(NamedTuple):
     alpha : ndarray of shape (n_rows,)
         Inverse covariance times `latent`: observed less expected successes.
 
-    share : ndarray of shape (n_rows,)
+    probability : ndarray of shape (n_rows,)
         Chance of a success.
 
     precision : ndarray of shape (n_rows, n_rows)
@@ -55,7 +55,7 @@ class Mode(NamedTuple):
 
     latent: np.ndarray
     alpha: np.ndarray
-    share: np.ndarray
+    probability: np.ndarray
     precision: np.ndarray
     variance: np.ndarray
     evidence: float
@@ -90,12 +90,12 @@ def find_mode(
     latent = covariance @ alpha
     best = height(alpha, latent)
     for _ in range(_MOST_STEPS):
-        share = expit(latent + offset)
-        root = np.sqrt(totals * share * (1.0 - share))
+        probability = expit(latent + offset)
+        root = np.sqrt(totals * probability * (1.0 - probability))
         factor, info = factorise(root)
         if info:
             return None
-        wanted = root**2 * latent + successes - totals * share
+        wanted = root**2 * latent + successes - totals * probability
         solved, _ = lapack.dpotrs(factor, root * (covariance @ wanted), lower=1)
         step = wanted - root * solved - alpha
         along = covariance @ step
@@ -111,8 +111,8 @@ def find_mode(
         alpha, latent = alpha + length * step, latent + length * along
         if gain < _TOLERANCE * max(1.0, abs(best)):
             break
-    share = expit(latent + offset)
-    root = np.sqrt(totals * share * (1.0 - share))
+    probability = expit(latent + offset)
+    root = np.sqrt(totals * probability * (1.0 - probability))
     factor, info = factorise(root)
     if info:
         return None
@@ -122,8 +122,10 @@ def find_mode(
     precision = root[:, None] * inverse * root
     variance = _posterior_variance(covariance, precision, root, inverse)
     # At the mode; the steps' own sums have rounding errors.
-    alpha = successes - totals * share
-    return Mode(latent, alpha, share, precision, np.maximum(variance, 0.0), evidence)
+    alpha = successes - totals * probability
+    return Mode(
+        latent, alpha, probability, precision, np.maximum(variance, 0.0), evidence
+    )
 
 
 def _posterior_variance(
@@ -161,20 +163,20 @@ class LaplaceEvidence:
 
     def __init__(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         counts: NDArray[np.float64],
-        alphabets: tuple[Alphabet, ...] = (),
+        alphabets: tuple[Categorical, ...] = (),
     ) -> None:
-        self.pairs = Pairs(rows, rows, alphabets)
+        self.pairs = GramMatrix(rows, rows, alphabets)
         self.totals = counts.sum(axis=1)
         # Of two classes one says it all; of more, each is set against all others, which
         # says n_classes / (n_classes - 1) times as much as there is.
         n_classes = counts.shape[1]
         self.successes = counts[:, 1:] if n_classes == 2 else counts
         self.factor = 1.0 if n_classes == 2 else (n_classes - 1.0) / n_classes
-        shares = self.successes.sum(axis=0) / self.totals.sum()
-        shares = np.clip(shares, _LEAST_SHARE, 1.0 - _LEAST_SHARE)
-        self.offsets = np.log(shares) - np.log1p(-shares)
+        priors = self.successes.sum(axis=0) / self.totals.sum()
+        priors = np.clip(priors, _LEAST_PRIOR, 1.0 - _LEAST_PRIOR)
+        self.offsets = np.log(priors) - np.log1p(-priors)
         # Each climb takes small steps: the next mode is near.
         self._alphas = [None] * len(self.offsets)
 
@@ -209,7 +211,7 @@ class LaplaceEvidence:
         self, mode: Mode, covariance: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Twice the gradient of one output's evidence in the covariance."""
-        chance = mode.share
+        chance = mode.probability
         bend = self.totals * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
         by_mode = -0.5 * mode.variance * bend
         by_mode -= mode.precision @ (covariance @ by_mode)
@@ -229,8 +231,11 @@ def leave_one_out(
     Means without the offset, for each observation: its row, whether it was a success,
     and its weight.
     """
-    share, variance = mode.share[rows], mode.variance[rows]
-    curvature, pull = unit * share * (1.0 - share), unit * (is_success - share)
+    probability, variance = mode.probability[rows], mode.variance[rows]
+    curvature, pull = (
+        unit * probability * (1.0 - probability),
+        unit * (is_success - probability),
+    )
     return leave_observations_out(mode.latent[rows], variance, curvature, pull)
 
 
@@ -244,7 +249,7 @@ def leave_groups_out(
 
     Means without the offset; `totals` are the weights of the observations in each row.
     """
-    curvature = totals * mode.share * (1.0 - mode.share)
+    curvature = totals * mode.probability * (1.0 - mode.probability)
     root = np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
     means = np.empty(len(totals))
     for some in members_of(group):

@@ -17,12 +17,12 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
 from scipy.sparse import block_diag, diags_array
 
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
 from skmohn.mohn._models import LEAST_NOISE, LOG_NOISE, LOG_SCALE
 from skmohn.mohn._table.rows import (
-    Alphabet,
-    Rows,
+    Categorical,
+    EncodedRows,
     count_observations,
     distinct_rows,
     join_groups,
@@ -73,7 +73,7 @@ _PER_ROW = ("target", "weight", "count", "within", "excess")
 
 
 @dataclass(frozen=True)
-class Sample:
+class AggregatedData:
     """What was observed, equal rows joined.
 
     Attributes
@@ -100,7 +100,7 @@ class Sample:
         Sum of the logarithms of the weights of all observations; 0 for repeats.
     """
 
-    rows: Rows
+    rows: EncodedRows
     target: np.ndarray
     weight: np.ndarray
     count: np.ndarray
@@ -120,42 +120,42 @@ class Sample:
         """Noise variance of each target."""
         return prior.noise * self.excess / self.weight
 
-    def take(self, index: NDArray | slice) -> "Sample":
+    def take(self, index: NDArray | slice) -> "AggregatedData":
         """A part of the rows."""
         parts = (getattr(self, name)[index] for name in _PER_ROW)
-        return Sample(self.rows.take(index), *parts, self.log_weight)
+        return AggregatedData(self.rows.take(index), *parts, self.log_weight)
 
-    def join(self, other: "Sample") -> "Sample":
+    def join(self, other: "AggregatedData") -> "AggregatedData":
         """These rows, then others, whether or not some are equal."""
         parts = (
             np.concatenate([getattr(self, name), getattr(other, name)])
             for name in _PER_ROW
         )
-        return Sample(
+        return AggregatedData(
             self.rows.join(other.rows),
             *parts,
             self.log_weight + other.log_weight,
         )
 
-    def join_equal(self) -> "Sample":
+    def join_equal(self) -> "AggregatedData":
         """Join rows that are equal, as :func:`join_equal_rows` does."""
-        place, first = distinct_rows(self.rows)
-        total = np.bincount(place, self.weight)
+        index, first = distinct_rows(self.rows)
+        total = np.bincount(index, self.weight)
         columns = self.target.reshape(len(self), -1).T
-        means = [np.bincount(place, self.weight * y) / total for y in columns]
+        means = [np.bincount(index, self.weight * y) / total for y in columns]
         apart = [
-            self.weight * (y - mean[place]) ** 2
+            self.weight * (y - mean[index]) ** 2
             for y, mean in zip(columns, means, strict=True)
         ]
         rows = self.rows
         if rows.group is not None:
-            rows = replace(rows, group=join_groups(place, rows.group))
-        return Sample(
+            rows = replace(rows, group=join_groups(index, rows.group))
+        return AggregatedData(
             rows.take(first),
             np.transpose(means).reshape(-1, *self.target.shape[1:]),
             total,
-            np.bincount(place, self.count),
-            np.bincount(place, self.within + np.sum(apart, axis=0)),
+            np.bincount(index, self.count),
+            np.bincount(index, self.within + np.sum(apart, axis=0)),
             self.excess[first],
             self.log_weight,
         )
@@ -169,11 +169,11 @@ class Sample:
 
 
 def join_equal_rows(
-    rows: Rows,
+    rows: EncodedRows,
     y: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None = None,
     count: NDArray[np.float64] | None = None,
-) -> Sample:
+) -> AggregatedData:
     """Join equal rows into one whose target is their mean; sort them.
 
     Whole weights are repeats of a row; others are precisions, relative to a mean of 1.
@@ -183,7 +183,7 @@ def join_equal_rows(
     ones = np.ones(len(y))
     weight = ones if sample_weight is None else sample_weight
     count = count_observations(weight) if count is None else count
-    single = Sample(
+    single = AggregatedData(
         # The covariance takes an unknown input and the middle of a range alike.
         replace(rows, unknown=None),
         y,
@@ -196,17 +196,17 @@ def join_equal_rows(
     return single.join_equal()
 
 
-def place_of_rows(rows: Rows) -> NDArray[np.intp]:
+def index_of_rows(rows: EncodedRows) -> NDArray[np.intp]:
     """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
     return distinct_rows(rows)[0]
 
 
-def find_rows(rows: Rows, among: Rows) -> NDArray[np.intp]:
+def find_rows(rows: EncodedRows, among: EncodedRows) -> NDArray[np.intp]:
     """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
-    place = place_of_rows(among.join(rows))
-    first = np.full(place.max(initial=-1) + 1, -1)
-    first[place[: len(among)]] = np.arange(len(among))
-    return first[place[len(among) :]]
+    index = index_of_rows(among.join(rows))
+    first = np.full(index.max(initial=-1) + 1, -1)
+    first[index[: len(among)]] = np.arange(len(among))
+    return first[index[len(among) :]]
 
 
 class Evidence:
@@ -224,12 +224,12 @@ class Evidence:
 
     def __init__(
         self,
-        sample: Sample,
-        alphabets: tuple[Alphabet, ...] = (),
+        sample: AggregatedData,
+        alphabets: tuple[Categorical, ...] = (),
         dtype: type = np.float64,
     ) -> None:
         self.sample = sample
-        self.pairs = Pairs(sample.rows, sample.rows, alphabets, dtype)
+        self.pairs = GramMatrix(sample.rows, sample.rows, alphabets, dtype)
         self.n_categoricals = sample.rows.inputs.shape[1] + len(alphabets)
         self.dtype = np.dtype(dtype)
         self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
@@ -298,8 +298,8 @@ class Evidence:
         """
         # Twice the lower half in place of both.
         inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
-        columns, share = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
-        outer = self._syrk(2.0, columns, share, inverse, lower=1, overwrite_c=1).T
+        columns, factor = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
+        outer = self._syrk(2.0, columns, factor, inverse, lower=1, overwrite_c=1).T
         outer.ravel()[:: len(outer) + 1] *= 0.5
         return outer
 
@@ -328,7 +328,7 @@ class Evidence:
         return float(value + self.sample.log_density_of_rest(prior))
 
 
-def start_prior(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Prior:
+def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior:
     """Where the search for hyperparameters begins."""
     n_categoricals = max(n_inputs + len(alphabets), 1)
     return Prior(
@@ -348,12 +348,12 @@ def start_prior(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Prior:
 class Climbable(Protocol):
     """An evidence with its slope, and the covariances between its rows."""
 
-    pairs: Pairs
+    pairs: GramMatrix
 
     def value_and_slope(self, prior: Prior) -> tuple[float, Any]: ...
 
 
-class Climb(NamedTuple):
+class EvidenceOptimum(NamedTuple):
     """Where a climb ended, and what it has learned on the way.
 
     Attributes
@@ -379,7 +379,7 @@ class Climb(NamedTuple):
     inverse: LbfgsInvHessProduct
 
     def steps_for(self, n_rows: int) -> Steps:
-        """Coordinates for a further climb on so many rows, see :func:`climb`."""
+        """Coordinates for a further maximization, on so many rows."""
         # More rows say more.
         return self.learned_steps().scaled(math.sqrt(self.n_rows / n_rows))
 
@@ -394,7 +394,7 @@ class Climb(NamedTuple):
         return self.steps.along(met, root)
 
 
-def climb(
+def maximize_evidence(
     evidence: Climbable,
     start: Prior,
     max_iter: int = MAX_ITER,
@@ -404,7 +404,7 @@ def climb(
     least_noise: float = LEAST_NOISE,
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
     steps: Steps | None = None,
-) -> Climb:
+) -> EvidenceOptimum:
     """Maximize the evidence times the density of the hyperparameters.
 
     It ends when two steps gain less than `tol` nats for each row. `report` is called
@@ -422,7 +422,7 @@ def climb(
     # The noise is often at its bound, other hyperparameters hardly ever.
     fall = (lowest[-1] - origin[-1]) / steps.of_noise
 
-    def place(
+    def index(
         x: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         logs = origin + steps @ x
@@ -430,7 +430,7 @@ def climb(
         return inside, logs - inside
 
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        logs, beyond = place(x)
+        logs, beyond = index(x)
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
             return _NOT_POSITIVE, np.zeros_like(x)
@@ -443,7 +443,7 @@ def climb(
 
     def callback(intermediate_result: OptimizeResult) -> None:
         heights.append(-float(intermediate_result.fun))
-        prior = Prior.from_logs(place(intermediate_result.x)[0], n_inputs)
+        prior = Prior.from_logs(index(intermediate_result.x)[0], n_inputs)
         if report is not None and report(heights[-1], prior):
             raise StopIteration
         # One step alone may be short because it has met the bound of the noise.
@@ -464,11 +464,13 @@ def climb(
             "maxls": _MOST_SEARCHED,
         },
     )
-    prior = Prior.from_logs(place(found.x)[0], n_inputs)
-    return Climb(prior, found.nfev, len(evidence.pairs.left), steps, found.hess_inv)
+    prior = Prior.from_logs(index(found.x)[0], n_inputs)
+    return EvidenceOptimum(
+        prior, found.nfev, len(evidence.pairs.left), steps, found.hess_inv
+    )
 
 
-def first_steps(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Steps:
+def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps:
     """Standard deviations if the data said as much as a density of spread 1 would."""
     parts = []
     for part in _curvatures(n_inputs, alphabets):
@@ -483,7 +485,7 @@ def first_steps(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Steps:
 def log_density(
     logs: NDArray[np.float64],
     n_inputs: int,
-    alphabets: tuple[Alphabet, ...] = (),
+    alphabets: tuple[Categorical, ...] = (),
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
 ) -> tuple[float, NDArray[np.float64]]:
     """Log density of the hyperparameters, but for a constant, and its gradient.
@@ -492,25 +494,25 @@ def log_density(
     `noise`; the slope is returned as well.
     """
     center = -math.log(max(n_inputs + len(alphabets), 1))
-    gap, slope = logs.copy(), np.empty_like(logs)
-    gap[:-3] -= center
+    difference, slope = logs.copy(), np.empty_like(logs)
+    difference[:-3] -= center
     ends_center, ends_spread = ends
-    gap[-3:] -= ends_center
-    slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
-    slope[-3:] = gap[-3:] / ends_spread**2
+    difference[-3:] -= ends_center
+    slope[:n_inputs] = difference[:n_inputs] / _LOG_RATE_SPREAD**2
+    slope[-3:] = difference[-3:] / ends_spread**2
     first = n_inputs
     for alphabet in alphabets:
         size = alphabet.size
         categorical = slice(first, first + size)
-        gap[categorical] += math.log(alphabet.n_steps)
-        mean = gap[categorical].mean()
-        slope[categorical] = (gap[categorical] - mean) / _LOG_CATEGORY_SPREAD**2
+        difference[categorical] += math.log(alphabet.n_steps)
+        mean = difference[categorical].mean()
+        slope[categorical] = (difference[categorical] - mean) / _LOG_CATEGORY_SPREAD**2
         slope[categorical] += mean / (size * _LOG_RATE_SPREAD**2)
         first += size
-    return -0.5 * float(gap @ slope), -slope
+    return -0.5 * float(difference @ slope), -slope
 
 
-def density_curvature(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Any:
+def density_curvature(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Any:
     """Negative Hessian of :func:`log_density`, which is the same everywhere.
 
     The flat density of `linear` has the curvature of the normal one that is as high.
@@ -521,7 +523,7 @@ def density_curvature(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> An
 
 
 def _curvatures(
-    n_inputs: int, alphabets: tuple[Alphabet, ...]
+    n_inputs: int, alphabets: tuple[Categorical, ...]
 ) -> Iterator[NDArray[np.float64]]:
     """Blocks of that Hessian: (size,) where it is diagonal, else (size, size)."""
     yield np.full(n_inputs, 1.0 / _LOG_RATE_SPREAD**2)
@@ -536,16 +538,16 @@ def _curvatures(
 
 
 def learn_prior(
-    sample: Sample,
-    alphabets: tuple[Alphabet, ...] = (),
+    sample: AggregatedData,
+    alphabets: tuple[Categorical, ...] = (),
     start: Prior | None = None,
     max_iter: int = MAX_ITER,
     seed: int = 0,
     report: Callable[[float, Prior], bool] | None = None,
     least_noise: float = LEAST_NOISE,
     most_rows: int = _SECOND_STAGE,
-    first: Climb | None = None,
-) -> Climb:
+    first: EvidenceOptimum | None = None,
+) -> EvidenceOptimum:
     """Hyperparameters of maximum evidence.
 
     `first` is a climb on a part of the rows, or on all, that has been made already; it
@@ -555,7 +557,7 @@ def learn_prior(
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE
     if is_small and first is None:
-        return climb(
+        return maximize_evidence(
             Evidence(sample, alphabets),
             prior,
             max_iter,
@@ -565,7 +567,7 @@ def learn_prior(
     drawn = np.random.default_rng(seed).permutation(n_rows)
     if first is None:
         # Reports of a part would not compare with those of more rows.
-        first = climb(
+        first = maximize_evidence(
             Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
             prior,
             max_iter,
@@ -577,7 +579,7 @@ def learn_prior(
         max_iter = min(max_iter, _SECOND_MAX_ITER)
     is_exact = is_small or first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
-    second = climb(
+    second = maximize_evidence(
         evidence,
         first.prior,
         max_iter,

@@ -8,26 +8,26 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._memory import in_words
+from skmohn._core._memory import format_bytes
 from skmohn._core._rows import row_slices
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, map_noise
+from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, fit_noise_model
 from skmohn.mohn._gp.hypercube import WalshPosterior, is_on_cube
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
     MOST_ROWS,
-    PriorDoubt,
+    HyperparameterUncertainty,
     contrasts_of,
-    doubt_prior,
+    marginalize_hyperparameters,
 )
 from skmohn.mohn._gp.marginal_likelihood import (
     MAX_ITER,
-    Climb,
-    Sample,
+    AggregatedData,
+    EvidenceOptimum,
     find_rows,
     join_equal_rows,
     learn_prior,
@@ -43,12 +43,12 @@ from skmohn.mohn._gp.term_variances import (
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import (
     MOST_LEFT_OUT,
-    Gaps,
+    MissingInputs,
     Model,
-    share_kept,
+    residual_fraction,
 )
 from skmohn.mohn._options import DeltaOptions
-from skmohn.mohn._table.rows import Alphabet, Rows, standardize
+from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import (
     UNCHANGED,
     Transform,
@@ -95,16 +95,16 @@ class GPModel(Model):
     noise_map : NoiseMap or None
         Noise variance by row, relative to that of the prior; None for one level.
 
-    share : float
+    noise_exponent : float
         Power of the map by which rows are weighed.
 
     n_evaluations : int
         Evaluations of the evidence.
 
-    doubt : PriorDoubt or None
+    hyperparameter_uncertainty : PriorDoubt or None
         What not knowing the hyperparameters adds; None where that is little.
 
-    occam : float
+    log_occam_factor : float
         What having fitted them takes from the log evidence; 0 where they were given.
 
     log_slope : float
@@ -121,10 +121,10 @@ class GPModel(Model):
     n_observed: float
     route: str
     noise_map: NoiseMap | None
-    share: float
+    noise_exponent: float
     n_evaluations: int
-    doubt: PriorDoubt | None
-    occam: float
+    hyperparameter_uncertainty: HyperparameterUncertainty | None
+    log_occam_factor: float
     log_slope: float
     rate: float | None = None
     has_posterior = True
@@ -146,7 +146,7 @@ class GPModel(Model):
         """Variance of the noise of the standardized target."""
         return self.prior.noise
 
-    def support(self) -> tuple[Rows, NDArray[np.float64]]:
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.posterior.support()
 
@@ -161,10 +161,10 @@ class GPModel(Model):
     def description_length(self) -> float:
         """Nats that the data and the choices of strong terms and prior cost."""
         n_inputs = len(self.prior.rates)
-        evidence = self.log_evidence() + self.occam
+        evidence = self.log_evidence() + self.log_occam_factor
         return description_length(self.covariance, n_inputs, evidence)
 
-    def function(self, rows: Rows) -> NDArray[np.float64]:
+    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean on the scale of the target."""
         return self.center + self.scale * self.posterior.mean(rows)
 
@@ -177,54 +177,54 @@ class GPModel(Model):
         written = write_products(self.covariance, *self.posterior.support())
         return written.scale(self.scale, self.center)
 
-    def split(self, rows: Rows) -> NDArray[np.float64]:
+    def split(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Shapley values of the sum of products, see `Products.split`."""
         return self.products().split(rows)
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance, and what not knowing the hyperparameters adds."""
         variance = self.posterior.variance(rows)
-        if self.doubt is None:
+        if self.hyperparameter_uncertainty is None:
             return variance
-        return variance + self.doubt.variance(rows)
+        return variance + self.hyperparameter_uncertainty.variance(rows)
 
-    def noise_variance(self, rows: Rows) -> NDArray[np.float64]:
+    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise at the rows of new observations."""
         if self.noise_map is None:
             return np.full(len(rows), self.noise)
         return self.noise * self.noise_map.at(rows)
 
-    def given_variances(
-        self, rows: Rows, precision: NDArray[np.float64] | float = 1.0
+    def variances_at_map(
+        self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
     ) -> tuple[NDArray[np.float64], ...]:
         """Variances at the hyperparameters that were found."""
         noise = np.full(len(rows), self.noise)
         if self.noise_map is not None:
-            noise *= self.noise_map.weighing(rows) ** self.share
+            noise *= self.noise_map.weighing(rows) ** self.noise_exponent
         noise /= precision
         if not isinstance(self.posterior, ExactPosterior):
             function = self.posterior.variance(rows)
-            return function, noise, share_kept(function, noise)
+            return function, noise, residual_fraction(function, noise)
         sample = self.posterior.sample
-        place = find_rows(rows, sample.rows)
-        known = place >= 0
+        index = find_rows(rows, sample.rows)
+        known = index >= 0
         function, kept = np.empty(len(rows)), np.ones(len(rows))
         function[~known] = self.posterior.variance(rows.take(~known))
-        share = (precision / sample.weight[place])[known]
-        of_row = sample.noise(self.prior)[place[known]]
-        left = of_row * self.posterior.precision(place[known])
+        noise_exponent = (precision / sample.weight[index])[known]
+        of_row = sample.noise(self.prior)[index[known]]
+        left = of_row * self.posterior.precision(index[known])
         # The row of the covariance is that of the factor but for the noise.
         function[known] = of_row * (1.0 - left)
-        # As `share_kept` says it, without a difference of almost equal numbers.
-        kept[known] = 1.0 - share + share * left
+        # As `residual_fraction` says it, without a difference of almost equal numbers.
+        kept[known] = 1.0 - noise_exponent + noise_exponent * left
         return function, noise, kept
 
-    def given_covariance(self, rows: Rows) -> NDArray[np.float64]:
+    def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Covariance at the hyperparameters that were found."""
         return self.posterior.covariance_at(rows)
 
-    def draw_function(
-        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    def sample_latent(
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         require_memory(
@@ -233,8 +233,8 @@ class GPModel(Model):
             "draw fewer rows at a time",
         )
         draws = self.posterior.draw(rows, n_draws, rng)
-        if self.doubt is not None:
-            slopes = self.doubt.slopes(rows)
+        if self.hyperparameter_uncertainty is not None:
+            slopes = self.hyperparameter_uncertainty.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
         return self.center + self.scale * draws
 
@@ -252,8 +252,10 @@ class GPModel(Model):
         which takes less time.
         """
         means, variances = self.posterior.weights_of(terms)
-        if self.doubt is not None and not given:
-            variances = variances + self.doubt.variance_of_weights(terms)
+        if self.hyperparameter_uncertainty is not None and not given:
+            variances = variances + self.hyperparameter_uncertainty.variance_of_weights(
+                terms
+            )
         return self.scale * means, self.scale * np.sqrt(variances)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
@@ -262,21 +264,21 @@ class GPModel(Model):
 
     def listed(
         self, max_order: int | None = None
-    ) -> tuple[Hypergraph, NDArray[np.float64]]:
+    ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """The significant weights and their standard deviations.
 
         See :func:`~skmohn.mohn._gp.term_variances.find_significant_terms`.
         """
         terms, means, stds = find_significant_terms(self, max_order)
-        graph = Hypergraph.sort(terms, means, self.weight_posterior(())[0])
+        graph = WalshPolynomial.sort(terms, means, self.weight_posterior(())[0])
         errors = dict(zip(terms, stds, strict=True))
         return graph, np.array([errors[term] for term in graph.terms])
 
     def relevance(self) -> tuple[NDArray[np.float64], list[float]]:
-        """Shares of a weight's variance that further inputs and categories leave."""
+        """Fractions of a weight's variance that further inputs and categories leave."""
         return self.prior.tau, self.covariance.categorical_tau()
 
-    def shares(
+    def sobol_variances(
         self, variables: list[Variable]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Parts of the variance of the standardized posterior mean."""
@@ -285,15 +287,19 @@ class GPModel(Model):
     def contrasts(
         self, variables: list[Variable], wanted: Sequence[Contrast]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior means and standard deviations, with doubt of hyperparameters."""
+        """Posterior means and standard deviations, hyperparameters marginalized."""
         means, stds = np.empty((2, len(wanted)))
         for part in row_slices((len(wanted), len(self.posterior.support()[1]))):
             means[part], variances = contrasts_of(
                 self.posterior, variables, wanted[part]
             )
-            if self.doubt is not None:
-                doubt = self.doubt.variance_of_contrasts(variables, wanted[part])
-                variances = variances + doubt
+            if self.hyperparameter_uncertainty is not None:
+                hyperparameter_uncertainty = (
+                    self.hyperparameter_uncertainty.variance_of_contrasts(
+                        variables, wanted[part]
+                    )
+                )
+                variances = variances + hyperparameter_uncertainty
             stds[part] = np.sqrt(variances)
         return self.scale * means, self.scale * stds
 
@@ -314,7 +320,7 @@ class GPModel(Model):
 
     def update(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None = None,
         control: DeltaOptions | None = None,
@@ -324,9 +330,9 @@ class GPModel(Model):
         require_domain(self.transform, y)
         values = (self.transform.forward(y) - self.center) / self.scale
         more = join_equal_rows(rows, values, sample_weight)
-        if self.noise_map is not None and self.share:
+        if self.noise_map is not None and self.noise_exponent:
             more = replace(
-                more, excess=self.noise_map.weighing(more.rows) ** self.share
+                more, excess=self.noise_map.weighing(more.rows) ** self.noise_exponent
             )
         if self.route == "walsh" and not is_on_cube(more.rows).all():
             raise ValueError(
@@ -336,7 +342,9 @@ class GPModel(Model):
         return replace(
             self,
             posterior=self.posterior.update(more),
-            doubt=None if self.doubt is None else self.doubt.update(more),
+            hyperparameter_uncertainty=None
+            if self.hyperparameter_uncertainty is None
+            else self.hyperparameter_uncertainty.update(more),
             n_observed=self.n_observed + float(more.count.sum()),
             log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
         ).with_targets(y)
@@ -352,18 +360,18 @@ class GPModel(Model):
 
 
 def fit_gp(
-    rows: Rows,
+    rows: EncodedRows,
     y: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None = None,
     *,
-    alphabets: tuple[Alphabet, ...] = (),
+    alphabets: tuple[Categorical, ...] = (),
     transform: Transform = UNCHANGED,
     noise: str = "auto",
     strong_terms: bool = True,
     max_order: int | None = None,
     memory_budget: float = 1e9,
     start: Prior | None = None,
-    first: Climb | None = None,
+    first: EvidenceOptimum | None = None,
     covariance: Covariance | None = None,
     max_iter: int = MAX_ITER,
     seed: int = 0,
@@ -395,7 +403,7 @@ def fit_gp(
         )
         n_evaluations = found.n_evaluations
         covariance = Covariance(found.prior, alphabets)
-    noise_map, share, posterior = None, 0.0, None
+    noise_map, noise_exponent, posterior = None, 0.0, None
     shuffled = np.random.default_rng(seed).permutation(len(sample))
     drawn = np.arange(len(sample))
     if len(sample) > MOST_LEFT_OUT:
@@ -406,9 +414,9 @@ def fit_gp(
         posterior = find_strong_terms(posterior, max_order)
         covariance = posterior.covariance
     if noise == "auto":
-        noise_map, share = map_noise(posterior)
-        if share:
-            excess = noise_map.weighing(sample.rows) ** share
+        noise_map, noise_exponent = fit_noise_model(posterior)
+        if noise_exponent:
+            excess = noise_map.weighing(sample.rows) ** noise_exponent
             sample = replace(sample, excess=excess)
             posterior = None
     rate = None
@@ -421,13 +429,15 @@ def fit_gp(
         posterior = WalshPosterior.condition(covariance, sample)
     elif posterior is None or len(drawn) < len(sample):
         posterior = ExactPosterior.condition(covariance, sample)
-    doubt, occam = None, 0.0
+    hyperparameter_uncertainty, log_occam_factor = None, 0.0
     if is_fitted:
         some = posterior
         if len(sample) > MOST_ROWS or route != "cholesky":
             few = sample.take(shuffled[:MOST_ROWS])
             some = ExactPosterior.condition(covariance, few)
-        doubt, occam = doubt_prior(some, len(sample))
+        hyperparameter_uncertainty, log_occam_factor = marginalize_hyperparameters(
+            some, len(sample)
+        )
     model = GPModel(
         posterior,
         center,
@@ -435,13 +445,13 @@ def fit_gp(
         float(sample.count.sum()),
         route,
         noise_map,
-        share,
+        noise_exponent,
         n_evaluations,
-        doubt,
-        occam,
+        hyperparameter_uncertainty,
+        log_occam_factor,
         sum_log_slope(transform, y, sample_weight),
         rate,
-        gaps=Gaps(covariance.alphabets),
+        missing_inputs=MissingInputs(covariance.alphabets),
         transform=transform,
         low=float(np.min(y)),
         high=float(np.max(y)),
@@ -451,7 +461,7 @@ def fit_gp(
 
 def _condition_many(
     covariance: Covariance,
-    sample: Sample,
+    sample: AggregatedData,
     shuffled: NDArray[np.intp],
     n_part: int,
     n_inducing: int,
@@ -466,8 +476,8 @@ def _condition_many(
     part.
     """
     part = sample.take(shuffled[:n_part])
-    share = len(part) / len(sample)
-    part = replace(part, log_weight=share * sample.log_weight)
+    noise_exponent = len(part) / len(sample)
+    part = replace(part, log_weight=noise_exponent * sample.log_weight)
     some = ExactPosterior.condition(covariance, part)
     rate = some.log_evidence() / float(part.count.sum())
     if len(sample) < _MANY_MORE * n_part:
@@ -475,14 +485,16 @@ def _condition_many(
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
     others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
     off = others.target - some.mean(others.rows), through.leave_one_out(others)[0]
-    errors = [np.sum(others.weight / others.excess * gap**2) for gap in off]
+    errors = [
+        np.sum(others.weight / others.excess * difference**2) for difference in off
+    ]
     if errors[0] < errors[1]:
         return "part", some, rate
     return "nystroem", through, rate
 
 
 def choose_route(
-    sample: Sample, alphabets: tuple[Alphabet, ...], memory_budget: float
+    sample: AggregatedData, alphabets: tuple[Categorical, ...], memory_budget: float
 ) -> tuple[str, int]:
     """How to condition on a sample.
 
@@ -519,9 +531,9 @@ def choose_inducing(
     needed = _learned_bytes(max(n_inducing, min(n_rows, MOST_LEFT_OUT)))
     if needed > memory_budget:
         raise MemoryError(
-            f"a Gaussian process of {n_rows} rows needs {in_words(needed)} of memory, "
-            f"but memory_budget is {in_words(memory_budget)}: raise it or use fewer "
-            "rows"
+            f"a Gaussian process of {n_rows} rows needs {format_bytes(needed)} of "
+            f"memory, but memory_budget is {format_bytes(memory_budget)}: raise it or "
+            "use fewer rows"
         )
     return n_inducing
 

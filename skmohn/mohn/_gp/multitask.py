@@ -17,22 +17,26 @@ from numpy.typing import NDArray
 
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.heteroscedastic_noise import Smoothed, map_noise, smooth_noise
+from skmohn.mohn._gp.heteroscedastic_noise import (
+    SmoothedResiduals,
+    fit_noise_model,
+    smooth_noise,
+)
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
     MOST_ROWS,
-    Felt,
-    PriorDoubt,
-    doubt_prior,
+    EvidenceCurvature,
+    HyperparameterUncertainty,
+    marginalize_hyperparameters,
 )
 from skmohn.mohn._gp.marginal_likelihood import (
     MAX_ITER,
-    Climb,
+    AggregatedData,
     Evidence,
-    Sample,
-    climb,
+    EvidenceOptimum,
     join_equal_rows,
     learn_prior,
     log_density,
+    maximize_evidence,
     start_prior,
 )
 from skmohn.mohn._gp.model import GPModel, choose_route, fit_gp
@@ -40,10 +44,10 @@ from skmohn.mohn._gp.shared import SharedFactor
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import Gaps
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._models import MissingInputs
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.rows import Alphabet, Rows, standardize
+from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import (
     Logarithm,
     Transform,
@@ -60,11 +64,11 @@ _OWN_STEPS = 8
 _MOST_SHARED = 1600
 
 
-class Held(Protocol):
+class ValidationData(Protocol):
     """Samples to validate on."""
 
     @property
-    def rows(self) -> Rows: ...
+    def rows(self) -> EncodedRows: ...
 
     @property
     def y(self) -> NDArray[np.float64]: ...
@@ -73,11 +77,11 @@ class Held(Protocol):
     def weight(self) -> NDArray[np.float64] | None: ...
 
 
-class Samples(Protocol):
+class TrainingData(Protocol):
     """What a fit reads of the samples of a strategy."""
 
     @property
-    def rows(self) -> Rows: ...
+    def rows(self) -> EncodedRows: ...
 
     @property
     def inputs(self) -> NDArray: ...
@@ -89,7 +93,7 @@ class Samples(Protocol):
     def weight(self) -> NDArray[np.float64] | None: ...
 
     @property
-    def held(self) -> Held | None: ...
+    def held(self) -> ValidationData | None: ...
 
     @property
     def seed(self) -> int: ...
@@ -101,16 +105,16 @@ class Samples(Protocol):
     def coding(self) -> Any: ...
 
     @property
-    def vocabulary(self) -> Any: ...
+    def term_names(self) -> Any: ...
 
     @property
     def scale(self) -> Any: ...
 
     @property
-    def together(self) -> "OneOf | None": ...
+    def together(self) -> "TaskView | None": ...
 
 
-class Together:
+class MultitaskGP:
     """Several targets, and the models of those that share hyperparameters.
 
     Parameters
@@ -118,15 +122,15 @@ class Together:
     samples : Samples
         With targets of shape (n_samples, n_targets).
 
-    wishes : Wishes
+    settings : Wishes
     """
 
-    def __init__(self, samples: Samples, wishes: Wishes) -> None:
-        self.samples, self.wishes, self.group = samples, wishes, None
+    def __init__(self, samples: TrainingData, settings: FitSettings) -> None:
+        self.samples, self.settings, self.group = samples, settings, None
         self.rows = samples.rows.as_float()
-        self.alphabets = samples.vocabulary.alphabets
-        self.max_iter = min(wishes.max_iter, MAX_ITER)
-        self.wanted = wishes.gp_options.target_transform
+        self.alphabets = samples.term_names.alphabets
+        self.max_iter = min(settings.max_iter, MAX_ITER)
+        self.wanted = settings.gp_options.target_transform
         self.transform = Logarithm() if self.wanted == "log" else Unchanged()
         require_domain(self.transform, samples.y)
         self.standard, self.centers, self.scales = standardize(
@@ -139,7 +143,7 @@ class Together:
         return self._sharing[0]
 
     @cached_property
-    def _sharing(self) -> tuple[list[int], Climb | None]:
+    def _sharing(self) -> tuple[list[int], EvidenceOptimum | None]:
         """These targets, and a climb for them on a part of the rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
@@ -148,21 +152,21 @@ class Together:
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
         singles = [self.join(k).take(drawn) for k in vary]
-        shares, found = share_prior(
+        are_coupled, found = select_coupled_tasks(
             sample.take(drawn),
             singles,
             self.alphabets,
             len(sample) / len(drawn),
             self.max_iter,
-            None if scale is None else scale.climb,
+            None if scale is None else scale.maximize_evidence,
         )
-        sharing = vary[shares]
+        sharing = vary[are_coupled]
         if self.wanted == "auto":
             sharing = sharing[self._keep_scale(sharing, found.prior)]
         return [int(k) for k in sharing if len(sharing) > 1], found
 
     @property
-    def asked(self) -> Climb | None:
+    def asked(self) -> EvidenceOptimum | None:
         """The climb of those that share on a part of the rows."""
         return self._sharing[1]
 
@@ -192,19 +196,19 @@ class Together:
     @property
     def may_have_levels(self) -> bool:
         """Whether the evidence decides how numeric columns enter."""
-        is_open = self.wishes.gp_options.numeric == "auto"
+        is_open = self.settings.gp_options.numeric == "auto"
         return is_open and bool(np.any(self.samples.coding.kind == NUMERIC))
 
     def _has_inputs(self) -> bool:
         return self.rows.inputs.shape[1] + len(self.alphabets) > 0
 
-    def join(self, targets: NDArray[np.intp] | int | list[int]) -> Sample:
+    def join(self, targets: NDArray[np.intp] | int | list[int]) -> AggregatedData:
         """The standardized sample of one target or several."""
         standard = self.standard[:, targets]
         return join_equal_rows(self.rows, standard, self.samples.weight)
 
 
-class OneOf(NamedTuple):
+class TaskView(NamedTuple):
     """What is learned of one target with others.
 
     Attributes
@@ -215,7 +219,7 @@ class OneOf(NamedTuple):
         Which target it is.
     """
 
-    together: Together
+    together: MultitaskGP
     k: int
 
     @property
@@ -245,48 +249,52 @@ class OneOf(NamedTuple):
     def model(
         self, start: Prior | None, report: Callable[[float, Prior], bool] | None
     ) -> GPModel | None:
-        """See `Together.model`."""
+        """See `MultitaskGP.model`."""
         return self.together.model(self.k, start, report)
 
 
-def share_prior(
-    sample: Sample,
-    singles: list[Sample],
-    alphabets: tuple[Alphabet, ...],
-    share: float = 1.0,
+def select_coupled_tasks(
+    sample: AggregatedData,
+    singles: list[AggregatedData],
+    alphabets: tuple[Categorical, ...],
+    row_ratio: float = 1.0,
     max_iter: int = MAX_ITER,
-    earlier: Climb | None = None,
-) -> tuple[NDArray[np.bool_], Climb]:
+    earlier: EvidenceOptimum | None = None,
+) -> tuple[NDArray[np.bool_], EvidenceOptimum]:
     """Which targets are best explained by hyperparameters that they share.
 
     The sample is of all targets, a part of the rows, `singles` the same of each; there
-    are `share` times as many rows. `earlier` is a climb for all on other rows. Returned
-    are which share, none or two at least, and their last climb.
+    are `row_ratio` times as many rows. `earlier` is a climb for all on other rows.
+    Returned are which share, none or two at least, and their last climb.
     """
     n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
     if earlier is None:
-        found = climb(evidence, start_prior(n_inputs, alphabets), max_iter)
+        found = maximize_evidence(evidence, start_prior(n_inputs, alphabets), max_iter)
     else:
         steps = earlier.steps_for(len(sample))
-        found = climb(evidence, earlier.prior, max_iter, steps=steps)
+        found = maximize_evidence(evidence, earlier.prior, max_iter, steps=steps)
     prior, steps = found.prior, found.learned_steps()
-    felt = Felt.around(ExactPosterior.condition(Covariance(prior, alphabets), sample))
+    felt = EvidenceCurvature.around(
+        ExactPosterior.condition(Covariance(prior, alphabets), sample)
+    )
     # Of what all targets say, a part is what one of them does.
     one = 1.0 / len(singles)
     by_chance = felt.gain_by_chance(one)
     evidences = [Evidence(single, alphabets) for single in singles]
     heights, alone = np.empty((2, len(singles)))
     for k, evidence in enumerate(evidences):
-        own = climb(evidence, prior, min(max_iter, _OWN_STEPS), steps=steps).prior
+        own = maximize_evidence(
+            evidence, prior, min(max_iter, _OWN_STEPS), steps=steps
+        ).prior
         heights[k] = evidence.value(own)
         alone[k] = log_density(own.to_logs(), n_inputs, alphabets)[0] - felt.density
-    alone += felt.occam(one * share)
+    alone += felt.log_occam_factor(one * row_ratio)
     sharing = np.arange(len(singles))
     while len(sharing) > 1:
         common = np.array([evidences[k].value(prior) for k in sharing])
         # What is gained by chance does not grow with the rows.
-        gains = (heights[sharing] - common - by_chance) * share + by_chance
-        together = felt.occam(one * share * len(sharing)) / len(sharing)
+        gains = (heights[sharing] - common - by_chance) * row_ratio + by_chance
+        together = felt.log_occam_factor(one * row_ratio * len(sharing)) / len(sharing)
         losses = gains + alone[sharing] - together
         if losses.max() <= 0.0:
             break
@@ -297,7 +305,9 @@ def share_prior(
             target=sample.target[:, sharing],
             within=sum((singles[k].within for k in sharing), np.zeros(len(sample))),
         )
-        found = climb(Evidence(rest, alphabets), prior, max_iter, steps=steps)
+        found = maximize_evidence(
+            Evidence(rest, alphabets), prior, max_iter, steps=steps
+        )
         prior = found.prior
     return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), found
 
@@ -307,15 +317,15 @@ class _Group:
 
     def __init__(
         self,
-        together: Together,
+        together: MultitaskGP,
         start: Prior | None,
         report: Callable[[float, Prior], bool] | None,
     ) -> None:
-        self.together, wishes = together, together.wishes
+        self.together, settings = together, together.settings
         self.targets = together.members
         self.sample = together.join(self.targets)
         alphabets, seed = together.alphabets, together.samples.seed
-        self.route, _ = choose_route(self.sample, alphabets, wishes.memory_budget)
+        self.route, _ = choose_route(self.sample, alphabets, settings.memory_budget)
         found = learn_prior(
             self.sample,
             alphabets,
@@ -332,16 +342,18 @@ class _Group:
         if len(self.sample) <= MOST_ROWS:
             few = self.sample
         posterior = ExactPosterior.condition(self.covariance, few)
-        self.doubt, occam = doubt_prior(posterior, len(self.sample))
-        self.occam = occam / len(self.targets)
+        self.hyperparameter_uncertainty, log_occam_factor = marginalize_hyperparameters(
+            posterior, len(self.sample)
+        )
+        self.log_occam_factor = log_occam_factor / len(self.targets)
 
     def model(self, k: int) -> GPModel:
         """The model of one target."""
-        together, wishes = self.together, self.together.wishes
-        samples, place = together.samples, self.targets.index(k)
+        together, settings = self.together, self.together.settings
+        samples, index = together.samples, self.targets.index(k)
         options = {
-            "noise": wishes.gp_options.noise,
-            "max_order": wishes.max_order,
+            "noise": settings.gp_options.noise,
+            "max_order": settings.max_order,
             "seed": samples.seed,
         }
         if self.route != "cholesky" or len(self.sample) > _MOST_SHARED:
@@ -350,18 +362,22 @@ class _Group:
                 samples.y[:, k],
                 samples.weight,
                 alphabets=together.alphabets,
-                memory_budget=wishes.memory_budget,
+                memory_budget=settings.memory_budget,
                 covariance=self.covariance,
                 transform=together.transform,
                 **options,
             )
-            return replace(model, occam=self.occam, n_evaluations=self.n_evaluations)
-        found, sample = self.posteriors[place], self.posteriors[place].sample
-        noise_map, share = None, 0.0
+            return replace(
+                model,
+                log_occam_factor=self.log_occam_factor,
+                n_evaluations=self.n_evaluations,
+            )
+        found, sample = self.posteriors[index], self.posteriors[index].sample
+        noise_map, noise_exponent = None, 0.0
         if options["noise"] == "auto":
-            noise_map, share = map_noise(found, self.smoothed[place])
-            if share:
-                weighed = replace(sample, excess=noise_map.known**share)
+            noise_map, noise_exponent = fit_noise_model(found, self.smoothed[index])
+            if noise_exponent:
+                weighed = replace(sample, excess=noise_map.known**noise_exponent)
                 found = ExactPosterior.condition(found.covariance, weighed)
         y = samples.y[:, k]
         model = GPModel(
@@ -371,12 +387,12 @@ class _Group:
             float(sample.count.sum()),
             self.route,
             noise_map,
-            share,
+            noise_exponent,
             self.n_evaluations,
-            self._doubt_of(place),
-            self.occam,
+            self._uncertainty_of(index),
+            self.log_occam_factor,
             sum_log_slope(together.transform, y, samples.weight),
-            gaps=Gaps(together.alphabets),
+            missing_inputs=MissingInputs(together.alphabets),
             transform=together.transform,
             low=float(np.min(y)),
             high=float(np.max(y)),
@@ -387,30 +403,30 @@ class _Group:
     def posteriors(self) -> list[ExactPosterior]:
         """Of each target; those without strong terms of their own share a factor."""
         factor = SharedFactor(self.covariance, self.sample)
-        max_order = self.together.wishes.max_order
+        max_order = self.together.settings.max_order
         singles = [factor.condition(self.together.join(k)) for k in self.targets]
         return [find_strong_terms(posterior, max_order) for posterior in singles]
 
     @cached_property
-    def smoothed(self) -> list[Smoothed]:
+    def smoothed(self) -> list[SmoothedResiduals]:
         """What leave-one-out residuals say of each target's noise."""
         return smooth_noise(self.posteriors)
 
     @cached_property
-    def _doubts(self) -> list[list[SharedFactor]]:
+    def _shifted_factors(self) -> list[list[SharedFactor]]:
         """Factors to both sides of the hyperparameters."""
         return [
             [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
-            for pair in self.doubt.pairs
+            for pair in self.hyperparameter_uncertainty.pairs
         ]
 
-    def _doubt_of(self, place: int) -> PriorDoubt | None:
-        if self.doubt is None:
+    def _uncertainty_of(self, index: int) -> HyperparameterUncertainty | None:
+        if self.hyperparameter_uncertainty is None:
             return None
-        sample = self.together.join(self.targets[place])
-        return PriorDoubt(
+        sample = self.together.join(self.targets[index])
+        return HyperparameterUncertainty(
             tuple(
                 tuple(factor.condition(sample) for factor in pair)
-                for pair in self._doubts
+                for pair in self._shifted_factors
             )
         )

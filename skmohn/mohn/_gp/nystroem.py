@@ -20,10 +20,10 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._types import Term
 from skmohn.mohn._gp.exact import draw_normal
-from skmohn.mohn._gp.marginal_likelihood import Sample
+from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Variable
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
@@ -55,7 +55,7 @@ class NystroemPosterior:
     """
 
     covariance: Covariance
-    inducing: Rows
+    inducing: EncodedRows
     root: np.ndarray
     projection: np.ndarray
     target_square: float
@@ -64,7 +64,11 @@ class NystroemPosterior:
 
     @classmethod
     def condition(
-        cls, covariance: Covariance, sample: Sample, n_inducing: int, seed: int = 0
+        cls,
+        covariance: Covariance,
+        sample: AggregatedData,
+        n_inducing: int,
+        seed: int = 0,
     ) -> Self:
         """Condition the prior on a sample. O(n_rows n_inducing^2)."""
         rng = np.random.default_rng(seed)
@@ -101,7 +105,7 @@ class NystroemPosterior:
         root[np.tril_indices(n_inducing)] = state["root"]
         vars(self).update(state, root=root)
 
-    def update(self, more: Sample) -> Self:
+    def update(self, more: AggregatedData) -> Self:
         """Condition on a further sample. O(n_inducing^2) a row and a factorisation."""
         noise = more.noise(self.covariance.prior)
         precision, projection = self.root @ self.root.T, self.projection.copy()
@@ -140,7 +144,7 @@ class NystroemPosterior:
         return float(value - n_targets * single)
 
     def leave_one_out(
-        self, sample: Sample
+        self, sample: AggregatedData
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and variances of targets that it was conditioned on, given all others.
 
@@ -157,7 +161,7 @@ class NystroemPosterior:
         kept = np.maximum(kept, _LEAST_KEPT)
         return (residual.T / kept).T, noise / kept
 
-    def support(self) -> tuple[Rows, NDArray[np.float64]]:
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         alpha = solve_triangular(
             self.factor, self._center(), lower=True, trans=1, check_finite=False
@@ -168,7 +172,7 @@ class NystroemPosterior:
         """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
-    def mean(self, rows: Rows) -> NDArray[np.float64]:
+    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         _, alpha = self.support()
         mean = np.empty(len(rows))
@@ -176,21 +180,21 @@ class NystroemPosterior:
             mean[part] = self.covariance.between(rows.take(part), self.inducing) @ alpha
         return mean
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
             variance[part] += self._gain(self._whiten(rows.take(part)))
         return np.maximum(variance, 0.0)
 
-    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
+    def covariance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         known = self._whiten(rows)
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return self.covariance.between(rows, rows) - known.T @ known + left.T @ left
 
     def draw(
-        self, rows: Rows, n_draws: int, rng: np.random.Generator
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows, (n_rows, n_draws)."""
         return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
@@ -214,7 +218,7 @@ class NystroemPosterior:
         known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
         return np.maximum(prior + self._gain(known), 0.0)
 
-    def _whiten(self, rows: Rows) -> NDArray[np.float64]:
+    def _whiten(self, rows: EncodedRows) -> NDArray[np.float64]:
         cross = self.covariance.between(self.inducing, rows)
         return solve_triangular(self.factor, cross, lower=True, check_finite=False)
 

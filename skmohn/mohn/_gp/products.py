@@ -6,11 +6,11 @@ from numpy.typing import NDArray
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 
 def write_products(
-    covariance: Covariance, rows: Rows, alpha: NDArray[np.float64]
+    covariance: Covariance, rows: EncodedRows, alpha: NDArray[np.float64]
 ) -> Products:
     """Write out the mean: products of training rows and strong terms, and lines.
 

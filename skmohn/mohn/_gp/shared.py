@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.marginal_likelihood import Sample
+from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, row_blocks
 
 # What has been computed for other targets, in this thread; None outside of `remember`.
 _KNOWN: ContextVar[dict[Any, Any] | None] = ContextVar("_KNOWN", default=None)
@@ -78,7 +78,7 @@ class SharedFactor:
     def __init__(
         self,
         covariance: Covariance,
-        sample: Sample,
+        sample: AggregatedData,
         lower: NDArray[np.float64] | None = None,
     ) -> None:
         self.covariance = covariance
@@ -105,14 +105,14 @@ class SharedFactor:
         made = "lower", "precisions"
         return {name: part for name, part in vars(self).items() if name not in made}
 
-    def condition(self, sample: Sample) -> TargetPosterior:
+    def condition(self, sample: AggregatedData) -> TargetPosterior:
         """The posterior of one more target."""
         own = ExactPosterior._solve(self.covariance, sample, self.lower)
         self.alphas.append(own.alpha)
-        place = len(self.alphas) - 1
-        return TargetPosterior(self.covariance, sample, own.alpha, self, place)
+        index = len(self.alphas) - 1
+        return TargetPosterior(self.covariance, sample, own.alpha, self, index)
 
-    def means(self, rows: Rows) -> NDArray[np.float64]:
+    def means(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior means of all targets, ndarray of shape (n_rows, n_targets)."""
         alphas = np.stack(self.alphas, axis=1)
         means = np.empty((len(rows), alphas.shape[1]))
@@ -130,12 +130,12 @@ class TargetPosterior(ExactPosterior):
     ----------
     shared : SharedFactor
 
-    place : int
+    index : int
         Which of its targets this is.
     """
 
     shared: SharedFactor
-    place: int
+    index: int
 
     @cached_property
     def factor(self) -> NDArray[np.float64]:
@@ -147,21 +147,21 @@ class TargetPosterior(ExactPosterior):
         """Those of all that share the factor."""
         return self.shared.precisions
 
-    def mean(self, rows: Rows) -> NDArray[np.float64]:
+    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         if _KNOWN.get() is None:
             return super().mean(rows)
         shared = self.shared
         known = _digest(rows.inputs, rows.categories), len(shared.alphas)
         means = _recall(("means", shared, *known), lambda: shared.means(rows))
-        return means[:, self.place].copy()
+        return means[:, self.index].copy()
 
-    def variance(self, rows: Rows) -> NDArray[np.float64]:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         key = "variance", self.shared, _digest(rows.inputs, rows.categories)
         return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
 
-    def update(self, more: Sample) -> TargetPosterior:
+    def update(self, more: AggregatedData) -> TargetPosterior:
         """Condition on a further sample, with those targets that have the same one."""
         noise = more.noise(self.covariance.prior)
         rows = more.rows

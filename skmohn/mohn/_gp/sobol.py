@@ -17,10 +17,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.mohn._gp.covariance_function import Pairs, Prior
+from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._gp.weight_prior import Covariance, parity
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variables import Variable, input_moments, make_variables
 
 _ROWS_AT_ONCE = 1024
@@ -50,7 +50,7 @@ class PairVariance:
     def __init__(
         self,
         covariance: Covariance,
-        rows: Rows,
+        rows: EncodedRows,
         alpha: NDArray[np.float64],
         variables: list[Variable] | None = None,
     ) -> None:
@@ -176,11 +176,11 @@ class PairVariance:
         for factor in self.lines:
             numbers = numbers * factor.gain
         shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
-        rows = Rows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
+        rows = EncodedRows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             others = slice(part.stop) if is_half else slice(None)
-            block = Pairs(rows.take(part), rows.take(others)).product(shape)
+            block = GramMatrix(rows.take(part), rows.take(others)).product(shape)
             for factor in self.others:
                 factor.multiply(part, block)
             block *= numbers[part, None]
@@ -302,7 +302,9 @@ def _joint_mean(
 class _Factor:
     """A variable's factor of the covariance of any value with those at rows."""
 
-    def __init__(self, variable: Variable, covariance: Covariance, rows: Rows) -> None:
+    def __init__(
+        self, variable: Variable, covariance: Covariance, rows: EncodedRows
+    ) -> None:
         self.variable = variable
         n_rows = len(rows)
         self.tau, self.x = 0.0, np.zeros(n_rows)
@@ -315,26 +317,28 @@ class _Factor:
             factors, centered = covariance.tables[variable.categorical]
             self.table, self.centered = factors[:-1], centered[:-1]
             self.categories = rows.categories[:, variable.categorical]
-        share, mean, square = variable[2:]
+        frequency, mean, square = variable[2:]
         self.x_mean, self.spread = variable.moments()
         # Means over the variable of the factor, and of its product with the input.
         flat, tilted, curved = (
             (weights @ self.table)[self.categories] / (1.0 + self.tau)
-            for weights in (share, share * mean, share * square)
+            for weights in (frequency, frequency * mean, frequency * square)
         )
         self.mean = flat + self.tau * self.x * tilted
         self.slope = tilted + self.tau * self.x * curved
         # The factor between two values, averaged over both.
-        plain = self.table[:, : len(share)]
-        weights = share * mean
-        self.both = share @ plain @ share + self.tau * (weights @ plain @ weights)
+        plain = self.table[:, : len(frequency)]
+        weights = frequency * mean
+        self.both = frequency @ plain @ frequency + self.tau * (
+            weights @ plain @ weights
+        )
         self.both = float(self.both) / (1.0 + self.tau)
         # By the categories of two rows: means of the products of their factors, which
         # are lines in either row's input.
         self.pairs = np.array(
             [
                 (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
-                for weights in (share, share * mean, share * square)
+                for weights in (frequency, frequency * mean, frequency * square)
             ]
         )
         is_centered = self.x_mean == 0.0
@@ -384,15 +388,15 @@ class _Factor:
 
         Both are lines in the input, by category.
         """
-        share, mean, square = self.variable[2:]
+        frequency, mean, square = self.variable[2:]
         if other_constant is None:
             other_constant, other_slope = constant, slope
-        center = share @ (constant + slope * mean)
-        other = share @ (other_constant + other_slope * mean)
+        center = frequency @ (constant + slope * mean)
+        other = frequency @ (other_constant + other_slope * mean)
         constant, other_constant = constant - center, other_constant - other
         joint = constant * other_constant + slope * other_slope * square
         joint = joint + (constant * other_slope + other_constant * slope) * mean
-        return float(share @ joint)
+        return float(frequency @ joint)
 
     def multiply(self, part: slice, block: NDArray[np.float64]) -> None:
         """Multiply by the means of the products of the factors of some rows and others.

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
-from skmohn.mohn._gp.multitask import Held, Samples
+from skmohn.mohn._gp.multitask import TrainingData, ValidationData
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import MOST_LEFT_OUT, Solution
-from skmohn.mohn._options import Wishes
-from skmohn.mohn._table.rows import Alphabet
+from skmohn.mohn._options import FitSettings
+from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import Unchanged
 
 _WAYS = {
@@ -29,11 +29,11 @@ _WAYS = {
     "part": "a Cholesky factor of a part of the rows",
     "nystroem": "inducing rows",
 }
-# Samples with which two values are hardly chance, and the share of the variance of a
-# noise that there certainly is.
+# Samples with which two values are hardly chance, and the proportion of the variance of
+# a noise that there certainly is.
 _FEWEST_OF_CLASSES = 20
 _CLEAR_NOISE = 0.01
-_NOTHING = Hypergraph((), np.empty(0), 0.0)
+_NOTHING = WalshPolynomial((), np.empty(0), 0.0)
 # Nats a row by which a description may be longer than another one and yet become the
 # shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
 # than 0.05.
@@ -43,7 +43,10 @@ Report: TypeAlias = Callable[..., bool]
 
 
 def solve_gp(
-    samples: Samples, wishes: Wishes, report: Report, at_most: float = math.inf
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    at_most: float = math.inf,
 ) -> Solution | None:
     """Learn all weights under the product prior.
 
@@ -52,8 +55,8 @@ def solve_gp(
     hyperparameters of a part of the rows is far longer, they are not learned from all.
     None where that is out of reach.
     """
-    vocabulary = samples.vocabulary
-    model = _learn(samples, wishes, report, at_most)
+    term_names = samples.term_names
+    model = _learn(samples, settings, report, at_most)
     if model is None:
         return None
     if model.noise > _CLEAR_NOISE and _are_classes(samples.y):
@@ -61,10 +64,12 @@ def solve_gp(
             "y has only two values, and which one is partly chance: MOHNClassifier "
             "predicts how probable each of them is"
         )
-    graph, errors = model.listed(wishes.max_order)
+    graph, errors = model.listed(settings.max_order)
     terms = list(graph.terms)
-    held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))
-    share = held / max(model.function_variance(vocabulary.variables()), 1e-300)
+    held = float(
+        np.sum((graph.coef / model.scale) ** 2 * term_names.uniform_variances(terms))
+    )
+    fraction = held / max(model.function_variance(term_names.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise),
@@ -73,15 +78,15 @@ def solve_gp(
         "n_weights": len(terms),
     }
     report(record, graph, model)
-    n_members = len(vocabulary.labels)
+    n_members = len(term_names.labels)
     on_scale = f" for the target's {model.transform}" if model.is_transformed else ""
     reason = (
-        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{on_scale}; "
-        f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance "
-        "over uniform columns"
+        f"all weights of {term_names.describe()} by {_WAYS[model.route]}{on_scale}; "
+        f"{len(terms)} significant ones explain {min(fraction, 1.0):.0%} of the "
+        "variance over uniform columns"
     )
-    highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
-    counts = [(order, vocabulary.count(order)) for order in range(1, highest + 1)]
+    highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
+    counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
     return Solution(
         graph,
@@ -94,11 +99,11 @@ def solve_gp(
 
 
 def _learn(
-    samples: Samples, wishes: Wishes, report: Report, at_most: float
+    samples: TrainingData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
     """The model, or None where its description is out of reach."""
-    alphabets, scale = samples.vocabulary.alphabets, _scale_of(samples, wishes)
-    noise = wishes.gp_options.noise
+    alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
+    noise = settings.gp_options.noise
     fit = partial(
         fit_gp,
         samples.rows.as_float(),
@@ -106,8 +111,8 @@ def _learn(
         samples.weight,
         alphabets=alphabets,
         transform=scale.transform,
-        max_order=wishes.max_order,
-        memory_budget=wishes.memory_budget,
+        max_order=settings.max_order,
+        memory_budget=settings.memory_budget,
         seed=samples.seed,
     )
 
@@ -121,14 +126,14 @@ def _learn(
         model = samples.together.model(start, tell)
         if model is not None:
             return model
-    first = scale.climb if start is None else None
+    first = scale.maximize_evidence if start is None else None
     if first is not None and at_most < math.inf:
         known = Covariance(first.prior, alphabets)
         if _is_out_of_reach(partial(fit, covariance=known), noise, at_most):
             return None
-    max_iter = min(wishes.max_iter, MAX_ITER)
+    max_iter = min(settings.max_iter, MAX_ITER)
     model = fit(noise=noise, start=start, first=first, max_iter=max_iter, report=tell)
-    if wishes.gp_options.target_transform == "auto":
+    if settings.gp_options.target_transform == "auto":
         return _on_own_scale(model, fit, samples, noise, max_iter)
     return model
 
@@ -136,7 +141,7 @@ def _learn(
 def _on_own_scale(
     model: GPModel,
     fit: Callable[..., GPModel],
-    samples: Samples,
+    samples: TrainingData,
     noise: str,
     max_iter: int,
 ) -> GPModel:
@@ -176,16 +181,16 @@ def _are_classes(y: NDArray[np.float64]) -> bool:
     return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
 
 
-def _scale_of(samples: Samples, wishes: Wishes) -> Scale:
-    """Scale of the target: of all that share, chosen with the coding, or its own."""
+def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
+    """Scale of the target: of all that fraction, chosen with the coding, or its own."""
     if samples.together is not None and samples.together.is_member:
         return Scale(samples.together.transform, False)
     if samples.scale is not None:
         return samples.scale
     return choose_scale(
-        wishes.gp_options.target_transform,
+        settings.gp_options.target_transform,
         samples.rows.as_float(),
-        samples.vocabulary.alphabets,
+        samples.term_names.alphabets,
         0,
         samples.y,
         samples.weight,
@@ -193,18 +198,18 @@ def _scale_of(samples: Samples, wishes: Wishes) -> Scale:
     )
 
 
-def _earlier_prior(samples: Samples) -> Prior | None:
+def _earlier_prior(samples: TrainingData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.rates) != n_inputs:
         return None
-    if earlier.covariance.alphabets != samples.vocabulary.alphabets:
+    if earlier.covariance.alphabets != samples.term_names.alphabets:
         return None
     return earlier.prior
 
 
 def _settle(
-    fit: Callable[..., GPModel], alphabets: tuple[Alphabet, ...], prior: Prior
+    fit: Callable[..., GPModel], alphabets: tuple[Categorical, ...], prior: Prior
 ) -> GPModel:
     """The model with hyperparameters as they are."""
     return fit(
@@ -212,7 +217,7 @@ def _settle(
     )
 
 
-def _validation_rmse(model: GPModel, held: Held | None) -> float | None:
+def _validation_rmse(model: GPModel, held: ValidationData | None) -> float | None:
     if held is None:
         return None
     residual = held.y - model.mean(held.rows)

@@ -27,10 +27,10 @@ from skmohn.mohn._models import (
     FAMILY_WISE_ERROR,
     LEAST_NOISE,
     LOG_NOISE,
-    fit_scale,
+    fit_noise_factor,
     standard_ratios,
 )
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import EncodedRows
 
 # The noise is fitted again until its logarithm changes by less than this.
 _MOST_REFITS = 3
@@ -99,7 +99,7 @@ def find_strong_terms(
 
     Without `max_order` of three inputs at most, or fewer where inputs are many.
     """
-    extended = _Extended(posterior)
+    extended = _PosteriorUpdate(posterior)
     for _ in range(_MOST_ROUNDS):
         found = _strongest(extended, max_order)
         if found is None:
@@ -120,7 +120,7 @@ def find_strong_terms(
     return refit
 
 
-class _Extended:
+class _PosteriorUpdate:
     """A posterior with further strong terms, by the lemma of Woodbury.
 
     Its inverse covariance is that of the posterior less ``less @ less.T``.
@@ -165,13 +165,13 @@ class _Extended:
 
 
 def _noise_level(posterior: Any) -> float:
-    """Factor of the noise by which left-out rows, and equal ones, are off."""
+    """Factor of the noise by which held-out rows, and equal ones, are off."""
     prior, sample = posterior.covariance.prior, posterior.sample
     residual, variance = posterior.leave_one_out()
     noise = sample.noise(prior)
     repeats = np.flatnonzero(sample.count > 1.0)
     others = sample.count[repeats] - 1.0
-    return fit_scale(
+    return fit_noise_factor(
         np.append(residual**2, sample.within[repeats] / others),
         np.append(np.maximum(variance - noise, 0.0), np.zeros(len(repeats))),
         np.append(noise, prior.noise * sample.excess[repeats]),
@@ -180,7 +180,7 @@ def _noise_level(posterior: Any) -> float:
 
 
 def _strongest(
-    posterior: _Extended, max_order: int | None
+    posterior: _PosteriorUpdate, max_order: int | None
 ) -> tuple[tuple[int, int], float] | tuple[tuple[int, ...], float] | None:
     """The term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
@@ -218,7 +218,7 @@ class Scored(Protocol):
     @property
     def covariance(self) -> Covariance: ...
 
-    def support(self) -> tuple[Rows, NDArray[np.float64]]: ...
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]: ...
 
     def weights_of(
         self, terms: Sequence[Term], given: bool = False
@@ -249,8 +249,8 @@ def find_significant_terms(
     for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
         found = screen(columns, alpha * base, order, _LISTED, groups)
         terms += found
-        share = FAMILY_WISE_ERROR / (2 * math.comb(n_members, order))
-        bars += [student.isf(share, df)] * len(found)
+        fraction = FAMILY_WISE_ERROR / (2 * math.comb(n_members, order))
+        bars += [student.isf(fraction, df)] * len(found)
     strong = [term for term in model.covariance.terms if term not in terms]
     terms, bars = terms + strong, np.append(bars, np.zeros(len(strong)))
     # What hyperparameters leave open is how far weights are shrunk, which the test

@@ -19,19 +19,19 @@ from scipy.sparse import csr_array
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._powers import YeoJohnson
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
-    Climb,
-    Sample,
+    AggregatedData,
+    EvidenceOptimum,
+    index_of_rows,
     join_equal_rows,
     learn_prior,
-    place_of_rows,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import (
-    Alphabet,
-    Rows,
+    Categorical,
+    EncodedRows,
     count_observations,
     join_groups,
     standardize,
@@ -55,11 +55,11 @@ _LARGE_FRACTION = 0.1
 _FOLDS = 3
 # Powers that are tried; 1 changes nothing.
 _POWERS = np.linspace(0.0, 2.0, 21)
-# Fewer distinct targets than this have no density: a scale could gain by their gaps.
+# Fewer distinct targets than this have no density: a scale could gain by distances.
 _FEWEST_VALUES = 10
 # Nats that a scale must gain: its power is the best of some.
 _LEAST_GAIN = 3.0
-# How much larger the squared error of left-out rows may be. Steps look like skewness to
+# How much larger the squared error of held-out rows may be. Steps look like skewness to
 # the evidence, but not to them.
 _LARGEST_LOSS = 1.03
 
@@ -75,14 +75,14 @@ class Scale(NamedTuple):
     has_levels : bool
         Whether numbers have levels, where that was asked.
 
-    climb : Climb or None
+    maximize_evidence : Climb or None
         Hyperparameters that a part of the rows has said with both; None where nothing
         was asked.
     """
 
     transform: Unchanged | Logarithm | YeoJohnson
     has_levels: bool
-    climb: Climb | None = None
+    maximize_evidence: EvidenceOptimum | None = None
 
 
 class _Trial(NamedTuple):
@@ -90,7 +90,7 @@ class _Trial(NamedTuple):
 
     transform: Transform
     has_levels: bool
-    climb: Climb
+    maximize_evidence: EvidenceOptimum
     posterior: ExactPosterior
     evidence: float
 
@@ -98,8 +98,8 @@ class _Trial(NamedTuple):
 @one_blas_thread
 def choose_scale(
     wanted: str | None,
-    rows: Rows,
-    alphabets: tuple[Alphabet, ...],
+    rows: EncodedRows,
+    alphabets: tuple[Categorical, ...],
     n_levels: int,
     y: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
@@ -135,7 +135,7 @@ def choose_scale(
     if is_chosen:
         powers = _powers(y, sample_weight)
         for trial in plain:
-            heights, _ = part.judge(powers, trial.posterior)
+            heights, _ = part.evaluate(powers, trial.posterior)
             power = powers[int(np.argmax(heights))]
             # The scale of the target is among the powers.
             contenders = [] if is_open and power.power == 1.0 else [power]
@@ -150,13 +150,13 @@ def choose_scale(
         best = _likeliest_accurate(best, others, part, compared)
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
-    return Scale(best.transform, best.has_levels, best.climb)
+    return Scale(best.transform, best.has_levels, best.maximize_evidence)
 
 
 def _costs_accuracy(
     levels: _Trial, lines: _Trial, part: _Part, compared: _Part
 ) -> bool:
-    """Whether the error of left-out rows is larger with levels than without.
+    """Whether the error of held-out rows is larger with levels than without.
 
     Levels can reproduce single rows. Where one row has a large fraction of the sum of
     squares, refitted folds must agree.
@@ -193,7 +193,7 @@ def _likeliest_accurate(
 
 def keep_scale(
     covariance: Covariance,
-    rows: Rows,
+    rows: EncodedRows,
     targets: NDArray[np.float64],
     sample_weight: NDArray[np.float64] | None,
     seed: int,
@@ -215,7 +215,7 @@ def keep_scale(
         trials = [Unchanged(), *_powers(y, sample_weight)]
         if np.min(y) > 0.0:
             trials.append(Logarithm())
-        heights, errors = one.judge(trials, own)
+        heights, errors = one.evaluate(trials, own)
         is_better = heights - heights[0] > _LEAST_GAIN
         is_better &= errors <= _LARGEST_LOSS * errors[0]
         keeps.append(not is_better.any())
@@ -240,7 +240,7 @@ class _Part(NamedTuple):
         Targets, sample weights and how many observations they stand for.
     """
 
-    rows: Rows
+    rows: EncodedRows
     y: np.ndarray
     weight: np.ndarray
     count: np.ndarray
@@ -248,7 +248,7 @@ class _Part(NamedTuple):
     @classmethod
     def draw(
         cls,
-        rows: Rows,
+        rows: EncodedRows,
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         seed: int,
@@ -256,9 +256,9 @@ class _Part(NamedTuple):
     ) -> Self:
         """Draw distinct rows; all where there are no more."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        place = place_of_rows(rows)
-        shuffled = np.random.default_rng(seed).permutation(place.max() + 1)
-        some = np.flatnonzero(np.isin(place, shuffled[:n_rows]))
+        index = index_of_rows(rows)
+        shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
+        some = np.flatnonzero(np.isin(index, shuffled[:n_rows]))
         rows = rows.take(some)
         count = count_observations(weight)[some]
         return cls(rows, y[some], weight[some], count)
@@ -275,26 +275,28 @@ class _Part(NamedTuple):
     def learn(
         self,
         transform: Transform,
-        alphabets: tuple[Alphabet, ...],
+        alphabets: tuple[Categorical, ...],
         has_levels: bool = False,
-        first: Climb | None = None,
+        first: EvidenceOptimum | None = None,
     ) -> _Trial:
         """Learn the hyperparameters on a scale.
 
         What is a sum on one takes products on another.
         """
         sample = self._observe(transform, alphabets)
-        climb = learn_prior(sample, alphabets, first=first)
-        posterior = ExactPosterior.condition(Covariance(climb.prior, alphabets), sample)
+        maximize_evidence = learn_prior(sample, alphabets, first=first)
+        posterior = ExactPosterior.condition(
+            Covariance(maximize_evidence.prior, alphabets), sample
+        )
         evidence = posterior.log_evidence()
         if self.y.ndim == 1:
-            (evidence,), _ = self.judge([transform], posterior)
-        return _Trial(transform, has_levels, climb, posterior, evidence)
+            (evidence,), _ = self.evaluate([transform], posterior)
+        return _Trial(transform, has_levels, maximize_evidence, posterior, evidence)
 
     def error(self, trial: _Trial) -> float:
         """Mean square of what rows are off that all others predict, on a scale."""
         own = self.condition(trial.transform, trial.posterior.covariance)
-        return float(self.judge([trial.transform], own)[1][0])
+        return float(self.evaluate([trial.transform], own)[1][0])
 
     def error_of_refits(self, trial: _Trial) -> float:
         """Mean squared error of cross-validation with refitted hyperparameters.
@@ -302,11 +304,11 @@ class _Part(NamedTuple):
         In the unit of :meth:`error`. Folds do not depend on the order of the rows.
         """
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
-        place = join_groups(place_of_rows(self.rows), self.rows.group)
-        folds = np.random.default_rng(0).permutation(place.max() + 1) % _FOLDS
-        unit, squares = binary_unit(self.y), np.empty(len(self.y))
+        index = join_groups(index_of_rows(self.rows), self.rows.group)
+        folds = np.random.default_rng(0).permutation(index.max() + 1) % _FOLDS
+        unit, squares = power_of_two_scale(self.y), np.empty(len(self.y))
         for fold in range(_FOLDS):
-            test = folds[place] == fold
+            test = folds[index] == fold
             train, held = self._take(~test), self._take(test)
             posterior = train.learn(transform, alphabets).posterior
             _, center, size = standardize(transform.forward(train.y), train.weight)
@@ -330,13 +332,13 @@ class _Part(NamedTuple):
     def _observe(
         self,
         transform: Transform,
-        alphabets: tuple[Alphabet, ...],
-    ) -> Sample:
+        alphabets: tuple[Categorical, ...],
+    ) -> AggregatedData:
         require_domain(transform, self.y)
         standard, _, _ = standardize(transform.forward(self.y), self.weight)
         return join_equal_rows(self._rows_of(alphabets), standard, self.weight)
 
-    def _rows_of(self, alphabets: tuple[Alphabet, ...]) -> Rows:
+    def _rows_of(self, alphabets: tuple[Categorical, ...]) -> EncodedRows:
         """The rows without levels, if they are not among the alphabets.
 
         Then an unknown number is equal to one in the middle.
@@ -347,9 +349,11 @@ class _Part(NamedTuple):
     def learn_again(self, transform: Transform, trial: _Trial) -> _Trial:
         """Learn on another scale, beginning with what was learned on a first."""
         alphabets = trial.posterior.covariance.alphabets
-        return self.learn(transform, alphabets, trial.has_levels, trial.climb)
+        return self.learn(
+            transform, alphabets, trial.has_levels, trial.maximize_evidence
+        )
 
-    def judge(
+    def evaluate(
         self,
         transforms: Sequence[Transform],
         posterior: ExactPosterior,
@@ -361,9 +365,9 @@ class _Part(NamedTuple):
         that on each scale, but for a factor.
         """
         y, weight = self.y, self.weight
-        place = place_of_rows(self._rows_of(posterior.covariance.alphabets))
+        index = index_of_rows(self._rows_of(posterior.covariance.alphabets))
         shape = len(posterior.sample), len(y)
-        rows = csr_array((weight, (place, np.arange(len(y)))), shape)
+        rows = csr_array((weight, (index, np.arange(len(y)))), shape)
         total = rows.sum(axis=1)
         parts = [standardize(scale.forward(y), weight) for scale in transforms]
         standard = np.column_stack([part[0] for part in parts])
@@ -371,7 +375,7 @@ class _Part(NamedTuple):
         left, variance = posterior.leave_one_out(means)
         noise = total * posterior.sample.noise(posterior.covariance.prior)
         squares = np.sum(means * left / variance[:, None], axis=0)
-        squares += (weight / noise[place]) @ (standard - means[place]) ** 2
+        squares += (weight / noise[index]) @ (standard - means[index]) ** 2
         n_observed = self.count.sum()
         # Targets may be all equal here.
         spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
@@ -379,7 +383,7 @@ class _Part(NamedTuple):
         level = -np.sum(np.log(np.diagonal(posterior.factor)))
         level -= 0.5 * (posterior.sample.count - 1.0) @ np.log(noise)
         of_rows = (rows @ y) / total
-        unit = binary_unit(of_rows)
+        unit = power_of_two_scale(of_rows)
         evidence, errors = [], []
         for k, (scale, (_, center, size)) in enumerate(
             zip(transforms, parts, strict=True)

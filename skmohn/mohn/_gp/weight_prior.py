@@ -9,9 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._types import Term
-from skmohn.mohn._gp.covariance_function import CategoryTables, Pairs, Prior, find_alike
+from skmohn.mohn._gp.covariance_function import (
+    CategoryTables,
+    GramMatrix,
+    Prior,
+    find_alike,
+)
 from skmohn.mohn._models import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import Rows, row_blocks, sizes_of
+from skmohn.mohn._table.rows import EncodedRows, row_blocks, sizes_of
 
 
 @dataclass(frozen=True)
@@ -43,10 +48,12 @@ class Covariance:
         return {name: part for name, part in vars(self).items() if name != "tables"}
 
     def between(
-        self, left: Rows, right: Rows, dtype: type = np.float64
+        self, left: EncodedRows, right: EncodedRows, dtype: type = np.float64
     ) -> NDArray[np.float64]:
         """Covariance of the values at rows with those at rows."""
-        covariance = Pairs(left, right, self.alphabets, dtype).covariance(self.prior)
+        covariance = GramMatrix(left, right, self.alphabets, dtype).covariance(
+            self.prior
+        )
         for term, variance in zip(self.terms, self.variances, strict=True):
             own = (variance * parity(left.inputs, term)).astype(dtype)
             other = parity(right.inputs, term).astype(dtype)
@@ -55,7 +62,7 @@ class Covariance:
                 covariance[part] += np.multiply.outer(own[part], other)
         return covariance
 
-    def own(self, rows: Rows) -> NDArray[np.float64]:
+    def own(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the value at each row."""
         tau = self.prior.tau
         squares = rows.inputs**2
@@ -71,7 +78,7 @@ class Covariance:
         return variance + CONSTANT_VARIANCE
 
     def with_weight(
-        self, rows: Rows, term: Term, categories: Sequence[tuple[int, int]] = ()
+        self, rows: EncodedRows, term: Term, categories: Sequence[tuple[int, int]] = ()
     ) -> NDArray[np.float64]:
         """Covariance of a weight with the function at rows.
 
@@ -81,7 +88,7 @@ class Covariance:
         """
         tau, chosen = self.prior.tau, dict(categories)
         product = parity(rows.inputs, term)
-        values, linear = self._share(term) * product, 0.0
+        values, linear = self._variance_of_signs(term) * product, 0.0
         if len(term) == 1 and not chosen:
             linear = tau[term[0]] * rows.inputs[:, term[0]]
         for i, (factors, centered) in enumerate(self.tables):
@@ -103,14 +110,14 @@ class Covariance:
         term = tuple(m for m in members if m < n_inputs)
         others = [m for m in members if m >= n_inputs]
         first = n_inputs + np.cumsum([0, *sizes_of(self.alphabets)])
-        places = np.searchsorted(first, others, side="right") - 1
+        indices = np.searchsorted(first, others, side="right") - 1
         return term, tuple(
             (int(categorical), int(m - first[categorical]))
-            for m, categorical in zip(others, places, strict=True)
+            for m, categorical in zip(others, indices, strict=True)
         )
 
     def screening(
-        self, rows: Rows
+        self, rows: EncodedRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
         """Columns whose products are covariances with weights of the product part.
 
@@ -143,7 +150,7 @@ class Covariance:
         self, term: Term, categories: Sequence[tuple[int, int]] = ()
     ) -> float:
         """Variance of one weight, see :meth:`with_weight`."""
-        chosen, variance, linear = dict(categories), self._share(term), 0.0
+        chosen, variance, linear = dict(categories), self._variance_of_signs(term), 0.0
         if len(term) == 1 and not chosen:
             linear = float(self.prior.tau[term[0]])
         for i, (factors, centered) in enumerate(self.tables):
@@ -168,8 +175,8 @@ class Covariance:
         """
         variances = np.array([self.prior.scale])
         for tau in self.prior.tau:
-            shares = np.array([1.0, tau]) / (1.0 + tau)
-            variances = np.multiply.outer(shares, variances).ravel()
+            fractions = np.array([1.0, tau]) / (1.0 + tau)
+            variances = np.multiply.outer(fractions, variances).ravel()
         variances[0] += CONSTANT_VARIANCE
         variances[1 << np.arange(len(self.prior.tau))] += (
             self.prior.linear * self.prior.tau
@@ -178,11 +185,11 @@ class Covariance:
             variances[sum(1 << i for i in term)] += variance
         return variances
 
-    def _share(self, term: Term) -> float:
+    def _variance_of_signs(self, term: Term) -> float:
         """Variance that the product gives to one set of inputs."""
         tau = self.prior.tau
-        log_share = np.sum(np.log(tau[list(term)])) - np.sum(np.log1p(tau))
-        return self.prior.scale * float(np.exp(log_share))
+        log_variance = np.sum(np.log(tau[list(term)])) - np.sum(np.log1p(tau))
+        return self.prior.scale * float(np.exp(log_variance))
 
     def _extra(self, term: Term) -> float:
         """Variance of a weight beside those of product and single inputs."""

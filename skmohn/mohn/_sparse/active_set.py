@@ -5,7 +5,7 @@ from scipy.linalg import cholesky, lapack, solve_triangular
 
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
-# A column whose part outside the span of the others is below this share of its
+# A column whose part outside the span of the others is below this fraction of its
 # length is aliased: its weight could not be told from theirs.
 ALIAS_TOLERANCE = 1e-7
 

@@ -57,11 +57,11 @@ class LogisticModel(NamedTuple):
         n_classes = len(samples.classes)
         n_rows = 1 if n_classes == 2 else n_classes
         if not terms:
-            shares = np.bincount(labels, sample_weight, n_classes)
-            log_shares = np.log(shares / shares.sum())
+            priors = np.bincount(labels, sample_weight, n_classes)
+            log_priors = np.log(priors / priors.sum())
             if n_rows == 1:
-                log_shares = log_shares[1:] - log_shares[:1]
-            return cls(terms, np.zeros((n_rows, 0)), log_shares, C)
+                log_priors = log_priors[1:] - log_priors[:1]
+            return cls(terms, np.zeros((n_rows, 0)), log_priors, C)
         model = LogisticRegression(C=C, tol=_TOLERANCE, max_iter=_MOST_STEPS)
         model.fit(product_columns(inputs, terms), labels, sample_weight=sample_weight)
         return cls(terms, model.coef_, model.intercept_, C)

@@ -10,16 +10,16 @@ from skmohn.mohn._design.terms import choice_length, log_comb
 
 # An error this small beside the spread of a target is rounding error.
 _EXACT = 1e-8
-# Share of the largest number that sums of numbers may be off.
+# Fraction of the largest number that sums of numbers may be off.
 _ROUNDING = 1e-15
 # Nats that naming the terms must save: odds of a thousand to one.
 _CLEARLY = math.log(1000.0)
 
 
-class Chance:
+class ExactFitTest:
     """What a target holds, in the order of its rows.
 
-    Of all orders of the same n values, a model with k weights reproduces a share of
+    Of all orders of the same n values, a model with k weights reproduces a fraction of
     about ``exp(-(n - k) / n * information)``: k of the values say what the others must
     be. A search tries many models, and finds one of these orders by chance unless
     naming the model takes clearly fewer nats than that.
@@ -56,7 +56,7 @@ class Chance:
         self.n_values = len(counting)
         self.information = float(gammaln(self.n_values + 1) - gammaln(counts + 1).sum())
 
-    def is_excluded(self, terms):
+    def is_significant(self, terms):
         """Whether a model with these terms is beyond chance, if it is exact.
 
         Parameters
@@ -66,7 +66,7 @@ class Chance:
 
         Returns
         -------
-        is_excluded : bool
+        is_significant : bool
         """
         if not terms:  # nothing was chosen
             return True

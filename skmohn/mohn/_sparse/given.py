@@ -4,22 +4,22 @@ from skmohn._core._validation import read_sets
 from skmohn.mohn._table.term_names import find_sets, to_inputs
 
 
-def listed_terms(samples, wishes):
+def listed_terms(samples, settings):
     """The parameter `terms`, checked, as sets of inputs.
 
     Parameters
     ----------
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
 
     Returns
     -------
     terms : list of tuples of int
     """
-    index, n_features = samples.vocabulary.index, len(samples.coding.kind)
-    given = read_sets(wishes.terms, "terms")
-    terms = find_sets(given, n_features, index, wishes.max_order)
+    index, n_features = samples.term_names.index, len(samples.coding.kind)
+    given = read_sets(settings.terms, "terms")
+    terms = find_sets(given, n_features, index, settings.max_order)
     usable = set(samples.coding.usable.tolist())
     for term in terms:
         for i in set(term).difference(usable):
@@ -30,14 +30,14 @@ def listed_terms(samples, wishes):
     return to_inputs(terms, samples.coding.usable)
 
 
-def terms_of_all_models(samples, wishes):
+def terms_of_all_models(samples, settings):
     """What a search does not decide on, none or :func:`listed_terms`."""
-    if wishes.terms is None:
+    if settings.terms is None:
         return ()
     for name in ("selection", "learning_rule"):
-        if getattr(wishes, name) == "lasso":
+        if getattr(settings, name) == "lasso":
             raise ValueError(
                 f'{name}="lasso" would shrink the weights of the terms given: use '
                 f"another {name}, or terms=None"
             )
-    return tuple(listed_terms(samples, wishes))
+    return tuple(listed_terms(samples, settings))

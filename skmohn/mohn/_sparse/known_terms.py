@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -20,35 +20,35 @@ REASONS = {
     "max_iter": "max_iter was reached",
     "no_improvement": "no improvement: new weights no longer helped",
     "exhausted": "all weights up to max_order were tried",
-    "cv": "noise: k-fold validation chose which weights stand out enough",
-    "validation": "noise: the validation samples chose which weights stand out enough",
-    "ebic": "noise: the extended BIC chose which weights stand out enough",
+    "cv": "noise: k-fold validation chose which weights are significant",
+    "validation": "noise: the validation samples chose which weights are significant",
+    "ebic": "noise: the extended BIC chose which weights are significant",
     "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
     "whole": "noise: the search of all samples has a shorter description than the "
     "model chosen by validation",
 }
 
 
-def learn(samples, wishes, report, terms):
+def learn(samples, settings, report, terms):
     """Learn the weights of a fixed structure by the learning rule."""
     design = make_design(samples.inputs, samples.weight)
     rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
     # Alone the constant is the mean, whatever the rule.
-    rule = rules[wishes.learning_rule] if terms else _by_ols
-    graph, reason, warning = rule(samples, wishes, report, design, terms)
+    rule = rules[settings.learning_rule] if terms else _by_ols
+    graph, reason, warning = rule(samples, settings, report, design, terms)
     tried = enumerate(count_orders(terms).tolist(), start=1)
     coverage = [
         {"order": k, "possible": math.comb(design.n_features, k), "tried": count}
         for k, count in tried
     ]
     coverage = with_kept(coverage, graph.terms)
-    is_ols = wishes.learning_rule == "ols"
+    is_ols = settings.learning_rule == "ols"
     return describe(design, samples.y, graph, reason, coverage, warning, ols=is_ols)
 
 
-def _by_ols(samples, wishes, report, design, terms):
+def _by_ols(samples, settings, report, design, terms):
     fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
-    graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
+    graph = WalshPolynomial.sort(terms, fit.coef, fit.intercept)
     report(record_of(design, samples, graph), graph)
     warning = None
     if fit.rank < len(terms):
@@ -59,23 +59,27 @@ def _by_ols(samples, wishes, report, design, terms):
     return graph, "least squares on the given structure", warning
 
 
-def _by_lasso(samples, wishes, report, design, terms):
+def _by_lasso(samples, settings, report, design, terms):
     second = moments(design, design.columns(terms), samples.y)
-    alpha = penalty_of(samples, wishes)
+    alpha = penalty_of(samples, settings)
     if alpha == "auto":
         fit, alpha = _scaled_lasso(second)
     else:
         fit = lasso(second, alpha)
     kept = np.flatnonzero(fit.coef)
-    graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
+    graph = WalshPolynomial.sort(
+        [terms[j] for j in kept], fit.coef[kept], fit.intercept
+    )
     report(record_of(design, samples, graph), graph)
     return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
 
 
-def penalty_of(samples, wishes):
+def penalty_of(samples, settings):
     """The penalty of the lasso in the unit of the target, or "auto"."""
     return (
-        wishes.alpha if wishes.alpha == "auto" else float(wishes.alpha) / samples.unit
+        settings.alpha
+        if settings.alpha == "auto"
+        else float(settings.alpha) / samples.unit
     )
 
 
@@ -85,19 +89,19 @@ def _scaled_lasso(second):
     Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
     """
     n_terms = len(second.projection)
-    share = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
+    penalty_factor = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
     noise = math.sqrt(second.target_square / second.weight_sum)
     coef = None
     for _ in range(50):
-        fit = lasso(second, share * noise, coef=coef)
+        fit = lasso(second, penalty_factor * noise, coef=coef)
         coef, last = fit.coef, noise
         noise = math.sqrt(second.residual_square(coef) / second.weight_sum)
         if abs(noise - last) <= 1e-6 * last:
             break
-    return fit, share * last
+    return fit, penalty_factor * last
 
 
-def _by_delta(samples, wishes, report, design, terms):
+def _by_delta(samples, settings, report, design, terms):
     coef, intercept = (
         np.zeros(len(terms)),
         float(np.average(samples.y, weights=samples.weight)),
@@ -105,8 +109,8 @@ def _by_delta(samples, wishes, report, design, terms):
     rng = np.random.default_rng(samples.seed)
     best = (np.inf, coef, intercept)
     waited, reason = 0, "max_iter"
-    control = wishes.delta_options
-    for _ in range(wishes.max_iter):
+    control = settings.delta_options
+    for _ in range(settings.max_iter):
         fit = delta_rule(
             samples.inputs,
             samples.y,
@@ -118,7 +122,7 @@ def _by_delta(samples, wishes, report, design, terms):
             sample_weight=samples.weight,
         )
         coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
-        graph = Hypergraph.sort(terms, coef, intercept)
+        graph = WalshPolynomial.sort(terms, coef, intercept)
         record = record_of(design, samples, graph)
         stop = report(record, graph)
         if samples.held is not None:
@@ -129,11 +133,11 @@ def _by_delta(samples, wishes, report, design, terms):
         if stop or waited >= control.n_iter_no_change:
             reason = "stopped" if stop else "converged"
             break
-    graph = Hypergraph.sort(terms, best[1], best[2])
+    graph = WalshPolynomial.sort(terms, best[1], best[2])
     warning = None
     if reason == "max_iter":
         warning = (
-            f"the delta rule stopped at max_iter={wishes.max_iter} epochs: raise it"
+            f"the delta rule stopped at max_iter={settings.max_iter} epochs: raise it"
         )
     return graph, f"delta rule, {reason}", warning
 

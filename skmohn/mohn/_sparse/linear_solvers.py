@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpstrf
 from skmohn.mohn._design.design import flatten_sets
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
-# A column whose spread is this small a share of its size is a constant in rounding.
+# A column whose spread is this small a fraction of its size is a constant in rounding.
 _CONSTANT = 1e-14
 
 
@@ -192,7 +192,7 @@ def ols(moments, *, tol=1e-12, in_order=False):
     moments : Moments
 
     tol : float, default=1e-12
-        A column is aliased when those chosen before it explain all but this share of
+        A column is aliased when those chosen before it explain all but this fraction of
         its square. The Gram matrix has lost what is much smaller.
 
     in_order : bool, default=False
@@ -230,14 +230,14 @@ def ols(moments, *, tol=1e-12, in_order=False):
 class LassoFit(NamedTuple):
     """Lasso coefficients, intercept, sweeps, and what is left to gain.
 
-    `dual_gap` bounds how far the objective is above its minimum; `violation` is the
+    `duality_gap` bounds how far the objective is above its minimum; `violation` is the
     largest breach of the optimality conditions, as a correlation with the target.
     """
 
     coef: np.ndarray
     intercept: float
     n_iter: int
-    dual_gap: float
+    duality_gap: float
     violation: float
 
 
@@ -293,12 +293,12 @@ def lasso(moments, alpha, *, coef=None, tol=1e-8, max_iter=10_000):
         coef,
         moments.intercept(coef),
         n_iter,
-        _dual_gap(moments, threshold, coef, gradient),
+        _duality_gap(moments, threshold, coef, gradient),
         violation,
     )
 
 
-def _dual_gap(moments, threshold, coef, gradient):
+def _duality_gap(moments, threshold, coef, gradient):
     """Duality gap of the lasso, with the residual scaled to be dual feasible."""
     target_residual = moments.target_square - coef @ moments.projection
     residual_square = target_residual - coef @ gradient

@@ -1,4 +1,4 @@
-"""Which products tell classes apart: a forward search by the logistic score.
+"""Which products separate classes: a forward search by the logistic score.
 
 A path of models that grow by the products that go best with what ridge-penalised
 logistic regression on the products so far leaves unexplained. For class k with
@@ -24,7 +24,7 @@ from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._sparse.term_screening import (
     NEAR_BEST,
     SCREEN_BAR,
-    Frontier,
+    TermScreening,
     chance_thresholds,
 )
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
@@ -39,7 +39,7 @@ _ALIKE = 0.9
 # Beyond it the model has the column, up to its sign.
 _SAME = 1 - 1e-9
 # A best candidate of this many times what chance gives makes higher orders wait.
-_BEYOND_DOUBT = 1.5
+_SIGNIFICANT = 1.5
 
 
 @dataclass(frozen=True)
@@ -144,13 +144,13 @@ class LogisticPath:
         self.sizes, self.held_chances, self.deviances = [], [], []
         self.ratios = [math.inf]
         self.is_full = False
-        self.frontier = Frontier(
+        self.frontier = TermScreening(
             design, control.max_order, control.work_budget, pairs=pairs
         )
         self.pairs = pairs
         # Products of variants of two classes are joined; more have a score for each.
         self.variant_pairs = VariantPairs.of(design) if n_classes == 2 else None
-        # Whether it is made sure that no pair is missed where nothing stands out.
+        # Whether it is made sure that no pair is missed where nothing is significant.
         self._is_thorough = True
         self._learn()
 
@@ -234,8 +234,8 @@ class LogisticPath:
         """Logistic regression on the first products, as a function of columns."""
         present = np.unique(self.labels)
         if len(present) == 1 or not size:
-            shares = np.average(self.indicators, axis=0, weights=self.weights)
-            return lambda columns: np.tile(shares, (len(columns), 1))
+            priors = np.average(self.indicators, axis=0, weights=self.weights)
+            return lambda columns: np.tile(priors, (len(columns), 1))
         model = LogisticRegression(C=C, tol=1e-3, max_iter=200)
         model.fit(self.columns[:, :size], self.labels, sample_weight=self.weights)
 
@@ -264,15 +264,15 @@ class LogisticPath:
         residuals, spreads = self._unexplained()
         pairs = self.frontier.pairs
         if pairs is not None and pairs.is_empty:
-            yield from self._renew(pairs, residuals)
+            yield from self._rescan(pairs, residuals)
         chosen, ratio = self._propose(residuals, spreads, batch)
         if pairs is not None and ratio < 1 and self._is_thorough:
-            yield from self._renew(pairs, residuals)
+            yield from self._rescan(pairs, residuals)
             chosen, ratio = self._propose(residuals, spreads, batch)
             self._is_thorough = ratio >= 1
         return chosen, ratio
 
-    def _renew(self, pairs, residuals):
+    def _rescan(self, pairs, residuals):
         """Have all pairs compared with the residuals."""
         pairs.ask(*residuals.T)
         yield
@@ -291,10 +291,10 @@ class LogisticPath:
         size = max(_FEWEST_SCORED, _SCORED * batch)
         if self.variant_pairs is not None:
             size = max(size, SCREENED)
-        found = self.frontier.screen_base(residuals.T, size)
+        found = self.frontier.screen_low_orders(residuals.T, size)
         found += self.frontier.screen_children(residuals.T, self.terms, size)
         chosen, ratio = self._select(found, residuals, spreads, batch)
-        if ratio < _BEYOND_DOUBT:
+        if ratio < _SIGNIFICANT:
             least = max(ratio, SCREEN_BAR)
             raised = self.frontier.raise_order(
                 residuals.T, self.deviances[-1], size, terms=self.terms

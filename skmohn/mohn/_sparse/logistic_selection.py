@@ -11,12 +11,12 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
-from skmohn._core._fitting import unwatched
+from skmohn._core._fitting import no_progress
 from skmohn.mohn._design.design import make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, sparsest_of_the_best
-from skmohn.mohn._sparse.pair_cache import PairPool, run_together
+from skmohn.mohn._sparse.pair_cache import PairCache, run_together
 from skmohn.mohn._table.rows import join_groups
 
 # Penalties that are compared when the logistic regression is to choose its own.
@@ -40,7 +40,7 @@ _LONGEST_PATH = 0.3
 
 
 class LogisticChoice(NamedTuple):
-    """Products that tell classes apart.
+    """Products that separate classes.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class LogisticChoice(NamedTuple):
         return losses
 
     def best_penalty(self):
-        """The C of the least log loss on left-out samples; the search's without."""
+        """The C of the least log loss on held-out samples; the search's without."""
         if not self.folds:
             return SEARCH_C
         weights = np.concatenate([path.validation[1] for path in self.folds])
@@ -111,7 +111,7 @@ def choose_products(
     max_rounds=200,
     memory_budget=1e9,
     n_jobs=None,
-    watch=unwatched,
+    watch=no_progress,
     report,
 ):
     """Search for products and decide how many of them to keep.
@@ -138,7 +138,7 @@ def choose_products(
         Folds searched at once; parts of the pairs of a wide table.
 
     watch : callable, default=unwatched
-        Hears of passes over all pairs, see `Wishes`.
+        Hears of passes over all pairs, see `FitSettings`.
 
     report : callable
         Called with the path, the position of a model on it and its mean validation
@@ -149,22 +149,22 @@ def choose_products(
     choice : LogisticChoice
     """
     design = make_design(samples.inputs)
-    pool = PairPool(design, n_jobs, watch) if samples.is_wide else None
-    path = _path(design, samples, control, pool)
+    pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
+    path = _path(design, samples, control, pair_cache)
     folds = deal_folds(samples, selection, cv)
     room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
-    parts = [_fold(design, samples, control, *fold, pool) for fold in folds]
+    parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     held = [test for _, test in folds]
     shown = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
-        if pool is None:
+        if pair_cache is None:
             path.extend(stage)
             for part in parts:
                 # Orders in which all samples show nothing are left alone.
-                part.frontier.max_screened = path.frontier.fruitful
+                part.frontier.max_screened = path.frontier.highest_productive_order
             workers = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(stage) for part in parts)
         else:
@@ -189,7 +189,7 @@ def choose_products(
 
 
 def deal_folds(samples, selection, cv):
-    """Folds with the same share of each class in which equal rows stay together.
+    """Folds with the same fraction of each class in which equal rows stay together.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def learn_on_folds(samples, terms, selection, cv):
     return LogisticChoice(terms, "given", [], parts, 0, [test for _, test in folds])
 
 
-def _path(design, samples, control, pool):
+def _path(design, samples, control, pair_cache):
     """The path of all samples."""
     return LogisticPath(
         design,
@@ -267,11 +267,11 @@ def _path(design, samples, control, pool):
         samples.weight,
         len(samples.classes),
         control,
-        pairs=pool and pool.whole,
+        pairs=pair_cache and pair_cache.whole,
     )
 
 
-def _fold(design, samples, control, train, test, pool=None):
+def _fold(design, samples, control, train, test, pair_cache=None):
     (own, *data), held = (
         (
             design.take(rows),
@@ -280,12 +280,12 @@ def _fold(design, samples, control, train, test, pool=None):
         )
         for rows in (train, test)
     )
-    view = pool and pool.view(own, train)
+    view = pair_cache and pair_cache.view(own, train)
     return LogisticPath(own, *data, len(samples.classes), control, held, view)
 
 
 def _losses_of(parts, length):
-    """Log losses of the left-out samples by model, and weights of the samples.
+    """Log losses of the held-out samples by model, and weights of the samples.
 
     All at the temperature with the least of all losses.
     """
@@ -306,7 +306,7 @@ def _losses_of(parts, length):
 def _judge(path, losses, weights):
     """Which model to take, and which has the least loss.
 
-    Where products that chance could explain lower the loss beyond doubt, everything
+    Where products that chance could explain lower the loss significantly, everything
     matters a little: the best model is taken. Otherwise the sparsest that is within a
     standard error of it, without such products.
     """
@@ -325,10 +325,10 @@ def _last_beyond_chance(path):
     return int(by_chance[0]) - 1 if by_chance.size else len(path.ratios) - 1
 
 
-def _in_errors(gaps, weights):
+def _in_errors(differences, weights):
     """Mean of differences in standard errors."""
-    mean = np.average(gaps, weights=weights)
-    variance = np.average((gaps - mean) ** 2, weights=weights) / weights.sum()
+    mean = np.average(differences, weights=weights)
+    variance = np.average((differences - mean) ** 2, weights=weights) / weights.sum()
     return mean / np.sqrt(max(variance, 1e-300))
 
 

@@ -31,7 +31,7 @@ _TOLERANCE = 1e-3
 _RANGE = -200.0, 600.0
 _ENTRIES_AT_ONCE = 2**18
 # Of many candidates the posterior is tabulated at so many sizes of pseudo-data. Between
-# them, no farther apart than this share of the noise, it is linear up to 1e-4 of it.
+# them, no farther apart than this fraction of the noise, it is linear up to 1e-4 of it.
 _NODES, _SPACING = 2**10, 1.0 / 64.0
 # Nanoseconds of an iteration, by entries and by candidates; of making an entry.
 _COST_OF_ENTRY, _COST_OF_WEIGHT, _COST_OF_MAKING = 1.0, 500.0, 8.0
@@ -48,8 +48,8 @@ class MixturePrior:
 
     def __init__(self):
         self.grid = None
-        self.share = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
-        self.share[0] = 0.9
+        self.mixture = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
+        self.mixture[0] = 0.9
 
     def posterior(self, pseudo_data, noise, counts):
         """Posterior mean, variance and probability of being non-zero.
@@ -81,9 +81,9 @@ class MixturePrior:
             mean, variance, inclusion = self._weigh(sizes, noise, counts)
         else:
             # Each candidate counts for the two nodes that it lies between.
-            place = sizes * ((_NODES - 1) / largest)
-            low = np.minimum(place.astype(np.intp), _NODES - 2)
-            high = place - low
+            index = sizes * ((_NODES - 1) / largest)
+            low = np.minimum(index.astype(np.intp), _NODES - 2)
+            high = index - low
             of_nodes = np.bincount(low, counts * (1.0 - high), minlength=_NODES)
             of_nodes += np.bincount(low + 1, counts * high, minlength=_NODES)
             nodes = np.linspace(0.0, largest, _NODES)
@@ -94,8 +94,8 @@ class MixturePrior:
         return signs * mean, variance, inclusion
 
     def _weigh(self, sizes, noise, counts):
-        """Re-learn the shares, and answer; components are half a step wide."""
-        share, center = self.share, self.grid[1:]
+        """Update the mixture, of half a step a component; return posterior moments."""
+        mixture, center = self.mixture, self.grid[1:]
         variance = (0.5 * np.diff(self.grid)) ** 2
         precision = 1.0 / (noise**2 + variance)
         shrink = variance * precision
@@ -114,29 +114,29 @@ class MixturePrior:
         ratios = near + far
         near -= far
         for _ in range(_EM_STEPS):
-            evidence = counts / (share[0] + ratios @ share[1:])
-            share = share * np.append(evidence.sum(), evidence @ ratios)
+            evidence = counts / (mixture[0] + ratios @ mixture[1:])
+            mixture = mixture * np.append(evidence.sum(), evidence @ ratios)
             # One imagined candidate over all components keeps each alive.
-            share = (share + 1.0 / len(share)) / (counts.sum() + 1.0)
-        self.share = share
-        evidence = share[0] + ratios @ share[1:]
+            mixture = (mixture + 1.0 / len(mixture)) / (counts.sum() + 1.0)
+        self.mixture = mixture
+        evidence = mixture[0] + ratios @ mixture[1:]
         # Of the means, what comes from the pseudo-data and what from the center, which
         # has either sign.
-        weight, rest = share[1:] * shrink, (1.0 - shrink) * center
-        first = sizes * (ratios @ weight) + near @ (share[1:] * rest)
+        weight, rest = mixture[1:] * shrink, (1.0 - shrink) * center
+        first = sizes * (ratios @ weight) + near @ (mixture[1:] * rest)
         second = sizes**2 * (ratios @ (weight * shrink))
         second += 2.0 * sizes * (near @ (weight * rest))
-        second += ratios @ (share[1:] * rest**2 + weight * noise**2)
+        second += ratios @ (mixture[1:] * rest**2 + weight * noise**2)
         mean = first / evidence
-        return mean, second / evidence - mean**2, 1.0 - share[0] / evidence
+        return mean, second / evidence - mean**2, 1.0 - mixture[0] / evidence
 
     def _move_to(self, grid):
-        """Interpolate the slab on a new grid; the spike keeps its share."""
-        spike = self.share[0]
-        share = np.maximum(np.interp(grid, self.grid, self.share), 1e-9)
-        share[0] = 0.0
-        self.share = share * ((1.0 - spike) / share.sum())
-        self.share[0] = spike
+        """Interpolate the slab on a new grid; the spike keeps its weight."""
+        spike = self.mixture[0]
+        mixture = np.maximum(np.interp(grid, self.grid, self.mixture), 1e-9)
+        mixture[0] = 0.0
+        self.mixture = mixture * ((1.0 - spike) / mixture.sum())
+        self.mixture[0] = spike
 
 
 def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import DenseDesign
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
@@ -26,7 +26,7 @@ from skmohn.mohn._models import (
     Model,
     NoPosteriorError,
     occam_factor,
-    share_kept,
+    residual_fraction,
 )
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.linear_solvers import delta_rule, longest_step
@@ -46,12 +46,12 @@ class SparseModel(Model):
 
     Attributes
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
         The model; its weights are the means.
 
     factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
         Lower triangle: Cholesky factor of the inverse covariance of constant and
-        weights, for the standardized target. None when there is no doubt about them.
+        weights, for the standardized target. None without uncertainty.
 
     noise : float
         Variance of the noise of the standardized target.
@@ -62,12 +62,12 @@ class SparseModel(Model):
     scale : float
         What the target was divided by to standardize it.
 
-    occam : float, default=0.0
+    log_occam_factor : float, default=0.0
         What having fitted both variances takes from the evidence.
 
-    doubt : float, default=1.0
+    variance_factor : float, default=1.0
         Factor of variances, as that of the noise is known from few observations only
-        (the variance of Student's t distribution), or as left-out rows are off by more.
+        (the variance of Student's t distribution), or as held-out rows are off by more.
 
     choices : float, default=0.0
         Nats that it costs to say which of all terms there could be these are.
@@ -76,13 +76,13 @@ class SparseModel(Model):
         Whether it is known how far the weights may be off.
     """
 
-    graph: Hypergraph
+    graph: WalshPolynomial
     factor: np.ndarray | None
     noise: float
     evidence: float
     scale: float
-    occam: float = 0.0
-    doubt: float = 1.0
+    log_occam_factor: float = 0.0
+    variance_factor: float = 1.0
     choices: float = 0.0
     has_posterior: bool = True
     # All its weights are in the graph.
@@ -91,13 +91,13 @@ class SparseModel(Model):
     @classmethod
     def point(cls, graph):
         """A model whose weights may be off by nobody knows how much."""
-        scale = binary_unit(graph.coef)
+        scale = power_of_two_scale(graph.coef)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
     def certain(cls, graph):
         """A model that reproduces every sample."""
-        return cls(graph, None, 0.0, math.inf, binary_unit(graph.coef))
+        return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.coef))
 
     @classmethod
     def condition(cls, graph, design, y, left_out=0.0):
@@ -105,7 +105,7 @@ class SparseModel(Model):
 
         Parameters
         ----------
-        graph : Hypergraph
+        graph : WalshPolynomial
 
         design : PackedDesign or DenseDesign
 
@@ -136,18 +136,29 @@ class SparseModel(Model):
         evidence -= design.weight_sum * math.log(scale)
         if design.weights is not None and not _are_whole(design.weights):
             evidence += 0.5 * float(np.sum(np.log(design.weights)))
-        occam = _charge(spread, noise, len(graph.terms), design.weight_sum)
-        doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
+        log_occam_factor = _charge(spread, noise, len(graph.terms), design.weight_sum)
+        variance_factor = _student_variance(design.weight_sum - len(graph.terms) - 1)
         known = np.trace(cho_solve((factor, True), gram)) / design.weight_sum
-        doubt = max(doubt, (left_out / scale) ** 2 / (noise + known))
+        variance_factor = max(
+            variance_factor, (left_out / scale) ** 2 / (noise + known)
+        )
         choices = choice_length(graph.terms, design.n_features, design.variants)
-        return cls(graph, factor, noise, evidence, scale, occam, doubt, choices)
+        return cls(
+            graph,
+            factor,
+            noise,
+            evidence,
+            scale,
+            log_occam_factor,
+            variance_factor,
+            choices,
+        )
 
     def function(self, rows):
         """The sum of the terms."""
         return self.graph.predict(rows.inputs)
 
-    def shares(self, variables):
+    def sobol_variances(self, variables):
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
         return split_variance(self.graph, variables)
 
@@ -161,7 +172,11 @@ class SparseModel(Model):
         if self.factor is not None:
             columns = self._columns(end) - self._columns(start)
             half = solve_triangular(self.factor, columns, lower=True)
-            stds = np.linalg.norm(half, axis=0) * self.scale * math.sqrt(self.doubt)
+            stds = (
+                np.linalg.norm(half, axis=0)
+                * self.scale
+                * math.sqrt(self.variance_factor)
+            )
         return means, stds
 
     def update(self, rows, y, sample_weight, control):
@@ -171,7 +186,7 @@ class SparseModel(Model):
         rows met.
         """
         graph = self.graph
-        unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
+        unit = power_of_two_scale(np.concatenate([y, graph.coef, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
         if rate == "auto":
             # Later rows may weigh more: each is cut by itself, in whatever batch.
@@ -186,7 +201,7 @@ class SparseModel(Model):
             longest=longest,
             sample_weight=sample_weight,
         )
-        corrected = Hypergraph(graph.terms, unit * fit.coef, unit * fit.intercept)
+        corrected = WalshPolynomial(graph.terms, unit * fit.coef, unit * fit.intercept)
         noise = float(fit.rmse[-1]) ** 2
         return replace(self.point(corrected), noise=noise, scale=unit)
 
@@ -211,18 +226,18 @@ class SparseModel(Model):
 
     def description_length(self):
         """Nats that the data and the choices of terms and variances cost."""
-        return self.choices + self.length_of_data()
+        return self.choices + self.data_description_length()
 
-    def length_of_data(self):
+    def data_description_length(self):
         """Nats that the data and the choice of variances cost where terms are known."""
         self._require_posterior()
-        return -self.evidence - self.occam
+        return -self.evidence - self.log_occam_factor
 
     def variance(self, rows):
-        """Posterior variance, with its factor of doubt."""
-        return self.doubt * self.given_variances(rows)[0]
+        """Posterior variance, with its variance factor."""
+        return self.variance_factor * self.variances_at_map(rows)[0]
 
-    def given_variances(self, rows, precision=1.0):
+    def variances_at_map(self, rows, precision=1.0):
         """Variances, as if hyperparameters were known."""
         self._require_posterior()
         function = np.zeros(len(rows))
@@ -232,7 +247,7 @@ class SparseModel(Model):
                 half = solve_triangular(self.factor, columns, lower=True)
                 function[part] = np.einsum("ij,ij->j", half, half)
         noise = np.full(len(rows), self.noise) / precision
-        return function, noise, share_kept(function, noise)
+        return function, noise, residual_fraction(function, noise)
 
     def given_covariance(self, rows):
         """Covariance of the function, as if hyperparameters were known."""
@@ -244,18 +259,18 @@ class SparseModel(Model):
         return half.T @ half
 
     def noise_variance(self, rows):
-        """Noise, with its factor of doubt; the same for all rows."""
+        """Noise, with its variance factor; the same for all rows."""
         self._require_posterior()
-        return np.full(len(rows), self.doubt * self.noise)
+        return np.full(len(rows), self.variance_factor * self.noise)
 
-    def draw_function(self, rows, n_draws, rng):
+    def sample_latent(self, rows, n_draws, rng):
         """Joint draws of the function."""
         self._require_posterior()
         draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
-            weights *= self.scale * math.sqrt(self.doubt)
+            weights *= self.scale * math.sqrt(self.variance_factor)
             draws += self._columns(rows.inputs).T @ weights
         return draws
 
@@ -272,7 +287,9 @@ class SparseModel(Model):
         unit = np.zeros(len(terms))
         unit[j] = 1.0
         half = solve_triangular(self.factor, unit, lower=True)
-        return mean, self.scale * math.sqrt(self.doubt) * float(np.linalg.norm(half))
+        return mean, self.scale * math.sqrt(self.variance_factor) * float(
+            np.linalg.norm(half)
+        )
 
     def _require_posterior(self):
         if not self.has_posterior:
@@ -280,8 +297,8 @@ class SparseModel(Model):
 
     def _columns(self, inputs):
         used = np.unique(self.graph.members).tolist()
-        place = {i: k for k, i in enumerate(used)}
-        terms = [tuple(place[i] for i in term) for term in self.graph.terms]
+        index = {i: k for k, i in enumerate(used)}
+        terms = [tuple(index[i] for i in term) for term in self.graph.terms]
         return DenseDesign(inputs[:, used]).columns([(), *terms])
 
 
@@ -292,9 +309,9 @@ def _charge(spread, noise, n_terms, n_observed):
         parts.append((spread * n_terms, LOG_SCALE, n_terms))
     variances, densities, known_from = zip(*parts, strict=True)
     centers, deviations = np.transpose(densities)
-    gaps = (np.log(variances) - centers) / deviations
+    differences = (np.log(variances) - centers) / deviations
     return occam_factor(
-        -0.5 * float(gaps @ gaps),
+        -0.5 * float(differences @ differences),
         np.diag(deviations**-2.0),
         0.5 * np.diag(known_from),
     )
@@ -339,10 +356,10 @@ def _maximize_evidence(gram, target, least_noise):
 
     def log_density(spread, noise):
         # Without the constant by eigenvalues; with it by the lemmas of Woodbury.
-        share = spread / (noise + spread * values)
-        between = -float(share @ (ones * along)) / noise
-        own = CONSTANT_VARIANCE * (n - float(share @ ones**2)) / noise
-        square = (n - float(share @ along**2)) / noise
+        fraction = spread / (noise + spread * values)
+        between = -float(fraction @ (ones * along)) / noise
+        own = CONSTANT_VARIANCE * (n - float(fraction @ ones**2)) / noise
+        square = (n - float(fraction @ along**2)) / noise
         square -= CONSTANT_VARIANCE * between**2 / (1.0 + own)
         volume = n * math.log(2.0 * math.pi * noise) + math.log1p(own)
         volume += float(np.sum(np.log1p(spread / noise * values)))

@@ -1,8 +1,9 @@
 """How many weights noisy data support.
 
-A pursuit with a falling bar gives a path of models, from the few weights that stand out
-of all their rivals to the many that barely do. The bar is chosen by k-fold validation
-of the whole search, or by the extended BIC where samples are too few to set some aside.
+A pursuit with a falling bar gives a path of models, from the few weights that are
+significant of all their rivals to the many that barely do. The bar is chosen by k-fold
+validation of the whole search, or by the extended BIC where samples are too few to set
+some aside.
 
 Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
 models of each order counted apart.
@@ -22,7 +23,7 @@ from sklearn.model_selection import GroupKFold
 from skmohn._core._fitting import last_of
 from skmohn._core._sklearn import lasso_cv
 from skmohn.mohn._design.design import find_equal, make_design, number_rows
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
@@ -55,7 +56,7 @@ _STANDING_OUT = 3
 _MUCH_SHORTER = 10.0
 
 
-class _Path:
+class RegularizationPath:
     """Models of falling bars on one training set, each with its validation errors.
 
     Parameters
@@ -161,7 +162,7 @@ class Choice(NamedTuple):
     errors: np.ndarray | None = None
 
 
-class Rivals:
+class PathValidation:
     """Paths of models that samples they have not seen compare.
 
     Parameters
@@ -178,13 +179,15 @@ class Rivals:
     cv : int, default=5
         Number of folds, unless the samples bring their own.
 
-    pool : PairPool, default=None
+    pair_cache : PairPool, default=None
         The pairs of a wide table, which folds compare in passes that they share.
     """
 
-    def __init__(self, design, samples, control, *, selection="auto", cv=5, pool=None):
+    def __init__(
+        self, design, samples, control, *, selection="auto", cv=5, pair_cache=None
+    ):
         self.design, self.samples, self.control = design, samples, control
-        self.selection, self.cv, self.pool = selection, cv, pool
+        self.selection, self.cv, self.pair_cache = selection, cv, pair_cache
         self._begun = None
 
     @cached_property
@@ -197,8 +200,10 @@ class Rivals:
         if samples.held is not None:
             inputs, y, weight = samples.held.data
             held = make_design(inputs, weight), y, weight
-            own = self.pool and self.pool.view(design, np.arange(design.n_samples))
-            path = _Path(design, samples.y, self.control, held, pairs=own)
+            own = self.pair_cache and self.pair_cache.view(
+                design, np.arange(design.n_samples)
+            )
+            path = RegularizationPath(design, samples.y, self.control, held, pairs=own)
             return "validation", [path], None
         is_small = self.selection == "auto" and n_rows < FEWEST_ROWS
         if is_small or self.selection == "ebic":
@@ -216,8 +221,10 @@ class Rivals:
         samples, weight = self.samples, self.samples.weight
         part, held = self.design.take(train), self.design.take(test)
         held = held, samples.y[test], None if weight is None else weight[test]
-        view = self.pool and self.pool.view(part, train)
-        return _Path(part, samples.y[train], self.control, held, pairs=view)
+        view = self.pair_cache and self.pair_cache.view(part, train)
+        return RegularizationPath(
+            part, samples.y[train], self.control, held, pairs=view
+        )
 
     def begin(self):
         """The searches of the first stage, each with its view of the pairs."""
@@ -230,12 +237,12 @@ class Rivals:
         return begun or [(path.pairs, path.steps(bars)) for path in self.paths[1]]
 
 
-def choose_model(rivals, *, n_jobs=None):
+def choose_model(path_validation, *, n_jobs=None):
     """Choose the model that noisy data support.
 
     Parameters
     ----------
-    rivals : Rivals
+    path_validation : Rivals
 
     n_jobs : int, default=None
         Folds searched at once.
@@ -244,17 +251,21 @@ def choose_model(rivals, *, n_jobs=None):
     -------
     choice : Choice
     """
-    design, samples, control = rivals.design, rivals.samples, rivals.control
-    how, parts, folds = rivals.paths
-    whole = rivals.pool and rivals.pool.whole
-    path = _Path(design, samples.y, control, pairs=whole, guides=parts)
+    design, samples, control = (
+        path_validation.design,
+        path_validation.samples,
+        path_validation.control,
+    )
+    how, parts, folds = path_validation.paths
+    whole = path_validation.pair_cache and path_validation.pair_cache.whole
+    path = RegularizationPath(design, samples.y, control, pairs=whole, guides=parts)
     for bars in _STAGES:
-        if rivals.pool is None:
+        if path_validation.pair_cache is None:
             path.extend(bars)
             workers = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(bars) for part in parts)
         else:
-            run_together(rivals.searches(bars))
+            run_together(path_validation.searches(bars))
             run_together([(whole, path.steps(bars))])
         if how == "ebic":
             scores = [_ebic(design, samples.y, terms) for terms in path.terms]
@@ -269,7 +280,7 @@ def choose_model(rivals, *, n_jobs=None):
     terms = path.terms[chosen]
     if how != "ebic" and best < _BARS_OF_A_STAGE:
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
-        # true weights that stand out clearly of all samples.
+        # true weights that are significant clearly of all samples.
         terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
     choice = Choice(terms, how, limited)
     if how == "ebic":
@@ -279,15 +290,15 @@ def choose_model(rivals, *, n_jobs=None):
         return choice
     choice = choice._replace(folds=folds)
     # The lasso would shrink what is always there as well.
-    if rivals.selection == "cv" or control.always:
+    if path_validation.selection == "cv" or control.always:
         return choice
-    if rivals.selection == "lasso" or _worth_shrinking(design, best):
+    if path_validation.selection == "lasso" or _worth_shrinking(design, best):
         shrunken = _shrink(design, samples.y, path, folds, n_jobs)
         gains = choice.errors - shrunken.errors
         # A sparse model that predicts about as well is worth more: it can be read. Of
         # one fold alone nothing is known about the error of the gain.
         is_clear = len(gains) > 1 and gains.mean() > sem(gains)
-        if rivals.selection == "lasso" or is_clear:
+        if path_validation.selection == "lasso" or is_clear:
             return shrunken
     return choice
 
@@ -303,7 +314,7 @@ def _worth_shrinking(design, best):
 
 
 def _shrink(design, y, path, folds, n_jobs):
-    """Lasso on the sets of order one and two and those that stand out.
+    """Lasso on the sets of order one and two and those that are significant.
 
     Returns
     -------
@@ -347,7 +358,7 @@ def sparsest_of_the_best(errors, weights):
     Parameters
     ----------
     errors : ndarray of shape (n_models, n_samples)
-        Of left-out samples, by models from the sparsest on.
+        Of held-out samples, by models from the sparsest on.
 
     weights : ndarray of shape (n_samples,)
 
@@ -358,16 +369,16 @@ def sparsest_of_the_best(errors, weights):
     """
     means = np.average(errors, axis=1, weights=weights)
     best = int(np.argmin(means))
-    gaps = errors - errors[best]
+    differences = errors - errors[best]
     excess = means - means[best]
-    variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
+    variance = np.average((differences - excess[:, None]) ** 2, axis=1, weights=weights)
     spread = np.sqrt(variance / weights.sum())
     sparsest = int(np.flatnonzero(excess <= spread)[0])
     return sparsest, best
 
 
 def _errors_of(parts):
-    """Squared errors of the left-out samples by model, and weights of the samples."""
+    """Squared errors of the held-out samples by model, and weights of the samples."""
     length = max(len(part.errors) for part in parts)
     errors = np.concatenate(
         [[part.error(position) for position in range(length)] for part in parts],
@@ -420,7 +431,7 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
         return chosen
 
     def length(terms):
-        graph = Hypergraph.sort(terms, np.zeros(len(terms)), 0.0)
+        graph = WalshPolynomial.sort(terms, np.zeros(len(terms)), 0.0)
         return SparseModel.condition(graph, design, y).description_length()
 
     # Shrunken weights are worth more than those of the same terms without a penalty.
@@ -439,7 +450,7 @@ def fold_errors(design, y, terms, folds):
 
 
 def _fold_error(design, y, terms, train, test):
-    """Mean squared error of left-out samples where the terms are known."""
+    """Mean squared error of held-out samples where the terms are known."""
     part, held = design.take(train), design.take(test)
     model = ActiveSet.of(part, y[train], terms)
     fitted = held.combine(held.columns(model.terms), model.coef)

@@ -23,7 +23,7 @@ from scipy.special import betaln
 
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._options import MSDAOptions
-from skmohn.mohn._sparse.exact_fit import Chance, exact_error, rounding_variance
+from skmohn.mohn._sparse.exact_fit import ExactFitTest, exact_error, rounding_variance
 from skmohn.mohn._sparse.linear_solvers import (
     delta_rule,
     first_estimate,
@@ -34,9 +34,10 @@ from skmohn.mohn._sparse.linear_solvers import (
 )
 from skmohn.mohn._sparse.proposals import Proposals
 
-# With more weights than this share of the different rows a small error proves nothing.
+# With more weights than this fraction of the different rows a small error proves
+# nothing.
 _MOST_WEIGHTS = 0.8
-# Weights that contribute less than this share of the error of rounding are zero.
+# Weights that contribute less than this fraction of the error of rounding are zero.
 _ZERO = 0.1
 # Errors have a logarithm.
 _TINY = np.finfo(float).tiny
@@ -182,7 +183,7 @@ class _Search:
         self.shuffle = np.random.default_rng(seed)
         # Weights count repeated rows, as everywhere.
         self.n_effective = float(design.weight_sum)
-        self.chance = Chance(self._inputs(), y)
+        self.chance = ExactFitTest(self._inputs(), y)
         self.iteration = 0
         self.exact = self.exhausted = False
         self.terms = [tuple(sorted(term)) for term in terms]
@@ -382,8 +383,8 @@ class _Search:
         if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
             return
         solved = self._solve(self.moments, self.columns, self.terms)
-        share = (solved.rank + 1.0) / self.n_effective
-        self.noise = solved.rmse / np.sqrt(max(1.0 - share, 1e-3))
+        fraction = (solved.rank + 1.0) / self.n_effective
+        self.noise = solved.rmse / np.sqrt(max(1.0 - fraction, 1e-3))
         largest = max(solved.rmse, solved.held_out or 0.0)
         if largest <= self.exact_rmse and self._finish(solved.model.coef):
             return
@@ -422,7 +423,9 @@ class _Search:
         """End with what the exact solution shows to be not zero, unless by chance."""
         size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
         needed = np.abs(coef) * size > _ZERO * self.exact_rmse
-        if not self.chance.is_excluded([self.terms[j] for j in np.flatnonzero(needed)]):
+        if not self.chance.is_significant(
+            [self.terms[j] for j in np.flatnonzero(needed)]
+        ):
             return False
         self._keep(needed)
         fit = ols(self.moments)

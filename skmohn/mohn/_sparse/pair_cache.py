@@ -2,8 +2,8 @@
 
 A pass costs much where columns are many, and a search has many residuals. So the best
 pairs of a pass are kept, and a search looks among them first. Only where none of these
-stands out all pairs are asked for, unless a bound says that no other one can: between
-two residuals the score of a product changes by no more than the length of their
+is significant all pairs are asked for, unless a bound says that no other one can:
+between two residuals the score of a product changes by no more than the length of their
 difference (Cauchy and Schwarz). Searches on folds wait for each other, so that one pass
 serves them all.
 """
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._fitting import unwatched
+from skmohn._core._fitting import no_progress
 from skmohn.mohn._design.pair_screening import best_pairs, count_parts, how_many_to_keep
 
 
@@ -36,7 +36,7 @@ class _Scan(NamedTuple):
     least: float
 
 
-class PairPool:
+class PairCache:
     """The pairs of one table, for all searches of a fit.
 
     Parameters
@@ -48,26 +48,26 @@ class PairPool:
         Parts of the pairs that are scored at once.
 
     watch : callable, default=unwatched
-        Hears of passes, see `Wishes`.
+        Hears of passes, see `FitSettings`.
 
     Attributes
     ----------
     n_passes : int
         How often all pairs were scored.
 
-    companions : callable or None
+    joint_searches : callable or None
         Called before the second pass; returns searches, as of :func:`run_together`,
         that begin now, so that they share it. None at first.
     """
 
-    def __init__(self, design, n_jobs=None, watch=unwatched):
+    def __init__(self, design, n_jobs=None, watch=no_progress):
         self.design = design
         self.n_jobs = n_jobs
         self.watch = watch
         self.n_passes = 0
-        self.companions = None
+        self.joint_searches = None
         self.size = how_many_to_keep(design)
-        self.whole = PairView(self, design, slice(None))
+        self.whole = PairCacheView(self, design, slice(None))
         self._views = [self.whole]
 
     def view(self, design, rows):
@@ -84,14 +84,14 @@ class PairPool:
         -------
         view : PairView
         """
-        view = PairView(self, design, rows)
+        view = PairCacheView(self, design, rows)
         self._views.append(view)
         return view
 
-    def serve(self):
+    def run_scans(self):
         """Score all pairs for the searches that wait."""
-        if self.n_passes and self.companions is not None:
-            begin, self.companions = self.companions, None
+        if self.n_passes and self.joint_searches is not None:
+            begin, self.joint_searches = self.joint_searches, None
             for search in begin():
                 _goes_on(*search)
         waiting = [
@@ -118,12 +118,12 @@ class PairPool:
         self.n_passes += 1
 
 
-class PairView:
+class PairCacheView:
     """The pairs of a table as some samples see them.
 
     Parameters
     ----------
-    pool : PairPool
+    pair_cache : PairPool
 
     design : PackedDesign or DenseDesign
         Of these samples.
@@ -137,8 +137,8 @@ class PairView:
         The residuals that are to be compared with all pairs.
     """
 
-    def __init__(self, pool, design, rows):
-        self.pool, self.design, self.rows = pool, design, rows
+    def __init__(self, pair_cache, design, rows):
+        self.pair_cache, self.design, self.rows = pair_cache, design, rows
         self.wanted = None
         self._scans = []
         self._listed = None, None, None
@@ -151,7 +151,7 @@ class PairView:
     @property
     def is_empty(self):
         """Whether nothing is known of any pair."""
-        return not self._scans and not self.pool.whole._scans
+        return not self._scans and not self.pair_cache.whole._scans
 
     def ask(self, *residuals):
         """Ask for a pass, now or together with others."""
@@ -162,7 +162,7 @@ class PairView:
     def wait(self):
         """Have the pass that was asked for, if nobody has seen to it."""
         if self.is_waiting:
-            self.pool.serve()
+            self.pair_cache.run_scans()
 
     def receive(self, scan):
         """Take what a pass has found."""
@@ -187,7 +187,7 @@ class PairView:
         scans = self._near(residual)
         if not scans:
             return []
-        # The scans live as long as the pool.
+        # The scans live as long as the ensemble.
         names = [id(scan) for scan in scans]
         if self._listed[0] != names:
             pairs = _join(*(scan.pairs for scan in scans))
@@ -213,9 +213,9 @@ class PairView:
         )
 
     def _compared(self, residual):
-        whole = np.zeros(self.pool.design.n_samples)
+        whole = np.zeros(self.pair_cache.design.n_samples)
         whole[self.rows] = residual
-        return self.pool.design.round(whole)[self.rows]
+        return self.pair_cache.design.round(whole)[self.rows]
 
     def _length(self, vector):
         weights = self.design.weights
@@ -223,14 +223,14 @@ class PairView:
 
     def _near(self, residual):
         """The first scan of all samples, and the one for the most similar residual."""
-        whole = self.pool.whole._scans
+        whole = self.pair_cache.whole._scans
         known = [(scan, scan.residual) for scan in self._scans]
-        if self is not self.pool.whole:
+        if self is not self.pair_cache.whole:
             known += [(scan, scan.residual[self.rows]) for scan in whole]
         if not known:
             return []
-        gaps = [self._length(compared - residual) for _, compared in known]
-        near = known[int(np.argmin(gaps))][0]
+        distances = [self._length(compared - residual) for _, compared in known]
+        near = known[int(np.argmin(distances))][0]
         first = whole[0] if whole else near
         return [first] if near is first else [first, near]
 
@@ -247,13 +247,13 @@ def run_together(searches):
 
     Parameters
     ----------
-    searches : list of (PairView, generator)
-        Of one pool; generators yield after they have asked.
+    searches : list of (PairCacheView, generator)
+        Of one cache; generators yield after they have asked.
     """
     while searches:
         searches = [search for search in searches if _goes_on(*search)]
         if searches:
-            searches[0][0].pool.serve()
+            searches[0][0].pair_cache.run_scans()
 
 
 def _goes_on(view, steps):

@@ -58,21 +58,21 @@ def _draw(weights, state):
 
 
 @jit
-def _place(table, key):
+def _index(table, key):
     """Where ``key`` is or would be in the hash table. O(1) while it is half free."""
     mask = table.shape[0] - 1
-    place = np.int64(key & np.uint64(mask))
-    while table[place] != _FREE and table[place] != key:
-        place = (place + 1) & mask
-    return place
+    index = np.int64(key & np.uint64(mask))
+    while table[index] != _FREE and table[index] != key:
+        index = (index + 1) & mask
+    return index
 
 
 @jit
 def insert(table, key):
     """Insert a key; return whether it is new."""
-    place = _place(table, key)
-    new = table[place] == _FREE
-    table[place] = key
+    index = _index(table, key)
+    new = table[index] == _FREE
+    table[index] = key
     return new
 
 
@@ -108,7 +108,7 @@ def unused_sets(keys, table, members, out):
         key = _FREE
         for e in range(order):
             key ^= keys[members[e]]
-        if table[_place(table, key)] == _FREE:
+        if table[_index(table, key)] == _FREE:
             if found < out.shape[0]:
                 for e in range(order):
                     out[found, e] = members[e]
@@ -161,7 +161,7 @@ def _draw_set(state, keys, table, first, model, delta, chosen, seen, stamp, room
             _mix_clique(inputs, clique, delta)
         if k == chosen.shape[0] - 1:
             for i in range(inputs.shape[0]):
-                if inputs[i] > 0.0 and table[_place(table, key ^ keys[i])] != _FREE:
+                if inputs[i] > 0.0 and table[_index(table, key ^ keys[i])] != _FREE:
                     inputs[i] = 0.0
         pick = _draw(inputs, state)
         if pick < 0:
@@ -185,11 +185,11 @@ def _sort(members):
     """Sort a few integers in place; numba's own sort takes seconds to compile."""
     for k in range(1, members.shape[0]):
         member = members[k]
-        place = k
-        while place > 0 and members[place - 1] > member:
-            members[place] = members[place - 1]
-            place -= 1
-        members[place] = member
+        index = k
+        while index > 0 and members[index - 1] > member:
+            members[index] = members[index - 1]
+            index -= 1
+        members[index] = member
 
 
 @jit
@@ -215,8 +215,8 @@ def draw_sets(
 
     ``used``, ``tried`` and ``limits`` (max_order,) int64 count the sets per order: used
     now, tried ever, and used when the order is closed. ``orders`` (max_order,) float64
-    are the shares of the orders: those that are closed become 0. ``seen`` (p,) int64,
-    zeros, and ``room`` (2, n) are scratch. The sets go in compressed form to
+    are the fractions of the orders: those that are closed become 0. ``seen`` (p,)
+    int64, zeros, and ``room`` (2, n) are scratch. The sets go in compressed form to
     ``out_indptr`` (n_wanted + 1,) and ``out_members``. Returns how many were drawn:
     fewer than wanted when that is full, when all orders are closed, or when ten draws
     for each set wanted met no unused set.

@@ -38,8 +38,8 @@ def updated_orders(orders, model_orders, mode, control):
         Probabilities so far.
 
     model_orders : ndarray of shape (max_order,), int
-        Number of weights of each order in the model. Where there is none, their share
-        goes to the other two.
+        Number of weights of each order in the model. Where there is none, their
+        fraction goes to the other two.
 
     mode : int
         Lowest order with untried weights.
@@ -80,10 +80,10 @@ def first_inputs(prior, contribution, exploitation):
     total = contribution.sum()
     if total == 0.0:
         return prior
-    share = contribution / total
+    fraction = contribution / total
     if exploitation > 0.0:
-        return (1.0 - exploitation) * prior + exploitation * share
-    mixed = (1.0 + exploitation) * prior - exploitation * (1.0 - share)
+        return (1.0 - exploitation) * prior + exploitation * fraction
+    mixed = (1.0 + exploitation) * prior - exploitation * (1.0 - fraction)
     return mixed / mixed.sum()
 
 
@@ -121,7 +121,7 @@ class Proposals:
         self.max_order = n_features if max_order is None else max_order
         self.possible = [math.comb(n_features, o + 1) for o in range(self.max_order)]
         self.limits = np.array(
-            [_share_of(control.mopping_threshold, count) for count in self.possible]
+            [_fraction_of(control.mopping_threshold, count) for count in self.possible]
         )
         self.orders = self._initial_orders()
         self.prior = self._initial_inputs()
@@ -284,8 +284,8 @@ class Proposals:
         self._tried_table = _grown(self._tried_table, int(self.tried.sum()) + n_more)
 
 
-def _share_of(share, count):
-    return math.ceil(share * count) if count < _COUNTLESS else _COUNTLESS
+def _fraction_of(fraction, count):
+    return math.ceil(fraction * count) if count < _COUNTLESS else _COUNTLESS
 
 
 def _distribution(name, given, size, owner):

@@ -2,9 +2,9 @@
 
 A round proposes the weights that go best with the residual, among all sets of order
 one and two and all sets that extend a weight already found, solves least squares and
-prunes. When nothing stands out, three remedies follow, the cheapest first: screening a
-higher order exhaustively, message passing over all candidates together, and a lower
-bar.
+prunes. When nothing is significant, three remedies follow, the cheapest first:
+screening a higher order exhaustively, message passing over all candidates together, and
+a lower bar.
 """
 
 import math
@@ -21,12 +21,12 @@ from skmohn.mohn._sparse.term_screening import (
     BASE_ORDER,
     NEAR_BEST,
     SCREEN_BAR,
-    Frontier,
+    TermScreening,
     chance_thresholds,
 )
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
 
-# With more weights than this share of the samples a perfect fit proves nothing.
+# With more weights than this fraction of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
 _PRUNE = 2.5
 # Columns with a larger correlation say much the same: together none of them may stand
@@ -36,7 +36,7 @@ _BAN_ROUNDS = 3
 _LARGEST_BATCH = 1000
 # Weak candidates do not wait if they pass the threshold so many times over that chance
 # cannot explain it.
-_BEYOND_DOUBT = 2.0
+_SIGNIFICANT = 2.0
 _LOWEST_BAR = 0.7
 _MOST_PASSES = 4
 _GAIN = 0.98
@@ -63,7 +63,7 @@ class PursuitControl:
 
     work_budget : float, default=1e9
         How much the exhaustive screening of orders 3 and up may cost, roughly in
-        nanoseconds. It is computed from counts, so it is the same on every machine.
+        nanoseconds. It is computed from counts, so it is the same on every computer.
 
     memory_budget : float, default=1e9
         Bytes that message passing may use for its columns.
@@ -119,7 +119,7 @@ class Pursuit:
         self.proposed = self.removed = 0
         self.learned_rms = self.scale
         self.stopped = False
-        self.frontier = Frontier(
+        self.frontier = TermScreening(
             design,
             control.max_order,
             control.work_budget,
@@ -131,7 +131,7 @@ class Pursuit:
         self.bar = 1.0
         self.is_thorough = True
         self.round = 0
-        self.banned = {}
+        self.tabu = {}
         self.likely = set()
         self.passes = 0
         self.is_too_wide = False
@@ -205,7 +205,7 @@ class Pursuit:
     @property
     def n_banned(self):
         """Number of sets that may not be proposed at present."""
-        return sum(until >= self.round for until in self.banned.values())
+        return sum(until >= self.round for until in self.tabu.values())
 
     @property
     def coverage(self):
@@ -228,22 +228,22 @@ class Pursuit:
         """Propose weights, among all pairs if need be.
 
         Yields what each of its parts cost. Where not all pairs are compared each time,
-        those that no longer stand out are replaced when none does.
+        those that are no longer significant are replaced when none does.
         """
         pairs = self.frontier.pairs
         if pairs is not None and pairs.is_empty:
-            yield from self._renew(pairs)
+            yield from self._rescan(pairs)
         chosen = self._propose()
         yield self._cost_of_proposing()
         if not chosen and self.is_thorough and self._may_miss(pairs):
             # Where chance may explain what is found, one look is enough: the better
-            # noise is fitted the more of it stands out.
+            # noise is fitted the more of it is significant.
             self.is_thorough = self.bar >= 1
-            yield from self._renew(pairs)
+            yield from self._rescan(pairs)
             chosen = self._propose()
         return chosen
 
-    def _renew(self, pairs):
+    def _rescan(self, pairs):
         """Have all pairs compared with the residual."""
         pairs.ask(self.model.residual)
         yield self.design.screening_cost(2)
@@ -251,14 +251,14 @@ class Pursuit:
         self._screened = None, []
 
     def _may_miss(self, pairs):
-        """Whether a pair that is not kept may stand out."""
+        """Whether a pair that is not kept may be significant."""
         if pairs is None or not self._batch():
             return False
         least = self.bar * self._thresholds([(0, 1)], set())[0] * self.model.noise
         return pairs.bound(self.model.residual) > least
 
     def _propose(self):
-        """The weights that stand out of the residual by more than the bar."""
+        """The weights that exceed the threshold in the residual."""
         batch = self._batch()
         if not batch:
             return []
@@ -268,7 +268,7 @@ class Pursuit:
             size = batch
             if self.variant_pairs is not None:
                 size = max(batch, SCREENED)
-            found = self.frontier.screen_base(residuals, size)
+            found = self.frontier.screen_low_orders(residuals, size)
             self._screened = self.model.residual, found
             self._scored, self._joined = ([], None), {}
         found = list(self._screened[1])
@@ -318,10 +318,10 @@ class Pursuit:
                 self._may_enter,
                 self._joined,
             )
-        near = min(NEAR_BEST * score.max(), _BEYOND_DOUBT)
+        near = min(NEAR_BEST * score.max(), _SIGNIFICANT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
-        return self._unlike([subsets[j] for j in chosen])[:batch]
+        return self._drop_collinear([subsets[j] for j in chosen])[:batch]
 
     def _score(self, found, present):
         """What candidates score over what the best of their rivals would by chance."""
@@ -341,9 +341,9 @@ class Pursuit:
         return inner, columns @ columns.transpose(0, 2, 1)
 
     def _may_enter(self, term):
-        return self.banned.get(term, -1) < self.round
+        return self.tabu.get(term, -1) < self.round
 
-    def _unlike(self, subsets):
+    def _drop_collinear(self, subsets):
         """The members of subsets that are not much like one before that is kept."""
         terms = [term for subset in subsets for term in subset]
         owners = np.repeat(np.arange(len(subsets)), [len(subset) for subset in subsets])
@@ -368,7 +368,7 @@ class Pursuit:
         self.round += 1
         self.model.add(proposed)
         for term in set(proposed) - set(self.model.terms):
-            self.banned[term] = math.inf  # aliased with weights that are there
+            self.tabu[term] = math.inf  # aliased with weights that are there
         self.model.solve()
         self.learned_rms = self.model.rms
         self.proposed = len(proposed)
@@ -388,13 +388,13 @@ class Pursuit:
             errors = self.model.standard_errors()
             weak = np.abs(self.model.coef) < least * errors
             if self.variant_pairs is not None:
-                ratios, is_spare = self.variant_pairs.judge(self.model, errors)
+                ratios, is_spare = self.variant_pairs.joint_ratios(self.model, errors)
                 weak = is_spare | (weak & (ratios * chance < least))
             weak[: self.model.n_fixed] = False
             if not weak.any():
                 break
             for j in np.flatnonzero(weak):
-                self.banned[self.model.terms[j]] = self.round + _BAN_ROUNDS
+                self.tabu[self.model.terms[j]] = self.round + _BAN_ROUNDS
             removed += int(weak.sum())
             self.model.keep(~weak)
             self.model.solve()
@@ -403,7 +403,7 @@ class Pursuit:
     # ----------------------------------------------------------------- remedies
 
     def _raise_order(self, most_work):
-        """Screen the next order in full, if the budget allows; add what stands out.
+        """Screen the next order in full, if the budget allows; add what is significant.
 
         Yields what each of its parts cost, and returns whether it added anything.
         """
@@ -448,7 +448,7 @@ class Pursuit:
             self.passes = _MOST_PASSES
             return False
         self.likely = set(likely)
-        self.banned.clear()
+        self.tabu.clear()
         before, level = self.model.terms, self.model.rms
         self.model.clear()
         self._accept(likely)

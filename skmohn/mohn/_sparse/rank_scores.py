@@ -142,26 +142,26 @@ def is_closer_to_normal(residual, other):
     return bool(normaltest(residual).statistic < normaltest(other).statistic)
 
 
-def search_scores(samples, wishes, residual, pursue, describe):
+def search_scores(samples, settings, residual, pursue, describe):
     """A solution whose terms were chosen by scores of the target, if that is better.
 
-    Where noise is skewed or has heavy tails, terms that fit a few far targets stand out
-    by chance. Scores have none; they are better if their terms leave normal scores that
-    are closer to normal than what is left of the target. The weights are those of the
-    target itself.
+    Where noise is skewed or has heavy tails, terms that fit a few far targets are
+    significant by chance. Scores have none; they are better if their terms leave normal
+    scores that are closer to normal than what is left of the target. The weights are
+    those of the target itself.
 
     Parameters
     ----------
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
         Only weights of least squares are those of known terms.
 
     residual : ndarray of shape (n_samples,)
         What a search of the target itself leaves of it.
 
     pursue : callable
-        From `Samples` and what hears of steps to a `Solution`.
+        From `TrainingData` and what hears of steps to a `Solution`.
 
     describe : callable
         From an `ActiveSet`, what chose it, a coverage and a warning to a `Solution`.
@@ -171,7 +171,7 @@ def search_scores(samples, wishes, residual, pursue, describe):
     solution : Solution or None
     """
     y = samples.y
-    is_open = wishes.learning_rule == "ols" and wishes.selection != "lasso"
+    is_open = settings.learning_rule == "ols" and settings.selection != "lasso"
     if not is_open or len(y) < FEWEST_ROWS:
         return None
     scored = samples._replace(y=rank_scores(y))

@@ -8,7 +8,7 @@ from scipy.linalg import lapack, solve_triangular
 from scipy.special import betaln
 from scipy.stats import t as student
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.terms import pair_of
 from skmohn.mohn._sparse.active_set import ALIAS_TOLERANCE, ActiveSet
@@ -59,7 +59,7 @@ def p_values_of_terms(design, y, terms):
     """
     if not np.ptp(y):
         return np.full(len(terms), np.nan)
-    model = ActiveSet.of(design, y / binary_unit(y), list(terms))
+    model = ActiveSet.of(design, y / power_of_two_scale(y), list(terms))
     # Where nothing is left to explain, no weight is due to chance.
     with np.errstate(divide="ignore", invalid="ignore"):
         t = model.coef / model.standard_errors()
@@ -115,11 +115,11 @@ def correct_p_values(design, y, terms, p_values, coverage, given=()):
     if not ranked:
         return n_tried, corrected
     ranked.sort(key=lambda term: term not in given)
-    model = ActiveSet.of(design, y / binary_unit(y), ranked)
+    model = ActiveSet.of(design, y / power_of_two_scale(y), ranked)
     n_fixed = 1 + len(given.intersection(model.terms))
-    places = {term: j for j, term in enumerate(terms)}
-    places = [places[term] for term in model.terms[1:]]
-    fixed, found = places[: n_fixed - 1], places[n_fixed - 1 :]
+    indices = {term: j for j, term in enumerate(terms)}
+    indices = [indices[term] for term in model.terms[1:]]
+    fixed, found = indices[: n_fixed - 1], indices[n_fixed - 1 :]
     part = solve_triangular(model.factor, model.target, lower=True, check_finite=False)
     # Squares that are left with the first weight, the first two, ...
     left = np.cumsum(np.append(model.rms**2 * design.weight_sum, part[:0:-1] ** 2))

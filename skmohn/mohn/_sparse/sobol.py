@@ -5,7 +5,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._table.variables import input_moments
 
 # Subsets of all products together that are looked at; that many inputs have more.
@@ -21,7 +21,7 @@ def split_variance(graph, variables):
 
     Parameters
     ----------
-    graph : Hypergraph
+    graph : WalshPolynomial
 
     variables : list of Variable
         Each with an input of its own, or none.
@@ -37,7 +37,7 @@ def split_variance(graph, variables):
     """
     n_inputs = max(graph.n_variables, _n_inputs(variables))
     means, variances = input_moments(n_inputs, variables)
-    weights = graph.coef / binary_unit(graph.coef)
+    weights = graph.coef / power_of_two_scale(graph.coef)
     if _is_expanded(graph.terms, means):
         centered = standardize_terms(graph.terms, weights, means)
         variance, first, total = _sum_squares(*centered, variances)
@@ -176,7 +176,7 @@ def column_of(label):
     return label[0] if isinstance(label, tuple) else label
 
 
-def shares_of_products(terms, weights, vocabulary, variables):
+def sobol_variances_of_products(terms, weights, term_names, variables):
     """Total Sobol indices of sums of products in which categories are inputs.
 
     Categories of a categorical exclude each other, so that products of them are not
@@ -190,20 +190,20 @@ def shares_of_products(terms, weights, vocabulary, variables):
 
     weights : ndarray of shape (n_functions, n_terms)
 
-    vocabulary : Vocabulary
+    term_names : Vocabulary
 
     variables : list of Variable
         Inputs, then categoricals.
 
     Returns
     -------
-    shares : ndarray of shape (n_variables,)
-        Of these: the share of the variance of all functions
+    variances : ndarray of shape (n_variables,)
+        Of these: the proportion of the variance of all functions
         together that each takes part in. All are 0 where the functions are constant.
     """
-    weights = weights / binary_unit(weights)
-    values, chances = _categories_of_categoricals(terms, vocabulary, variables)
-    n_members = len(vocabulary.groups)
+    weights = weights / power_of_two_scale(weights)
+    values, chances = _categories_of_categoricals(terms, term_names, variables)
+    n_members = len(term_names.groups)
     means, variances = input_moments(n_members, variables)
     if not (chances or _is_expanded(terms, means)):
         # Of products of many inputs, in which nothing excludes another.
@@ -215,7 +215,7 @@ def shares_of_products(terms, weights, vocabulary, variables):
     for term, own in zip(terms, weights, strict=True):
         inputs, categoricals = [], {}
         for m in term:
-            variable = int(vocabulary.groups[m])
+            variable = int(term_names.groups[m])
             if variable in chances:
                 categoricals[variable] = categoricals.get(variable, 1.0) * values[m]
             else:
@@ -239,7 +239,7 @@ def shares_of_products(terms, weights, vocabulary, variables):
             part = factor * reduce(np.multiply.outer, apart, own)
             key = tuple(inputs), varying
             parts[key] = parts.get(key, 0.0) + part
-    n_variables, variance = vocabulary.groups.max(initial=-1) + 1, 0.0
+    n_variables, variance = term_names.groups.max(initial=-1) + 1, 0.0
     total = np.zeros(n_variables)
     for (inputs, categoricals), part in parts.items():
         if inputs or categoricals:
@@ -252,19 +252,19 @@ def shares_of_products(terms, weights, vocabulary, variables):
     return total / (variance or 1.0)
 
 
-def _categories_of_categoricals(terms, vocabulary, variables):
+def _categories_of_categoricals(terms, term_names, variables):
     """Values of the categories in terms, and how probable each of these categories is.
 
     All other categories of a categorical are alike, and are one more, the last.
     """
     used = sorted(set(chain.from_iterable(terms)))
-    n_inputs = vocabulary.n_categoricals - len(vocabulary.alphabets)
+    n_inputs = term_names.n_categoricals - len(term_names.alphabets)
     values, chances, first = {}, {}, n_inputs
-    for categorical, (size, _) in enumerate(vocabulary.alphabets, start=n_inputs):
-        categories = [m for m in used if vocabulary.groups[m] == categorical]
+    for categorical, (size, _) in enumerate(term_names.alphabets, start=n_inputs):
+        categories = [m for m in used if term_names.groups[m] == categorical]
         columns = 2.0 * np.eye(len(categories) + 1)[:-1] - 1.0
         values.update(zip(categories, columns, strict=True))
-        own = variables[categorical].share[np.array(categories, dtype=int) - first]
+        own = variables[categorical].frequency[np.array(categories, dtype=int) - first]
         chances[categorical] = np.append(own, max(1.0 - own.sum(), 0.0))
         first += size
     return values, chances

@@ -7,15 +7,15 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.exact_fit import Chance, rounding_variance
+from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.known_terms import (
     EXACT,
@@ -26,21 +26,21 @@ from skmohn.mohn._sparse.known_terms import (
     rms,
 )
 from skmohn.mohn._sparse.linear_solvers import moments, ols
-from skmohn.mohn._sparse.model_selection import Rivals, choose_model, shorter
-from skmohn.mohn._sparse.pair_cache import PairPool
+from skmohn.mohn._sparse.model_selection import PathValidation, choose_model, shorter
+from skmohn.mohn._sparse.pair_cache import PairCache
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.term_screening import BASE_ORDER
 
 
-def solve_pursuit(samples, wishes, report):
+def solve_pursuit(samples, settings, report):
     """Discover few weights by pursuit.
 
     Parameters
     ----------
     samples : Samples
 
-    wishes : Wishes
+    settings : Wishes
 
     report : callable
         Called with a record and the model so far; a true return value ends the search.
@@ -49,19 +49,19 @@ def solve_pursuit(samples, wishes, report):
     -------
     solution : Solution
     """
-    always = terms_of_all_models(samples, wishes)
-    return _solve(partial(_run_pursuit, always=always), samples, wishes, report)
+    always = terms_of_all_models(samples, settings)
+    return _solve(partial(_run_pursuit, always=always), samples, settings, report)
 
 
-def solve_msda(samples, wishes, report):
+def solve_msda(samples, settings, report):
     """Discover few weights by the papers' algorithm; see `solve_pursuit`."""
-    return _solve(_run_msda, samples, wishes, report)
+    return _solve(_run_msda, samples, settings, report)
 
 
-def solve_full(samples, wishes, report):
+def solve_full(samples, settings, report):
     """Learn the weights of all terms up to `max_order`; see `solve_pursuit`."""
     n_inputs = samples.inputs.shape[1]
-    order = min(wishes.max_order or n_inputs, n_inputs)
+    order = min(settings.max_order or n_inputs, n_inputs)
     n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
     require_memory(
         8.0 * n_terms * (n_terms + 1),
@@ -70,28 +70,28 @@ def solve_full(samples, wishes, report):
     )
     orders = (combinations(range(n_inputs), k) for k in range(1, order + 1))
     find = partial(learn, terms=list(chain.from_iterable(orders)))
-    return _solve(find, samples, wishes, report)
+    return _solve(find, samples, settings, report)
 
 
-def solve_given(samples, wishes, report):
+def solve_given(samples, settings, report):
     """Learn the weights of the terms that are listed; see `solve_pursuit`."""
-    if wishes.terms is None:
+    if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    find = partial(learn, terms=listed_terms(samples, wishes))
-    return _solve(find, samples, wishes, report)
+    find = partial(learn, terms=listed_terms(samples, settings))
+    return _solve(find, samples, settings, report)
 
 
-def _solve(find, samples, wishes, report):
+def _solve(find, samples, settings, report):
     """Find a model of targets in a unit, of rows as often as their weights say."""
-    unit = binary_unit(samples.y)
+    unit = power_of_two_scale(samples.y)
     repeated, origin = samples.in_units(unit).repeat_rows()
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
-        solution = find(repeated, wishes, in_unit)
+        solution = find(repeated, settings, in_unit)
         said = solution.reason + _mention_dependent(repeated)
         solution = solution._replace(reason=said)
     else:
-        solution = learn(repeated, wishes, in_unit, [])._replace(
+        solution = learn(repeated, settings, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
         )
     choice = solution.choice
@@ -142,10 +142,12 @@ def _mention_dependent(samples):
 # ------------------------------------------------------------------------ pursuit
 
 
-def _run_pursuit(samples, wishes, report, always):
-    search, rivals, reason = _search(samples, wishes, report, always)
-    conclude = partial(_conclude, search, rivals, reason, samples, wishes, report)
-    solution = _by_scores(search, reason, samples, wishes, always, conclude)
+def _run_pursuit(samples, settings, report, always):
+    search, path_validation, reason = _search(samples, settings, report, always)
+    conclude = partial(
+        _conclude, search, path_validation, reason, samples, settings, report
+    )
+    solution = _by_scores(search, reason, samples, settings, always, conclude)
     if search.is_too_wide:
         solution = solution._replace(reason=solution.reason + _LEFT_OUT)
     n_lost = 1 + len(always) - search.model.n_fixed
@@ -159,7 +161,7 @@ def _run_pursuit(samples, wishes, report, always):
     return solution
 
 
-def _by_scores(search, reason, samples, wishes, always, conclude):
+def _by_scores(search, reason, samples, settings, always, conclude):
     """What came of a search or, where noise is far from normal, of one of scores.
 
     Mostly it shows before any model is chosen, of which then there is no need.
@@ -176,67 +178,74 @@ def _by_scores(search, reason, samples, wishes, always, conclude):
             return solution
 
     def pursue(scored, report):
-        searched = _search(scored, wishes, report, always)
-        return _conclude(*searched, scored, wishes, report)
+        searched = _search(scored, settings, report, always)
+        return _conclude(*searched, scored, settings, report)
 
-    found = search_scores(samples, wishes, residual, pursue, _from_least_squares)
+    found = search_scores(samples, settings, residual, pursue, _from_least_squares)
     return found or solution or conclude()
 
 
-def _search(samples, wishes, report, always):
+def _search(samples, settings, report, always):
     """The search of all samples, its rivals by validation, and why it stopped."""
     design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
-        max_order=min(wishes.max_order or design.n_features, design.n_features),
-        max_rounds=wishes.max_iter,
-        work_budget=wishes.work_budget,
-        memory_budget=wishes.memory_budget,
+        max_order=min(settings.max_order or design.n_features, design.n_features),
+        max_rounds=settings.max_iter,
+        work_budget=settings.work_budget,
+        memory_budget=settings.memory_budget,
         always=always,
     )
     tell = _pursuit_reporter(report, samples.held)
-    pool = None
+    pair_cache = None
     if samples.is_wide:
-        pool = PairPool(design, wishes.n_jobs, wishes.watch)
-    options = {"selection": wishes.selection, "cv": wishes.cv, "pool": pool}
-    rivals = Rivals(design, samples, control, **options)
-    if pool is not None and control.max_order <= BASE_ORDER:
+        pair_cache = PairCache(design, settings.n_jobs, settings.watch)
+    options = {
+        "selection": settings.selection,
+        "cv": settings.cv,
+        "pair_cache": pair_cache,
+    }
+    path_validation = PathValidation(design, samples, control, **options)
+    if pair_cache is not None and control.max_order <= BASE_ORDER:
         # Whether higher orders pay need not be known first. A search that asks for a
         # second pass is seldom exact.
-        pool.companions = rivals.begin
+        pair_cache.joint_searches = path_validation.begin
     search = Pursuit(
-        design, samples.y, control, tell, samples.start, pool and pool.whole
+        design, samples.y, control, tell, samples.start, pair_cache and pair_cache.whole
     )
     reason = search.run()
     if reason == "exact":
         found = [term for term in search.model.terms if term]
-        if not Chance(samples.inputs, samples.y).is_excluded(found):
+        if not ExactFitTest(samples.inputs, samples.y).is_significant(found):
             reason = "stalled"
-    return search, rivals, reason
+    return search, path_validation, reason
 
 
-def _conclude(search, rivals, reason, samples, wishes, report):
+def _conclude(search, path_validation, reason, samples, settings, report):
     """What came of a search: the model of all samples, or one that validation chose."""
     design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
     else:
         # Orders whose screening found nothing in all the samples are left alone.
-        rivals.control = replace(rivals.control, max_screened=search.frontier.fruitful)
-        chosen = choose_model(rivals, n_jobs=wishes.n_jobs)
-        if wishes.selection == "auto" and samples.held is None:
+        path_validation.control = replace(
+            path_validation.control,
+            max_screened=search.frontier.highest_productive_order,
+        )
+        chosen = choose_model(path_validation, n_jobs=settings.n_jobs)
+        if settings.selection == "auto" and samples.held is None:
             chosen = shorter(chosen, search)
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
-            graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
+            graph = WalshPolynomial.sort(chosen.terms, chosen.coef, chosen.intercept)
             solution = describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
             )
             return solution._replace(choice=chosen)
         model = ActiveSet.of(design, samples.y, chosen.terms)
-    if wishes.learning_rule != "ols":
+    if settings.learning_rule != "ols":
         terms = [term for term in model.terms if term]
-        solution = learn(samples, wishes, report, terms)
+        solution = learn(samples, settings, report, terms)
         reason = f"{REASONS[reason]}; {solution.reason}"
         warnings = filter(None, [warning, solution.warning])
         return solution._replace(
@@ -275,13 +284,13 @@ def _pursuit_reporter(report, held):
             "removed": search.removed,
             "discarded": search.n_banned,
         }
-        return report(record, Hypergraph.sort(model.terms, model.coef, 0.0))
+        return report(record, WalshPolynomial.sort(model.terms, model.coef, 0.0))
 
     return tell
 
 
 def _from_least_squares(model, reason, coverage, warning):
-    graph = Hypergraph.sort(model.terms, model.coef, 0.0)
+    graph = WalshPolynomial.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
         zeros = np.zeros(len(graph.coef))
         return Solution(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
@@ -304,7 +313,7 @@ def _from_least_squares(model, reason, coverage, warning):
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(samples, wishes, report):
+def _run_msda(samples, settings, report):
     design = make_design(samples.inputs, samples.weight)
     held, validation = samples.held, None
     if held is not None:
@@ -312,27 +321,27 @@ def _run_msda(samples, wishes, report):
 
     def tell(record, model):
         record = {name: record[name] for name in _RECORD}
-        return report(record, Hypergraph.sort(*model))
+        return report(record, WalshPolynomial.sort(*model))
 
     found = _msda.discover(
         design,
         samples.y,
-        wishes.msda_options,
-        wishes.learning_rule,
+        settings.msda_options,
+        settings.learning_rule,
         samples.seed,
-        max_order=min(wishes.max_order or design.n_features, design.n_features),
-        max_iter=wishes.max_iter,
-        alpha=penalty_of(samples, wishes),
-        learning_rate=wishes.delta_options.learning_rate,
+        max_order=min(settings.max_order or design.n_features, design.n_features),
+        max_iter=settings.max_iter,
+        alpha=penalty_of(samples, settings),
+        learning_rate=settings.delta_options.learning_rate,
         validation=validation,
         on_iteration=tell,
         initial_terms=samples.start,
     )
-    graph = Hypergraph.sort(found.terms, found.coef, found.intercept)
+    graph = WalshPolynomial.sort(found.terms, found.coef, found.intercept)
     warning = None
     if found.reason == "max_iter":
         warning = (
-            f"msda stopped at max_iter={wishes.max_iter}: raise it, or use "
+            f"msda stopped at max_iter={settings.max_iter}: raise it, or use "
             'strategy="pursuit"'
         )
     return describe(

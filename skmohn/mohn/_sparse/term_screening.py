@@ -23,18 +23,18 @@ from skmohn.mohn._design.terms import (
 
 # Orders that every round screens in full.
 BASE_ORDER = 2
-# How far a set must stand out when a whole order is screened.
+# How far a set must exceed others when a whole order is screened.
 SCREEN_BAR = 1.1
 # Weaker candidates wait, for they may owe what they score to a stronger one.
 NEAR_BEST = 0.6
-# The same order is screened again when the error has fallen to this share.
+# The same order is screened again when the error has fallen to this fraction.
 _NEW_RESIDUAL = 0.8
 # Inputs whose extensions by pairs are screened in one pass over all pairs, and what
 # each adds to its cost.
 _HELD_AT_ONCE, _COST_OF_HELD = 16, 0.6
 
 
-class Frontier:
+class TermScreening:
     """How far a search has come among the sets of all orders.
 
     Parameters
@@ -55,7 +55,7 @@ class Frontier:
 
     Attributes
     ----------
-    fruitful : int
+    highest_productive_order : int
         The highest order that was screened in full and had something to give.
 
     screened : dict of int to float
@@ -74,13 +74,13 @@ class Frontier:
         self.max_screened = max_screened or max_order
         self.pairs = pairs if max_order > 1 else None
         self.work_left = work_budget
-        self.fruitful = BASE_ORDER
+        self.highest_productive_order = BASE_ORDER
         self.screened = {}
         self.parents = set()
         self.held = {}
         self._kept = {}
 
-    def screen_base(self, residuals, size):
+    def screen_low_orders(self, residuals, size):
         """Find the best sets of each of the lowest orders.
 
         Parameters
@@ -106,7 +106,7 @@ class Frontier:
         Parameters
         ----------
         residuals, size
-            As of :meth:`screen_base`.
+            As of :meth:`screen_low_orders`.
 
         terms : list of tuples of int
             Those below the lowest orders, and at the highest, are passed over.
@@ -144,7 +144,7 @@ class Frontier:
         Parameters
         ----------
         residuals, size
-            As of :meth:`screen_base`.
+            As of :meth:`screen_low_orders`.
 
         error : float
             Of the model now; the same residual would only give the same answer.
@@ -188,7 +188,7 @@ class Frontier:
 
     def has_given(self, order):
         """Note that an order that was screened in full had something to give."""
-        self.fruitful = max(self.fruitful, order)
+        self.highest_productive_order = max(self.highest_productive_order, order)
 
     def coverage(self, terms=()):
         """Count the sets of each order.
@@ -234,7 +234,7 @@ class Frontier:
 
     def _screen_holding(self, residuals, inputs, size):
         """Find the best sets that extend each of some inputs by two others."""
-        n_jobs = None if self.pairs is None else self.pairs.pool.n_jobs
+        n_jobs = None if self.pairs is None else self.pairs.pair_cache.n_jobs
         columns = self.design.columns([(i,) for i in inputs])
         columns, found = self.design.unpack(columns, np.float64), []
         for residual, start in product(residuals, range(0, len(inputs), _HELD_AT_ONCE)):
@@ -298,12 +298,12 @@ def chance_thresholds(terms, present, n_features, n_rivals=1):
     """
     orders = [len(term) for term in terms]
     possible = {order: math.comb(n_features, order) for order in set(orders)}
-    rivals = np.array([possible[order] for order in orders], dtype=float)
+    path_validation = np.array([possible[order] for order in orders], dtype=float)
     for j, term in enumerate(terms):
         if len(term) > BASE_ORDER:
             parents = count_parents(term, present)
             if parents == len(term):
-                rivals[j] = len(present)
+                path_validation[j] = len(present)
             elif parents:
-                rivals[j] = min(rivals[j], n_features * len(present))
-    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
+                path_validation[j] = min(path_validation[j], n_features * len(present))
+    return np.sqrt(2 * np.log(np.maximum(path_validation * n_rivals, 10)))

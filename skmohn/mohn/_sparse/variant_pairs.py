@@ -2,9 +2,9 @@
 
 A variant that is coded both by its counts and by heterozygotes has two columns, and two
 variants have four products. Which of the 3 x 3 genotypes makes a difference may spread
-over all four of them, so that none stands out although they do together. Products of
-one pair of variants enter and leave a model together: the subset that stands out most,
-by the score test with as many degrees of freedom as it has products.
+over all four of them, so that none is significant although they do together. Products
+of one pair of variants enter and leave a model together: the subset that is significant
+most, by the score test with as many degrees of freedom as it has products.
 """
 
 import math
@@ -71,7 +71,7 @@ class VariantPairs:
         """What a subset explains, in the unit of what chance would, as a ratio."""
         return np.sqrt(np.maximum(explained, 0.0) / self.bars[size - 1])
 
-    def join(self, found, ratios, terms, least, weigh, may_enter=None, known=None):
+    def join(self, found, ratios, terms, least, moments, may_enter=None, known=None):
         """Put the best subset of products in the place of a pair's single ones.
 
         Parameters
@@ -88,7 +88,7 @@ class VariantPairs:
         least : float
             Ratio below which nothing is looked for.
 
-        weigh : callable
+        moments : callable
             Called with columns, shape (n_pairs, n_products, n_samples), returns their
             inner products with what is left to explain, (n_pairs, n_products), and with
             each other, (n_pairs, n_products, n_products), in the variance of the noise.
@@ -111,7 +111,7 @@ class VariantPairs:
         pairs, owners = np.unique(keys[is_open], return_inverse=True)
         squares, most = ratios[is_open] ** 2, np.zeros(len(pairs))
         np.maximum.at(most, owners, squares)
-        # Of four products that stand out together one explains a quarter.
+        # Of four products that are significant together one explains a quarter.
         enough = least**2 * self.bars[-1] / (_MOST * self.bars[0])
         ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
         joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
@@ -128,7 +128,7 @@ class VariantPairs:
                     for key, products in part.items()
                     if len(products) == _MOST and all(map(may_enter, products))
                 },
-                weigh,
+                moments,
             )
         best = {key: known[key] for key in joined if known[key] is not None}
         alone = np.flatnonzero(~np.isin(keys, list(best)))
@@ -150,7 +150,7 @@ class VariantPairs:
         first, second = (self._columns[variant] for variant in divmod(key, self._n))
         return [tuple(sorted((i, j))) for i in first for j in second]
 
-    def _best_of(self, products, weigh):
+    def _best_of(self, products, moments):
         """Of each pair, given with its products, the best subset and its ratio.
 
         Pairs of which a single product is the best are left out.
@@ -158,7 +158,7 @@ class VariantPairs:
         if not products:
             return {}
         columns = self.design.columns([t for own in products.values() for t in own])
-        inner, gram = weigh(columns.reshape(len(products), _MOST, -1))
+        inner, gram = moments(columns.reshape(len(products), _MOST, -1))
         length = np.sqrt(np.maximum(np.einsum("ikk->ik", gram), 0.0))
         length[length <= 0.0] = np.inf
         inner = inner / length
@@ -176,8 +176,8 @@ class VariantPairs:
             if len(_SUBSETS[j]) > 1
         }
 
-    def judge(self, model, errors):
-        """How much weights stand out together with others of their pair of variants.
+    def joint_ratios(self, model, errors):
+        """Joint significance of weights with others of their pair of variants.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class VariantPairs:
             What the subset explains over what chance would; 0 of those alone.
 
         is_spare : ndarray of shape (n_terms,), bool
-            Whether the others of a subset stand out as much without this one.
+            Whether the others of a subset are significant as much without this one.
         """
         subsets, keys = {}, self._keys(model.terms)
         for j in range(model.n_fixed, len(keys)):

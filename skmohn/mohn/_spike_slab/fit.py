@@ -38,9 +38,9 @@ STARTS = tuple(
 )
 # Weights that are not zero, of which a start expects as many at least.
 _EXPECTED = 2.0
-# Sets for each row of which starts expect their share at most. A share of all of more
-# sets is more weights than rows can tell apart: from there runs end in fits to noise (a
-# polynomial of order 3 from 150 rows and 10,700 sets: R2 .04 instead of .97).
+# Sets for each row of which starts expect their fraction at most. A fraction of all of
+# more sets is more weights than rows can tell apart: from there runs end in fits to
+# noise (a polynomial of order 3 from 150 rows and 10,700 sets: R2 .04 instead of .97).
 _FOR_EACH_ROW = 10.0
 # Nats that weights of one strength must save more. Where weights are of that kind they
 # save tens to hundreds, and less is chance: of 20 glasses with ties of up to 3 nats the
@@ -88,7 +88,7 @@ def fit_spike_slab(
         Not constant.
 
     sample_weight : ndarray of shape (n_rows,) or None
-        Positive: whole numbers are repeats, others inverse variances relative to a mean
+        Positive: integers are repeats, others inverse variances relative to a mean
         of 1.
 
     max_order : int
@@ -113,8 +113,10 @@ def fit_spike_slab(
     state, evidence = found
     priors = tuple(prior.take(np.array([0])) for prior in state.priors)
     noise, precision = float(state.noise[0]), float(state.precision[0])
-    occam = charge(state)
-    return sample.model(priors, noise, precision, state.data[:, 0], evidence, occam)
+    log_occam_factor = charge(state)
+    return sample.model(
+        priors, noise, precision, state.data[:, 0], evidence, log_occam_factor
+    )
 
 
 def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:
@@ -172,7 +174,7 @@ def fit_additive(
     center, deviation = LOG_NOISE
     # The prior of the noise, for the whole variance: the same where R2 is zero.
     away = (math.log(total[0]) - center) / deviation
-    occam = occam_factor(
+    log_occam_factor = occam_factor(
         -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
     )
     model = sample.model(
@@ -181,7 +183,7 @@ def fit_additive(
         float(1.0 / variance[0]),
         np.zeros(n_terms),
         float(evidence) + sum_log_slope(transform, y, sample_weight),
-        float(mass - evidence) + occam,
+        float(mass - evidence) + log_occam_factor,
     )
     if isinstance(transform, Unchanged):
         return model
@@ -273,7 +275,7 @@ class _Standard(NamedTuple):
         precision: float,
         data: NDArray,
         evidence: float,
-        occam: float,
+        log_occam_factor: float,
     ) -> SpikeSlabModel:
         """The model of hyperparameters; the evidence is not that of the constant."""
         # The constant is normal a priori, and orthogonal to all columns.
@@ -290,7 +292,7 @@ class _Standard(NamedTuple):
             self.scale,
             self.n_inputs,
             evidence,
-            occam,
+            log_occam_factor,
         )
 
     def _condition(
@@ -378,7 +380,7 @@ def best_run(
 
 
 def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
-    """Log share of the hyperparameters' density that the data leave.
+    """Log fraction of the hyperparameters' density that the data leave.
 
     Noise and variance of the function have the densities that they have in other
     models. What the data tell of the variance is that of the slabs, see

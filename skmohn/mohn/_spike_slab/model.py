@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._design.hypergraph import Hypergraph
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
@@ -23,7 +23,7 @@ from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
-from skmohn.mohn._table.rows import Rows, count_observations
+from skmohn.mohn._table.rows import EncodedRows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
 
@@ -90,7 +90,7 @@ class SpikeSlabModel(Model):
     evidence : float
         Log density of the targets.
 
-    occam : float
+    log_occam_factor : float
         What having learned the hyperparameters takes from it.
     """
 
@@ -102,7 +102,7 @@ class SpikeSlabModel(Model):
     scale: float
     n_inputs: int
     evidence: float
-    occam: float
+    log_occam_factor: float
     has_posterior = True
     # Only likely terms are listed; all others have weights, too.
     is_listed = False
@@ -113,14 +113,14 @@ class SpikeSlabModel(Model):
         return self.posterior.noise
 
     @cached_property
-    def graph(self) -> Hypergraph:
+    def graph(self) -> WalshPolynomial:
         """The mean, with the weights of all candidates."""
         candidates = self.candidates
         coef = self.scale * self.posterior.mean[:-1] / candidates.stds
         constant = self._constant_unit * float(self.posterior.mean[-1])
         intercept = self.center + self.scale * constant
         intercept -= float(coef @ candidates.means)
-        return Hypergraph(candidates.terms, coef, intercept)
+        return WalshPolynomial(candidates.terms, coef, intercept)
 
     def products(self) -> Products:
         """Write out the mean, see `GPModel.products`."""
@@ -163,20 +163,20 @@ class SpikeSlabModel(Model):
         """What the weight of the constant is divided by."""
         return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
 
-    def function(self, rows: Rows) -> NDArray:
+    def function(self, rows: EncodedRows) -> NDArray:
         """The sum of all terms."""
         return self.graph.predict(rows.inputs)
 
-    def variance(self, rows: Rows) -> NDArray:
+    def variance(self, rows: EncodedRows) -> NDArray:
         """Posterior variance of the function."""
         return self._variance_and_kept(rows)[0]
 
-    def noise_variance(self, rows: Rows) -> NDArray:
+    def noise_variance(self, rows: EncodedRows) -> NDArray:
         """Noise, the same for all rows."""
         return np.full(len(rows), self.noise)
 
-    def given_variances(
-        self, rows: Rows, precision: float | NDArray = 1.0
+    def variances_at_map(
+        self, rows: EncodedRows, precision: float | NDArray = 1.0
     ) -> tuple[NDArray, NDArray, NDArray]:
         """The same variances."""
         variance, kept = self._variance_and_kept(rows)
@@ -184,11 +184,11 @@ class SpikeSlabModel(Model):
         noise = np.full(len(rows), self.noise) / precision
         return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
 
-    def given_covariance(self, rows: Rows) -> NDArray:
+    def given_covariance(self, rows: EncodedRows) -> NDArray:
         """Covariance of the function at the hyperparameters."""
         return self.posterior.covariance_at(self._columns(rows.inputs))
 
-    def _variance_and_kept(self, rows: Rows) -> tuple[NDArray, NDArray]:
+    def _variance_and_kept(self, rows: EncodedRows) -> tuple[NDArray, NDArray]:
         found = np.empty((2, len(rows)))
         for part in row_slices((len(rows), len(self.data))):
             columns = self._columns(rows.inputs[part])
@@ -200,8 +200,8 @@ class SpikeSlabModel(Model):
         constant = np.full((1, len(inputs)), self._constant_unit)
         return np.concatenate([self.candidates.columns(inputs), constant])
 
-    def draw_function(
-        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    def sample_latent(
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray:
         """Joint draws of the function."""
         draws = np.repeat(self.function(rows)[:, None], n_draws, axis=1)
@@ -223,14 +223,14 @@ class SpikeSlabModel(Model):
 
     def weights_of(self, terms: list[Term]) -> tuple[NDArray, NDArray]:
         """Means and standard deviations of weights but the constant."""
-        place = {term: j for j, term in enumerate(self.candidates.terms)}
+        index = {term: j for j, term in enumerate(self.candidates.terms)}
         means, stds = np.zeros((2, len(terms)))
         for k, term in enumerate(terms):
-            if (j := place.get(tuple(term))) is not None:
+            if (j := index.get(tuple(term))) is not None:
                 means[k], stds[k] = self.graph.coef[j], self.beliefs[1][j]
         return means, stds
 
-    def listed(self, max_order: int | None = None) -> tuple[Hypergraph, NDArray]:
+    def listed(self, max_order: int | None = None) -> tuple[WalshPolynomial, NDArray]:
         """The weights that are likelier not zero, and their standard deviations.
 
         Of an additive model, those that pass a two-sided Bonferroni test, as those of
@@ -245,7 +245,7 @@ class SpikeSlabModel(Model):
             j for j in np.flatnonzero(inclusion > least) if len(graph.terms[j]) <= most
         ]
         terms = tuple(graph.terms[j] for j in kept)
-        return Hypergraph(terms, graph.coef[kept], graph.intercept), stds[kept]
+        return WalshPolynomial(terms, graph.coef[kept], graph.intercept), stds[kept]
 
     def relevance(self) -> tuple[NDArray, NDArray]:
         """Probability that each input is in a term whose weight is not zero."""
@@ -256,7 +256,9 @@ class SpikeSlabModel(Model):
             absent[list(term)] += log_absent
         return -np.expm1(absent), np.empty(0)
 
-    def shares(self, variables: list[Variable]) -> tuple[float, NDArray, NDArray]:
+    def sobol_variances(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray, NDArray]:
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
         return split_variance(self.graph, variables)
 
@@ -272,7 +274,7 @@ class SpikeSlabModel(Model):
             stds[part] = np.sqrt(self.posterior.variance_at(columns)[0])
         return means, self.scale * stds
 
-    def split(self, rows: Rows) -> NDArray:
+    def split(self, rows: EncodedRows) -> NDArray:
         """Contributions of the terms, shared by their inputs."""
         graph = self.graph
         orders = np.diff(graph.indptr)
@@ -285,7 +287,7 @@ class SpikeSlabModel(Model):
     def function_variance(self, variables: list[Variable]) -> float:
         """Variance of the standardized mean over independent inputs."""
         variance, _, _ = split_variance(self.graph, variables)
-        unit = binary_unit(self.graph.coef)
+        unit = power_of_two_scale(self.graph.coef)
         return float(variance) * (unit / self.scale) ** 2
 
     def log_evidence(self) -> float:
@@ -294,11 +296,11 @@ class SpikeSlabModel(Model):
 
     def description_length(self) -> float:
         """Nats that the data and the choice of the hyperparameters cost."""
-        return -self.evidence - self.occam
+        return -self.evidence - self.log_occam_factor
 
     def update(
         self,
-        rows: Rows,
+        rows: EncodedRows,
         y: NDArray,
         sample_weight: NDArray | None,
         control: DeltaOptions,

@@ -40,7 +40,7 @@ class NormalPosterior:
 
     @property
     def _known(self) -> NDArray:
-        """Share of the prior variance that is left along each direction."""
+        """Fraction of the prior variance that is left along each direction."""
         prior = self.noise * self.precision
         return prior / (self.spectrum.values + prior)
 
@@ -61,9 +61,9 @@ class NormalPosterior:
         variance : ndarray of shape (n_rows,)
 
         kept : ndarray of shape (n_rows,)
-            Share of an observation's error that its own fit leaves if a row was among
-            those of the fit, with a weight of 1. Without a difference of almost equal
-            numbers, which it would be of few rows.
+            Fraction of an observation's error that its own fit leaves if a row was
+            among those of the fit, with a weight of 1. Without a difference of almost
+            equal numbers, which it would be of few rows.
         """
         values, vectors = self.spectrum
         squares = (vectors.T @ columns) ** 2

@@ -54,7 +54,7 @@ _BEHIND = 1e9
 # Normal density of the logarithm of the latent function's variance, in that of the
 # noise: center and standard deviation, as broad as those of other models.
 _LOG_POWER = math.log(4.0), 2.0
-# Least variance of a belief, and least share of a precision that it leaves.
+# Least variance of a belief, and least fraction of a precision that it leaves.
 _LEAST_VARIANCE, _LEAST_SITE = 1e-12, 1e-9
 
 
@@ -409,7 +409,7 @@ class ProbitSample:
 
 
 def _charge(classes: Sequence[slice], state: State) -> float:
-    """Log share of the hyperparameters' density that the data leave."""
+    """Log fraction of the hyperparameters' density that the data leave."""
     sizes = [part.stop - part.start for part in classes]
     power = sum(
         size * float(prior.power[0])
@@ -419,7 +419,7 @@ def _charge(classes: Sequence[slice], state: State) -> float:
     away = (math.log(max(power, _LEAST_VARIANCE)) - center) / deviation
     charge = -0.5 * away**2
     # How likely and how large weights of a class are costs half a logarithm of what
-    # each is learned from (Schwarz 1978), as the figures of the pool were measured.
+    # each is learned from (Schwarz 1978), as the figures of the ensemble were measured.
     for count, prior in zip(sizes, state.priors, strict=True):
         number = count * float(prior.inclusion[0])
         narrow = float(prior.center[0] ** 2 / prior.variance[0])

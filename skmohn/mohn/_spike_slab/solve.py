@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from skmohn._core._memory import in_words
+from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._models import Solution
-from skmohn.mohn._options import Wishes
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     fit_additive,
@@ -45,7 +45,7 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 
 def solve_spike_slab(
     samples: Any,
-    wishes: Wishes,
+    settings: FitSettings,
     report: Callable[..., bool],
     is_brief: bool = False,
 ) -> Solution | None:
@@ -59,7 +59,7 @@ def solve_spike_slab(
     samples : Samples
         Their target is not constant, and columns vary.
 
-    wishes : Wishes
+    settings : Wishes
 
     report : callable
         Called with a record, the terms so far and the model; a true return value ends
@@ -79,7 +79,7 @@ def solve_spike_slab(
         If not even the lowest order fits in `memory_budget`.
     """
     n_rows, n_inputs = samples.inputs.shape
-    orders = _orders(n_rows, n_inputs, wishes, is_brief)
+    orders = _orders(n_rows, n_inputs, settings, is_brief)
     inputs, best, coverage = samples.rows.as_float().inputs, None, []
     for order in orders:
         starts = _starts(order, is_brief)
@@ -94,7 +94,7 @@ def solve_spike_slab(
             break
     if best is None:
         return None
-    graph, errors = best.listed(wishes.max_order)
+    graph, errors = best.listed(settings.max_order)
     n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
     reason = (
         f"posterior mean of all {n_sets:,} sets up to order {highest}; "
@@ -134,14 +134,16 @@ def solve_additive(samples: Any, transform: Transform = UNCHANGED) -> Solution:
     )
 
 
-def is_affordable(n_rows: int, n_sets: int, wishes: Wishes, n_outputs: int = 1) -> bool:
+def is_affordable(
+    n_rows: int, n_sets: int, settings: FitSettings, n_outputs: int = 1
+) -> bool:
     """Whether a fit fits in memory and takes seconds at most."""
-    return _fits(n_sets, n_rows, wishes.memory_budget) and (
+    return _fits(n_sets, n_rows, settings.memory_budget) and (
         n_outputs * work_of(n_sets, n_rows) <= MOST_WORK
     )
 
 
-def _orders(n_rows: int, n_inputs: int, wishes: Wishes, is_brief: bool) -> range:
+def _orders(n_rows: int, n_inputs: int, settings: FitSettings, is_brief: bool) -> range:
     """Orders up to the one that was asked for, or the highest that costs little.
 
     Raises
@@ -149,26 +151,26 @@ def _orders(n_rows: int, n_inputs: int, wishes: Wishes, is_brief: bool) -> range
     MemoryError
         If the one that was asked for, or the first, needs more than `memory_budget`.
     """
-    highest = min(wishes.max_order or HIGHEST_ORDER, n_inputs)
-    if wishes.max_order is None:
-        while highest > 1 and _is_much(n_rows, n_inputs, highest, wishes, is_brief):
+    highest = min(settings.max_order or HIGHEST_ORDER, n_inputs)
+    if settings.max_order is None:
+        while highest > 1 and _is_much(n_rows, n_inputs, highest, settings, is_brief):
             highest -= 1
     n_sets = count_sets(n_inputs, highest)
-    if not _fits(n_sets, n_rows, wishes.memory_budget):
+    if not _fits(n_sets, n_rows, settings.memory_budget):
         raise MemoryError(
             f'strategy="spike_slab" with {n_sets:,} sets up to order {highest} needs '
-            f"{in_words(memory_of(n_sets, n_rows))} of memory, but memory_budget is "
-            f"{in_words(wishes.memory_budget)}: raise it or lower max_order"
+            f"{format_bytes(memory_of(n_sets, n_rows))} of memory, but memory_budget "
+            f"is {format_bytes(settings.memory_budget)}: raise it or lower max_order"
         )
     return range(1, highest + 1)
 
 
 def _is_much(
-    n_rows: int, n_inputs: int, order: int, wishes: Wishes, is_brief: bool
+    n_rows: int, n_inputs: int, order: int, settings: FitSettings, is_brief: bool
 ) -> bool:
     """Whether all sets up to an order are too many."""
     n_sets = count_sets(n_inputs, order)
-    if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, wishes.memory_budget):
+    if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, settings.memory_budget):
         return True
     most = MOST_WORK
     if order > BRIEF_ORDER:

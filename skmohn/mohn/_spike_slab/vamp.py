@@ -27,17 +27,17 @@ from numpy.typing import NDArray
 
 from skmohn.mohn._spike_slab.prior import WIDTH, SpikeSlab
 
-# Share of a new value that takes the place of the old one, and iterations with it; what
-# has not converged then goes on with the next.
+# Fraction of a new value that takes the place of the old one, and iterations with it;
+# what has not converged then goes on with the next.
 _DAMPING = ((0.7, 120), (0.3, 120))
 # Iterations until the prior and the noise are learned: before, the pseudo-data are
 # those of the start rather than of the weights.
 _HELD = 30
-# Change of the means, as a share of their length, with which a run has converged, and
-# what a change of the logarithm of the noise counts beside it.
+# Change of the means, as a fraction of their length, with which a run has converged,
+# and what a change of the logarithm of the noise counts beside it.
 TOLERANCE, _OF_NOISE = 1e-4, 1e-2
-# Least share of a precision that one belief leaves to the other: means are divided by
-# it, and those of the normal belief come of products in single precision.
+# Least fraction of a precision that one belief leaves to the other: means are divided
+# by it, and those of the normal belief come of products in single precision.
 _LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
 # Largest precision of a weight, whose target has a variance of 1.
 _MOST_PRECISION = 1e12
@@ -46,12 +46,12 @@ _MOST_PRECISION = 1e12
 _MANY_ENTRIES = 2**17
 # Nats below the best run that has converged within which others go on.
 NEAR = 10.0
-# Iterations after which runs are compared, and the distance of their means, as a share
-# of their length, at which they have met and one of them goes on.
+# Iterations after which runs are compared, and the distance of their means, as a
+# fraction of their length, at which they have met and one of them goes on.
 _COMPARED, _MET = 10, 1e-2
 # Length of all weights beyond which a run has diverged; that of a function is about 1.
 _LONGEST = 1e3
-# Eigenvalues below this share of the largest one are rounding errors.
+# Eigenvalues below this fraction of the largest one are rounding errors.
 _ROUNDING = 1e-8
 
 
@@ -113,7 +113,7 @@ class Start(NamedTuple):
     Attributes
     ----------
     inclusion : float
-        Share of the weights that are not zero.
+        Fraction of the weights that are not zero.
 
     noise : float
         Variance of the noise; weights have the rest.

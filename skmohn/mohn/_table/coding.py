@@ -12,7 +12,7 @@ from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings
 from skmohn._core._units import binary_units
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
@@ -91,8 +91,8 @@ class InputCoding:
             has_more[j] = np.any((low[j] < values) & (values < high[j]))
         kind = np.where(has_more, NUMERIC, TWO_VALUED)
         kind[~(low < high)] = CONSTANT
-        categoricals: dict[tuple[int, ...], Alphabet] = {
-            (column,): Alphabet(size)
+        categoricals: dict[tuple[int, ...], Categorical] = {
+            (column,): Categorical(size)
             for column, size in (n_categories or {}).items()
             if size > 2 and kind[column] != CONSTANT
         }
@@ -100,7 +100,7 @@ class InputCoding:
             kind[column] = CATEGORIES
         for group in one_hot:
             kind[list(group)] = ONE_HOT
-            categoricals[tuple(group)] = Alphabet(len(group))
+            categoricals[tuple(group)] = Categorical(len(group))
         thresholds, units = {}, {}
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
@@ -110,7 +110,9 @@ class InputCoding:
                     settings[j].round(values) if j in settings else values
                 )
                 thresholds[j] = quantile_thresholds(values, most_levels)
-                categoricals[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
+                categoricals[(j,)] = Categorical(
+                    len(thresholds[j]) + 1, is_ordered=True
+                )
                 for unit in _UNITS:
                     if not np.any(np.remainder(values, unit)):
                         units.setdefault(j, unit)
@@ -179,7 +181,7 @@ class InputCoding:
 
     def encode(
         self, X: NDArray, names: Sequence[str] | None = None, *, as_bytes: bool = False
-    ) -> Rows:
+    ) -> EncodedRows:
         """Map the usable columns on their lines; read the category of each other.
 
         Values seen in :meth:`learn` lie in [-1, 1]. The category of a numeric column is
@@ -200,26 +202,26 @@ class InputCoding:
             values = self._rounded(X[rows, columns], columns)
             coded = self._encode_rows(values, columns, new_values)
             self._refuse_far(values, coded, names)
-            gaps = np.isnan(values)
-            if unknown is None and gaps.any():
+            is_missing = np.isnan(values)
+            if unknown is None and is_missing.any():
                 unknown = np.zeros(inputs.shape, dtype=bool)
             if unknown is not None:
-                unknown[rows] = gaps
+                unknown[rows] = is_missing
             if inputs.dtype == np.int8 and np.any(np.abs(coded) != 1):
                 inputs = inputs.astype(np.float64)
             inputs[rows] = coded
         if new_values:
             _warn_of_new_values(new_values, names)
-        return Rows(inputs, self._encode_categories(X), unknown)
+        return EncodedRows(inputs, self._encode_categories(X), unknown)
 
     def _rounded(
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with those near a setting replaced by it."""
         values = values.astype(np.float64, copy=False)
-        for place in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
-            values[:, place] = self.settings[int(columns[place])].round(
-                values[:, place]
+        for index in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
+            values[:, index] = self.settings[int(columns[index])].round(
+                values[:, index]
             )
         return values
 
@@ -253,11 +255,11 @@ class InputCoding:
         """Refuse values next to which the range of their column is nothing."""
         far = np.abs(inputs) > _LARGEST_CODE
         if far.any():
-            row, place = np.argwhere(far)[0]
-            column = int(self.usable[place])
+            row, index = np.argwhere(far)[0]
+            column = int(self.usable[index])
             low, high = self.low[column], self.high[column]
             raise ValueError(
-                f"column {_called(column, names)} has {values[row, place]:g}, too far "
+                f"column {_called(column, names)} has {values[row, index]:g}, too far "
                 f"from its range in fit, {low:g} to {high:g}: check its unit"
             )
 
@@ -283,7 +285,7 @@ class InputCoding:
     def level_ends(self, column: int) -> NDArray[np.float64]:
         """The lowest and the highest value of each level of a column, increasing.
 
-        Those of a column of whole numbers are whole, and those of whole days are days.
+        Those of a column of integers are whole, and those of whole days are days.
         Of other columns the highest is the last number below the threshold.
         """
         lowest = self.thresholds[column]
@@ -332,8 +334,8 @@ def _find_settings(
         values = X[:, columns].astype(np.float64, copy=False)
         known = np.isfinite(values)
         with np.errstate(invalid="ignore"):
-            is_whole = np.all((values == np.rint(values)) | ~known, axis=0)
-        for k in np.flatnonzero(has_more[columns] & ~is_whole).tolist():
+            is_integer = np.all((values == np.rint(values)) | ~known, axis=0)
+        for k in np.flatnonzero(has_more[columns] & ~is_integer).tolist():
             found = Settings.find(values[known[:, k], k])
             if found is not None:
                 settings[columns.start + k] = found

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from skmohn.mohn._table.rows import members_of
 
-# Least share of its variance by which an observation is known to others.
+# Least fraction of its variance by which an observation is known to others.
 _LEAST_KNOWN = 1e-12
 
 

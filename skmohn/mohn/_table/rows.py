@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from skmohn._core._rows import distinct_rows as distinct
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 
 _ROWS_AT_ONCE = 2048
 
 
-class Alphabet(NamedTuple):
+class Categorical(NamedTuple):
     """The categories of a categorical.
 
     Attributes
@@ -36,13 +36,13 @@ class Alphabet(NamedTuple):
         return self.size - 1 if self.is_ordered else 1
 
 
-def sizes_of(alphabets: tuple[Alphabet, ...]) -> list[int]:
+def sizes_of(alphabets: tuple[Categorical, ...]) -> list[int]:
     """Number of categories of each categorical, as a list of int."""
     return [alphabet.size for alphabet in alphabets]
 
 
 @dataclass(frozen=True)
-class Rows:
+class EncodedRows:
     """Rows of a table: coded inputs and categories.
 
     Attributes
@@ -69,13 +69,13 @@ class Rows:
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def take(self, index: NDArray | slice) -> "Rows":
+    def take(self, index: NDArray | slice) -> "EncodedRows":
         """Some of the rows."""
         unknown = None if self.unknown is None else self.unknown[index]
         group = None if self.group is None else self.group[index]
-        return Rows(self.inputs[index], self.categories[index], unknown, group)
+        return EncodedRows(self.inputs[index], self.categories[index], unknown, group)
 
-    def join(self, other: "Rows") -> "Rows":
+    def join(self, other: "EncodedRows") -> "EncodedRows":
         """These rows, then others."""
         unknown = None
         if self.unknown is not None or other.unknown is not None:
@@ -87,7 +87,7 @@ class Rows:
                 for part in (self, other)
             )
             group = np.append(own, others + own.max(initial=-1) + 1)
-        return Rows(
+        return EncodedRows(
             np.concatenate([self.inputs, other.inputs]),
             np.concatenate([self.categories, other.categories]),
             unknown,
@@ -121,13 +121,13 @@ def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
 
 
-def distinct_rows(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def distinct_rows(rows: EncodedRows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Number the distinct rows in their sorted order; return numbers, first places."""
     table = rows.inputs
     if rows.categories.shape[1]:
         table = np.hstack([table, rows.categories])
-    first, place = distinct(table)
-    return place, first
+    first, index = distinct(table)
+    return index, first
 
 
 def join_groups(
@@ -168,14 +168,16 @@ def standardize(
         parts = [standardize(column, sample_weight) for column in y.T]
         values, means, deviations = zip(*parts, strict=True)
         return np.transpose(values), np.transpose(means), np.transpose(deviations)
-    unit = binary_unit(y)
+    unit = power_of_two_scale(y)
     y = y / unit
     center = float(np.average(y, weights=sample_weight))
     scale = float(np.sqrt(np.average((y - center) ** 2, weights=sample_weight))) or 1.0
     return (y - center) / scale, unit * center, unit * scale
 
 
-def member_values(rows: Rows, alphabets: tuple[Alphabet, ...]) -> NDArray[np.float64]:
+def member_values(
+    rows: EncodedRows, alphabets: tuple[Categorical, ...]
+) -> NDArray[np.float64]:
     """What one row multiplies the weight of each input and category by."""
     hot = [
         np.arange(size) == category

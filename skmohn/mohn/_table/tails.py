@@ -47,18 +47,21 @@ class Tails:
     scale: float = 1.0
     outliers: float = 0.0
 
-    def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quantiles in standard deviations."""
-        regular = self._ask("ppf", shares) * self.scale
+        regular = self._ask("ppf", probabilities) * self.scale
         if not self.outliers:
             return regular
-        ends = np.sort(np.column_stack([regular, cauchy.ppf(shares)]))
+        ends = np.sort(np.column_stack([regular, cauchy.ppf(probabilities)]))
         return np.array(
             [
-                brentq(lambda away, share=share: self._cdf(away) - share, *between)
+                brentq(
+                    lambda away, probability=probability: self._cdf(away) - probability,
+                    *between,
+                )
                 if between[0] < between[1]
                 else between[0]
-                for share, between in zip(shares, ends, strict=True)
+                for probability, between in zip(probabilities, ends, strict=True)
             ]
         )
 
@@ -123,7 +126,7 @@ def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails
 
 
 def fit_level(squares: NDArray[np.float64]) -> Tails:
-    """Choose the scale of normal tails, where left-out rows are clearly farther off.
+    """Choose the scale of normal tails, where held-out rows are clearly farther off.
 
     Squares are of distances in standard deviations, one for each distinct row or
     group.
@@ -134,7 +137,7 @@ def fit_level(squares: NDArray[np.float64]) -> Tails:
 
 
 def tails_of_few(squares: NDArray[np.float64], n_rows: int, is_chosen: bool) -> Tails:
-    """Tails of Student's t where rows are few; no narrower than left-out rows are off.
+    """Tails of Student's t where rows are few; no narrower than held-out rows are off.
 
     Squares are as of :func:`fit_level`. Rows, or groups, are those whose targets are
     observations of their own; `is_chosen` is whether they chose anything but the mean.

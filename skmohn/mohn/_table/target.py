@@ -10,7 +10,7 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
-from skmohn._core._units import binary_unit
+from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._table.rows import count_observations
 
 _NODES, _WEIGHTS = hermegauss(20)
@@ -78,7 +78,7 @@ def moments(
     with np.errstate(over="ignore", invalid="ignore"):
         values = transform.inverse(mean[:, None] + std[:, None] * _NODES)
         center = values @ _WEIGHTS
-        unit = binary_unit(values[np.isfinite(values)])
+        unit = power_of_two_scale(values[np.isfinite(values)])
         squares = ((values - center[:, None]) / unit) ** 2
         spread = unit * np.sqrt(squares @ _WEIGHTS)
     return center, np.nan_to_num(spread, nan=np.inf, posinf=np.inf)

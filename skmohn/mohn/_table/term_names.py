@@ -15,7 +15,7 @@ from skmohn._core._names import (
     unique_names,
 )
 from skmohn._core._types import Term
-from skmohn._core._validation import is_whole
+from skmohn._core._validation import is_integer
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, InputCoding
 from skmohn.mohn._table.rows import sizes_of
 from skmohn.mohn._table.variables import (
@@ -30,7 +30,7 @@ from skmohn.mohn._table.variables import (
 _TIMES = " x "
 
 
-class Vocabulary:
+class TermNames:
     """Names and numbers of inputs, then of each category of each categorical.
 
     Parameters
@@ -92,11 +92,11 @@ class Vocabulary:
         self.names = [names[j] for j in inputs]
         self.n_features = len(coding.kind)
         self.two_categories: dict[int, list[Any]] = {}
-        for place, j in enumerate(inputs):
+        for index, j in enumerate(inputs):
             if j in known:
                 ends = [int(coding.low[j]), int(coding.high[j])]
                 self.two_categories[j] = known[j][ends].tolist()
-                self.names[place] += f"={self.two_categories[j][1]}"
+                self.names[index] += f"={self.two_categories[j][1]}"
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
         for members, (size, _) in zip(coding.categoricals, self.alphabets, strict=True):
             variances += [1.0 / size] * size
@@ -125,9 +125,9 @@ class Vocabulary:
     def __repr__(self) -> str:
         return f"<Vocabulary of {self.describe() or 'nothing'}>"
 
-    def without_levels(self) -> "Vocabulary":
+    def without_levels(self) -> "TermNames":
         """The same names, but for the levels of numeric columns."""
-        return Vocabulary(self._coding.without_levels(), self.categories, self._given)
+        return TermNames(self._coding.without_levels(), self.categories, self._given)
 
     def describe(self) -> str:
         """Count the inputs and categoricals, in words."""
@@ -141,7 +141,7 @@ class Vocabulary:
             kinds.append(f"{n_unordered} categorical columns")
         return " and ".join(kinds)
 
-    def share(self, terms: Sequence[Term]) -> NDArray[np.float64]:
+    def uniform_variances(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Factor of a squared weight in the variance over uniform inputs."""
         return np.array([np.prod(self.variances[list(term)]) for term in terms])
 
@@ -155,7 +155,7 @@ class Vocabulary:
             for k, alphabet in enumerate(self.alphabets)
         ]
 
-    def share_others(
+    def distribute_others(
         self,
         terms: Sequence[Term],
         parts: NDArray[np.float64],
@@ -190,16 +190,16 @@ class Vocabulary:
                 i = inputs.index(j)
                 found[i] = make_levels(i, k, coding.coded_thresholds(j))
                 removed.add(len(inputs) + k)
-        kept = [place for place in range(len(found)) if place not in removed]
+        kept = [index for index in range(len(found)) if index not in removed]
         variables = [found[p] for p in kept]
         if marginals is not None:
             variables = [marginals.variable(variable) for variable in variables]
         return variables, [columns[p] for p in kept]
 
-    def places(self, terms: Sequence[tuple[Any, ...]]) -> list[tuple[int, ...]]:
+    def indices(self, terms: Sequence[tuple[Any, ...]]) -> list[tuple[int, ...]]:
         """The members of sets that `terms_` calls by their labels."""
-        place = {label: m for m, label in enumerate(self.labels)}
-        return [tuple(place[label] for label in term) for term in terms]
+        index = {label: m for m, label in enumerate(self.labels)}
+        return [tuple(index[label] for label in term) for term in terms]
 
     def label(self, term: Term) -> tuple[Any, ...]:
         """The members of a set as `terms_` calls them."""
@@ -231,11 +231,11 @@ class Vocabulary:
         -1 where an odd number of them is the first of two categories.
         """
         sign, found = 1, []
-        if not np.iterable(term) and not is_whole(term):
+        if not np.iterable(term) and not is_integer(term):
             raise TypeError(
                 f"{parameter} must be a feature or a list of features, got {term!r}"
             )
-        is_single = isinstance(term, str) or is_whole(term)
+        is_single = isinstance(term, str) or is_integer(term)
         members: Any = (term,) if is_single else term
         for given in members:
             is_pair = isinstance(given, tuple | list) and len(given) == 2

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 _QUARTILES = 0.25, 0.75
 _N_PARTS = 128
@@ -25,7 +25,7 @@ class Variable(NamedTuple):
     input, categorical : int or None
         Which ones; at least one of them.
 
-    share : ndarray of shape (n_levels,)
+    frequency : ndarray of shape (n_levels,)
         Probability of each category; of an input without a categorical, of its only
         level.
 
@@ -35,13 +35,13 @@ class Variable(NamedTuple):
 
     input: int | None
     categorical: int | None
-    share: np.ndarray
+    frequency: np.ndarray
     mean: np.ndarray
     square: np.ndarray
 
     def moments(self) -> tuple[float, float]:
         """Mean and mean square of the coded input over all levels."""
-        return float(self.share @ self.mean), float(self.share @ self.square)
+        return float(self.frequency @ self.mean), float(self.frequency @ self.square)
 
 
 def make_input(i: int, spread: float = 1.0) -> Variable:
@@ -66,7 +66,7 @@ def make_levels(i: int, k: int, thresholds: NDArray[np.float64]) -> Variable:
 
 
 def make_variables(
-    n_inputs: int, alphabets: tuple[Alphabet, ...] = ()
+    n_inputs: int, alphabets: tuple[Categorical, ...] = ()
 ) -> list[Variable]:
     """Inputs of -1 and +1 and categoricals, each by itself."""
     inputs = [make_input(i) for i in range(n_inputs)]
@@ -128,7 +128,7 @@ class Marginals:
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        rows: EncodedRows,
         coding: InputCoding,
         weight: NDArray[np.float64] | None = None,
         inputs: NDArray[np.intp] | None = None,
@@ -167,8 +167,8 @@ class Marginals:
                 return np.bincount(own, values, minlength=size + 1)[:size]
 
             counts = sums(weight)
-            share = counts / max(counts.sum(), np.finfo(float).tiny)
-            categories.append(share)
+            frequency = counts / max(counts.sum(), np.finfo(float).tiny)
+            categories.append(frequency)
             if column in coding.thresholds:
                 values = np.asarray(rows.inputs[:, usable.index(column)], dtype=float)
                 least = np.maximum(counts, np.finfo(float).tiny)
@@ -185,10 +185,10 @@ class Marginals:
         if k is not None:
             moments = self.levels.get(k, (uniform.mean, uniform.square))
             return Variable(i, k, self.categories[k], *moments)
-        place = np.searchsorted(self.inputs, i)
-        if place == len(self.inputs) or self.inputs[place] != i:
+        index = np.searchsorted(self.inputs, i)
+        if index == len(self.inputs) or self.inputs[index] != i:
             return uniform
-        one = slice(place, place + 1)
+        one = slice(index, index + 1)
         return Variable(i, None, np.ones(1), self.mean[one], self.square[one])
 
 

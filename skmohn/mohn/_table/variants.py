@@ -81,15 +81,15 @@ class Variants:
             pairs = zip(self.chromosomes, given.chromosomes, strict=True)
             for j, (fitted, here) in enumerate(pairs):
                 if fitted != here and not _is_same_chromosome(fitted, here):
-                    self._refuse_place(j, "on chromosome", here, fitted)
+                    self._refuse_index(j, "on chromosome", here, fitted)
         if self.positions is not None and given.positions is not None:
             is_known = (self.positions != 0) & (given.positions != 0)
             differs = is_known & (self.positions != given.positions)
             for j in np.flatnonzero(differs)[:1].tolist():
                 here, fitted = given.positions[j], self.positions[j]
-                self._refuse_place(j, "at position", here, fitted)
+                self._refuse_index(j, "at position", here, fitted)
 
-    def _refuse_place(
+    def _refuse_index(
         self, j: int, what: str, here: object, fitted: object
     ) -> NoReturn:
         raise ValueError(

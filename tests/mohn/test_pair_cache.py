@@ -13,12 +13,12 @@ from skmohn import MOHNRegressor
 from skmohn.mohn import _strategies, _training_data
 from skmohn.mohn._design import pair_screening as _pairs
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._sparse.pair_cache import PairPool
+from skmohn.mohn._sparse.pair_cache import PairCache
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 
 
 def small_pool(inputs, size):
-    few = PairPool(make_design(inputs))
+    few = PairCache(make_design(inputs))
     few.size = size
     return few
 
@@ -78,7 +78,7 @@ def test_companions_begin_before_the_second_pass_and_share_it():
         fold.ask(rng.standard_normal(40))
         yield 1.0
 
-    few.companions = lambda: [(fold, search())]
+    few.joint_searches = lambda: [(fold, search())]
     for n_passes in (1, 2, 3):
         few.whole.ask(rng.standard_normal(60))
         few.whole.wait()
@@ -180,7 +180,7 @@ def wide_problem(n_features=120, n_samples=300, seed=0):
 def test_a_search_finds_what_screening_all_pairs_each_time_finds(seed):
     X, y, _ = wide_problem(seed=seed)
     design, found = make_design(X), []
-    shared = PairPool(design)
+    shared = PairCache(design)
     assert shared.size == 100
     for pairs in (None, shared.whole):
         # Message passing would weigh all pairs of a table as small as this.

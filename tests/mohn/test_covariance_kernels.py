@@ -4,14 +4,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn.mohn._gp.covariance_function import CategoryTables, Pairs, Prior, find_alike
+from skmohn.mohn._gp.covariance_function import (
+    CategoryTables,
+    GramMatrix,
+    Prior,
+    find_alike,
+)
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._models import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
 
 # Categoricals with the same alphabet are computed together.
-LEVELS = Alphabet(7, True)
-ALPHABETS = (Alphabet(3), LEVELS, Alphabet(3), Alphabet(2), LEVELS)
+LEVELS = Categorical(7, True)
+ALPHABETS = (Categorical(3), LEVELS, Categorical(3), Categorical(2), LEVELS)
 # Signs, numbers and alphabets; columns of numbers are taken in twos.
 KINDS = {
     "one number": (0, 1, ()),
@@ -35,7 +40,7 @@ def make_rows(kind, n_rows, seed=0):
     numbers = rng.uniform(-1.0, 1.0, (n_rows, n_numbers))
     # The last of its places is that of an unknown category.
     categories = [rng.integers(0, size + 1, n_rows) for size in sizes_of(alphabets)]
-    return Rows(
+    return EncodedRows(
         np.hstack([signs, numbers]),
         np.reshape(categories, (len(alphabets), n_rows)).T.astype(int),
     )
@@ -129,7 +134,7 @@ def test_products_of_columns_are_those_of_numpy(kind, n_rows, dtype):
     rows, others = make_rows(kind, n_rows), make_rows(kind, 270, seed=1)
     prior, alphabets = make_prior(kind), KINDS[kind][2]
     for left, right in ((rows, rows), (rows, others), (others, rows)):
-        pairs = Pairs(left, right, alphabets, dtype)
+        pairs = GramMatrix(left, right, alphabets, dtype)
         product, covariance = plain_covariance(kind, prior, left, right)
         found = pairs.product(prior)
         assert found.dtype == dtype
@@ -146,7 +151,7 @@ def test_slopes_of_columns_are_those_of_numpy(kind, n_rows, dtype):
     rows, prior = make_rows(kind, n_rows), make_prior(kind)
     # Only the sum with the transpose matters.
     outer = np.random.default_rng(1).standard_normal((n_rows, n_rows))
-    pairs = Pairs(rows, rows, KINDS[kind][2], dtype)
+    pairs = GramMatrix(rows, rows, KINDS[kind][2], dtype)
     product = pairs.product(prior)
     expected = np.array(plain_slope(kind, prior, rows, outer))
     n_inputs, size = len(prior.rates), np.abs(outer).sum()
