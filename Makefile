@@ -102,8 +102,6 @@ types: $(VENV)/installed-lint $(VENV)/installed-test
 
 docs: $(VENV)/installed-docs
 	rm -rf docs/auto_examples docs/generated
-	$(BIN)/python docs/rooms.py
-	$(BIN)/python docs/lines.py
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"

@@ -1,11 +1,14 @@
 """Settings of the documentation; `make docs` builds it."""
 
+import sys
 from pathlib import Path
 
 from cycler import cycler
 from sphinx_gallery.sorting import ExplicitOrder
 
 import skmohn
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "skmohn"
 author = "The skmohn developers"
@@ -26,6 +29,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "structure",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]

@@ -1,9 +1,8 @@
-"""The import laws of docs/architecture.md, read off the import statements."""
+"""The import rules of docs/architecture.md, read off the import statements."""
 
 import ast
 import io
 import re
-import runpy
 import tokenize
 import tomllib
 from collections import Counter, namedtuple
@@ -23,13 +22,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 DOOR = PACKAGE / "_core" / "_sklearn.py"
 
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
-GROUND = {"_core", "__version__"}
+CORE = {"_core", "__version__"}
 FAMILIES = {"mohn", "energynet", "blm"}
-ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
+APPLICATIONS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
 
 # What stands on what inside of mohn; files that are not named here may import them all.
 _SHARED = {"_table", "_design", "_options"}
-INNER_ROOMS = {
+INNER_SUBPACKAGES = {
     "_table": {"_table"},
     "_design": {"_design"},
     "_options": set(),
@@ -74,10 +73,11 @@ TUPLE = namedtuple("TUPLE", "x")
 # By which Optuna has its samplers write on trials: there is no public way.
 OF_OPTUNA = {"_storage", "_trial_id"}
 MOST_CODE_LINES = 800
-# The rooms in which every argument and result has a type, but for kernels; in those of
-# the first line all rules of pyright hold. Of rooms inside others the innermost counts.
-STRICT_ROOMS = ("_core", "mohn._table", "mohn._design")
-TYPED_ROOMS = (*STRICT_ROOMS, "mohn._gp")
+# The subpackages in which every argument and result has a type, but for kernels; in
+# those of the first line all rules of pyright hold. Of subpackages inside others the
+# innermost counts.
+STRICT_SUBPACKAGES = ("_core", "mohn._table", "mohn._design")
+TYPED_SUBPACKAGES = (*STRICT_SUBPACKAGES, "mohn._gp")
 NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
@@ -116,7 +116,7 @@ NAMES = {dotted_name(path) for path in MODULES}
 
 @cache
 def parse(source):
-    """Parse a file once for all laws, which only read the tree."""
+    """Parse a file once for all rules, which only read the tree."""
     return ast.parse(source)
 
 
@@ -137,7 +137,7 @@ def imported_modules(module, source):
     """Yield the dotted names that a module imports, relative ones resolved.
 
     ``from a import b`` counts as ``a.b``: whether ``b`` is a module cannot be seen
-    in the statement, and both are in the same room.
+    in the statement, and both are in the same subpackage.
     """
     for node in nodes_of(source):
         if isinstance(node, ast.Import):
@@ -149,24 +149,24 @@ def imported_modules(module, source):
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
-def room_of(name):
+def subpackage_of(name):
     """Return the part after ``skmohn``, or an empty string for the package itself."""
     return name.split(".")[1] if "." in name else ""
 
 
-def rooms_allowed(room):
-    """Return the rooms that a room may import; None where it may import all."""
-    if room in GROUND:
-        return GROUND
-    if room in FAMILIES:
-        return GROUND | {room}
-    if room == "_warm_up":  # compiles the kernels of all
-        return GROUND | FAMILIES | ROOFS
-    if room == "integrations":  # also exchanges what is searched
-        return GROUND | FAMILIES | {room, "optimize"}
-    if room in ROOFS:
-        return GROUND | FAMILIES | {room}
-    raise LookupError(f"skmohn/{room} is no room of docs/architecture.md")
+def subpackages_allowed(subpackage):
+    """Return the subpackages that one may import; None where it may import all."""
+    if subpackage in CORE:
+        return CORE
+    if subpackage in FAMILIES:
+        return CORE | {subpackage}
+    if subpackage == "_warm_up":  # compiles the kernels of all
+        return CORE | FAMILIES | APPLICATIONS
+    if subpackage == "integrations":  # also exchanges what is searched
+        return CORE | FAMILIES | {subpackage, "optimize"}
+    if subpackage in APPLICATIONS:
+        return CORE | FAMILIES | {subpackage}
+    raise LookupError(f"skmohn/{subpackage} is no subpackage of docs/architecture.md")
 
 
 def is_kernels_import(module, name):
@@ -178,32 +178,32 @@ def is_kernels_import(module, name):
 
 
 def is_inner_import(module, name):
-    """Whether a file of mohn may import a name, as far as its inner room says so."""
+    """Whether a file of mohn may import a name by the rule of its inner subpackage."""
     inner, others = (part.split(".")[2:3] for part in (module, name))
     if not module.startswith("skmohn.mohn.") or not name.startswith("skmohn.mohn."):
         return True
-    return inner[0] not in INNER_ROOMS or others[0] in INNER_ROOMS[inner[0]]
+    return inner[0] not in INNER_SUBPACKAGES or others[0] in INNER_SUBPACKAGES[inner[0]]
 
 
 def violations(module, source):
-    """Return one sentence for each import that breaks a law."""
+    """Return one sentence for each import that breaks a rule."""
     if module == "skmohn.__init__":  # gathers the public names from everywhere
         return []
     found = []
-    allowed = rooms_allowed(room_of(module))
+    allowed = subpackages_allowed(subpackage_of(module))
     is_kernel = module.endswith("_kernels")
     for name in imported_modules(module, source):
         inside = name.split(".")[0] == "skmohn"
-        if inside and room_of(name) not in allowed:
-            found.append(f"{module} may not import {name}: it is another room's")
+        if inside and subpackage_of(name) not in allowed:
+            found.append(f"{module} may not import {name}: it is another subpackage's")
         elif is_kernel and not is_kernels_import(module, name):
             found.append(f"{module} may not import {name}: kernels know no more")
         elif not is_inner_import(module, name):
-            found.append(f"{module} may not import {name}: another inner room's")
+            found.append(f"{module} may not import {name}: another inner subpackage's")
     return found
 
 
-def test_imports_keep_the_laws():
+def test_imports_keep_the_rules():
     found = chain(*(violations(module, source) for module, source in sources()))
     assert not (broken := list(found)), "\n".join(broken)
 
@@ -222,34 +222,17 @@ def test_imports_go_round_in_no_circle():
     assert list(TopologicalSorter(graph).static_order())
 
 
-def modules_described(text):
-    """Names of the files that docs/architecture.md describes, folder by folder."""
-    found, folder = [], None
-    for line in text.splitlines():
-        title = re.match(r"\| module of `skmohn/(.*?)/` \|", line)
-        if title:
-            folder = title[1]
-        elif folder and line.startswith("| `"):
-            names = re.findall(r"`(\w+\.py)`", line.split("|")[1])
-            found += [f"{folder}/{name}" for name in names]
-        elif not line.startswith("|"):
-            folder = None
-    return found
-
-
-def test_architecture_describes_each_module_once():
-    text = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
-    files = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
-    expected = [f for f in files if "/" in f and not f.endswith("/__init__.py")]
-    assert sorted(modules_described(text)) == sorted(expected)
-
-
-def test_architecture_names_the_lines_of_today():
-    docs = PACKAGE.parent / "docs"
-    with_lines = runpy.run_path(str(docs / "lines.py"))["with_lines"]
-    text = (docs / "architecture.md").read_text(encoding="utf-8")
-    assert "_strategies.py:" in text
-    assert with_lines(text) == text, "run python docs/lines.py"
+def test_each_module_has_a_summary():
+    without = {
+        module: summary
+        for module, source in sources()
+        if parse(source).body
+        and not re.match(
+            r"[^\n]{10,}\.$",
+            summary := (ast.get_docstring(parse(source)) or "").split("\n")[0],
+        )
+    }
+    assert not without
 
 
 def insides_of_numba(module, source):
@@ -309,11 +292,11 @@ def private_reads(source):
     return sorted(name for name in found - own if re.match("_.*(?<!__)$", name))
 
 
-def test_roofs_read_nothing_private():
+def test_applications_read_nothing_private():
     found = {
         module: names
         for module, source in sources()
-        if room_of(module) in ROOFS
+        if subpackage_of(module) in APPLICATIONS
         and (names := private_reads(source))
         and not (module.endswith("._optuna") and set(names) <= OF_OPTUNA)
     }
@@ -614,16 +597,6 @@ def test_a_base_of_one_is_seen():
     assert bases_of_one([base, children[0], names, "z = isinstance(q, Base)"]) == []
 
 
-def test_description_is_read():
-    text = (
-        "| module of `skmohn/a/` | x |\n|---|---|\n| `_b.py`, `_c.py` | `_d.py` |\n\n"
-    )
-    assert modules_described(text + "| `_e.py` | no module's |") == [
-        "a/_b.py",
-        "a/_c.py",
-    ]
-
-
 def count_code_lines(source):
     """Count the lines with code on them: no docstring, comment or blank line."""
     code = set()
@@ -676,34 +649,40 @@ def without_types(source):
     return found
 
 
-def typed_room(module):
-    """The innermost room that a module is in, of those that are typed or not yet."""
+def typed_subpackage(module):
+    """The innermost subpackage of a module, of those that are typed or not yet."""
     name = f"{module.removeprefix('skmohn.')}."
-    rooms = [r for r in (*TYPED_ROOMS, *NOT_YET_TYPED) if name.startswith(f"{r}.")]
-    return max(rooms, key=len)
+    subpackages = [
+        r for r in (*TYPED_SUBPACKAGES, *NOT_YET_TYPED) if name.startswith(f"{r}.")
+    ]
+    return max(subpackages, key=len)
 
 
 def functions_without_types():
-    """By room, of each module the functions that lack a type; kernels have none."""
+    """Functions that lack a type, by subpackage and module; kernels have none."""
     found = {}
     for module, source in sources():
         if not module.endswith("_kernels") and (lacking := without_types(source)):
-            found.setdefault(typed_room(module), {})[module] = lacking
+            found.setdefault(typed_subpackage(module), {})[module] = lacking
     return found
 
 
-def test_typed_rooms_have_types():
+def test_typed_subpackages_have_types():
     found = functions_without_types()
-    found = {room: modules for room, modules in found.items() if room in TYPED_ROOMS}
+    found = {
+        subpackage: modules
+        for subpackage, modules in found.items()
+        if subpackage in TYPED_SUBPACKAGES
+    }
     assert not found, pformat(found)
 
 
-def test_rooms_that_are_not_yet_typed_lack_types():
+def test_subpackages_that_are_not_yet_typed_lack_types():
     done = set(NOT_YET_TYPED) - functions_without_types().keys()
-    assert not done, f"{sorted(done)} have all types: list them in TYPED_ROOMS"
+    assert not done, f"{sorted(done)} have all types: list them in TYPED_SUBPACKAGES"
 
 
-def test_all_rules_of_pyright_hold_in_strict_rooms():
+def test_all_rules_of_pyright_hold_in_strict_subpackages():
     settings = tomllib.loads(
         (PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8")
     )
@@ -713,7 +692,7 @@ def test_all_rules_of_pyright_hold_in_strict_rooms():
         for own in environments
         if own["root"].startswith("skmohn") and own.keys() == {"root", "extraPaths"}
     }
-    assert strict == set(STRICT_ROOMS)
+    assert strict == set(STRICT_SUBPACKAGES)
 
 
 @pytest.mark.parametrize(
@@ -742,9 +721,9 @@ def test_types_are_let_through():
         "def h(*, x: int = 1, **y: int) -> int:\n    return (lambda z: z)(x)"
     )
     assert without_types(source) == []
-    assert typed_room("skmohn._core._rows") == "_core"
-    assert typed_room("skmohn.mohn._table.rows") == "mohn._table"
-    assert typed_room("skmohn.mohn._regressor") == "mohn"
+    assert typed_subpackage("skmohn._core._rows") == "_core"
+    assert typed_subpackage("skmohn.mohn._table.rows") == "mohn._table"
+    assert typed_subpackage("skmohn.mohn._regressor") == "mohn"
 
 
 @pytest.mark.parametrize(
@@ -781,7 +760,7 @@ def test_types_are_let_through():
         ),
     ],
 )
-def test_breach_of_a_law_is_seen(module, source):
+def test_breach_of_a_rules_is_seen(module, source):
     assert len(violations(module, source)) == 1
 
 
@@ -814,6 +793,6 @@ def test_lawful_import_passes(module, source):
     assert violations(module, source) == []
 
 
-def test_unknown_room_is_seen():
-    with pytest.raises(LookupError, match="skmohn/attic is no room"):
+def test_unknown_subpackage_is_seen():
+    with pytest.raises(LookupError, match="skmohn/attic is no subpackage"):
         violations("skmohn.attic._chest", "import numpy")

@@ -48,7 +48,7 @@ TESTS = {
     "mohn/_gp/multitask": "mohn/test_several.py",
     "mohn/_gp/classification": "mohn/test_gp_classes.py",
     "mohn/_gp/laplace": "mohn/test_gp_classes.py",
-    "mohn/_stacking": "mohn/test_gp_classes.py mohn/test_pool.py",
+    "mohn/_stacking": "mohn/test_gp_classes.py mohn/test_pair_cache.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
     "blm/_control": "blm/test_control.py blm/test_control_plan.py",
     "blm/_device/agreement": "blm/test_device_agreement.py integrations/test_onnx.py",

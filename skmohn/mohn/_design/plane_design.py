@@ -53,8 +53,8 @@ class Planes:
     n_samples : int
 
     sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
-        A set bit means -1, and -1 or +1. Where a value is unknown they hold the whole
-        number next to the center, so that the planes alone are nearly right.
+        A set bit means -1, and -1 or +1. Where a value is unknown they hold the integer
+        next to the center, so that the planes alone are nearly right.
 
     centers : ndarray of shape (n_columns,)
         Numbers in [-1, 1].

@@ -1,0 +1,100 @@
+"""The words of docs/glossary.md: those that it replaces do not occur."""
+
+import io
+import re
+import tokenize
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "skmohn"
+# Subpackages that are written in these words throughout.
+DONE = ("_core", "mohn")
+# Parameters of the papers, columns of tables, and terms of other fields.
+ALLOWED = {
+    *("order_share", "mode_share", "clique_share", "max_weight_share"),
+    *("duality_gap", "_duality_gap"),
+}
+ALLOWED_PROSE = ("duality gap", "machine learning", "learning machine")
+# Words that are verbs as well, or parts of idioms, in prose.
+NAMES_ONLY = {"share", "place"}
+
+
+@cache
+def replaced_words() -> tuple[str, ...]:
+    """Words and phrases with an asterisk in the last table of the glossary."""
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    table = text.partition("## Words that are not used")[2]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| ")]
+    words = re.sub(r"\(.*?\)", "", ",".join(cells)).split(",")
+    return tuple(word.strip(" *") for word in words if word.rstrip().endswith("*"))
+
+
+def tokens_of(source: str) -> list[tuple[int, str, int]]:
+    """Line, text and kind of the tokens of a file."""
+    stream = tokenize.generate_tokens(io.StringIO(source).readline)
+    return [(token.start[0], token.string, token.type) for token in stream]
+
+
+def words_of(name: str) -> set[str]:
+    """Words of an identifier in snake or camel case, in the singular."""
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
+    return {part.removesuffix("s") for part in parts}
+
+
+def offences(source: str) -> list[str]:
+    """Replaced words of a file, in identifiers, strings and comments, by line."""
+    single = {word.removesuffix("s") for word in replaced_words() if " " not in word}
+    words = "|".join(sorted(set(replaced_words()) - NAMES_ONLY)).replace(" ", r"\s+")
+    prose = re.compile(rf"\b(?:{words})\w{{0,3}}\b", re.IGNORECASE)
+    found = []
+    for line, text, kind in tokens_of(source):
+        if kind == tokenize.NAME:
+            if text not in ALLOWED and words_of(text) & single:
+                found.append(f"{line}: {text}")
+        elif kind in (tokenize.STRING, tokenize.COMMENT):
+            plain = text
+            for allowed in ALLOWED_PROSE:
+                plain = re.sub(allowed.replace(" ", r"\s+"), "", plain, flags=re.I)
+            found += [f"{line}: {match[0]}" for match in prose.finditer(plain)]
+    return found
+
+
+def test_the_glossary_lists_words():
+    assert {"gap", "pool", "place", "stands out", "share"} <= set(replaced_words())
+
+
+@pytest.mark.parametrize("subpackage", DONE)
+def test_replaced_words_do_not_occur(subpackage):
+    found = {
+        path.relative_to(PACKAGE).as_posix(): lines
+        for path in sorted((PACKAGE / subpackage).rglob("*.py"))
+        if (lines := offences(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "n_gaps = 1",
+        "class PairPool: ...",
+        "def f(place): ...",
+        '"""Nothing stands out."""',
+        "# Whole numbers.",
+        "x = 1  # learnt",
+        '"""Standardise columns."""',
+    ],
+)
+def test_a_replaced_word_is_found(source):
+    assert len(offences(source)) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["replace = 1", "shared = order_share", '"""Machine learning on a share."""'],
+)
+def test_other_words_are_not(source):
+    assert not offences(source)
