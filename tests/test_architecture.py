@@ -74,9 +74,15 @@ TUPLE = namedtuple("TUPLE", "x")
 OF_OPTUNA = {"_storage", "_trial_id"}
 MOST_CODE_LINES = 800
 # The subpackages in which every argument and result has a type, but for kernels; in
-# those of the first line all rules of pyright hold. Of subpackages inside others the
-# innermost counts.
-STRICT_SUBPACKAGES = ("_core", "mohn._table", "mohn._design")
+# strict ones all rules of pyright hold. Of subpackages inside others the innermost
+# counts.
+STRICT_SUBPACKAGES = (
+    "_core",
+    "mohn._sparse",
+    "mohn._spike_slab",
+    "mohn._table",
+    "mohn._design",
+)
 TYPED_SUBPACKAGES = (*STRICT_SUBPACKAGES, "mohn._gp")
 NOT_YET_TYPED = (
     "_warm_up",

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, Protocol, TypeAlias
 
+from scipy.linalg import lapack as _lapack
 from sklearn.utils import validation
 
 # A table as users pass it: arrays of several libraries, sparse matrices, data frames of
@@ -21,6 +22,8 @@ class TableReader(Protocol):
     _time_zones: dict[int, tzinfo | str | None]
 
 
+# Routines of LAPACK are made at run time: no checker finds them.
+lapack: Any = _lapack
 # Scikit-learn has no types; those that checkers guess of its defaults are wrong.
 check_array: Callable[..., Any] = validation.check_array
 check_X_y: Callable[..., Any] = validation.check_X_y  # noqa: N816 - its name

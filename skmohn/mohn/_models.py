@@ -2,16 +2,20 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
+from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import (
     EncodedRows,
@@ -23,6 +27,7 @@ from skmohn.mohn._table.rows import (
 )
 from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
 from skmohn.mohn._table.target import Transform, Unchanged, moments
+from skmohn.mohn._table.variables import Variable
 
 # A priori variance of the constant; the target is standardized.
 CONSTANT_VARIANCE = 1.0
@@ -873,7 +878,7 @@ class Model(ABC):
     # ----------------------------------------------------------- what each model says
 
     @abstractmethod
-    def function(self, rows):
+    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean of the function, on the scale of the target, ndarray of shape (n_rows,).
 
         Parameters
@@ -882,15 +887,17 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def variance(self, rows):
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the function, ndarray of shape (n_rows,)."""
 
     @abstractmethod
-    def noise_variance(self, rows):
+    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
 
     @abstractmethod
-    def variances_at_map(self, rows, precision=1.0):
+    def variances_at_map(
+        self, rows: EncodedRows, precision: float | NDArray[np.float64] = 1.0
+    ) -> tuple[NDArray[np.float64], ...]:
         """Variances of function and noise given hyperparameters.
 
         Parameters
@@ -911,15 +918,17 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def given_covariance(self, rows):
+    def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Covariance of the function given hyperparameters, (n_rows, n_rows)."""
 
     @abstractmethod
-    def sample_latent(self, rows, n_draws, rng):
+    def sample_latent(
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         """Draw the function, jointly for all rows, see :meth:`draw`."""
 
     @abstractmethod
-    def weight_posterior(self, term):
+    def weight_posterior(self, term: Term) -> tuple[float, float]:
         """Mean and standard deviation of one weight.
 
         Parameters
@@ -933,7 +942,9 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def listed(self, max_order=None):
+    def listed(
+        self, max_order: int | None = None
+    ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """The weights that matter and their standard deviations.
 
         Parameters
@@ -950,7 +961,9 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def sobol_variances(self, variables):
+    def probabilities(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Split the variance of the function over independent variables.
 
         Parameters
@@ -966,7 +979,9 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def contrasts(self, variables, wanted):
+    def contrasts(
+        self, variables: list[Variable], wanted: Sequence[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How far the function moves with one variable, averaged over all others.
 
         Parameters
@@ -985,11 +1000,11 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def relevance(self):
+    def relevance(self) -> tuple[Any, Any]:
         """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
 
     @abstractmethod
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Log density of the targets, in their own units."""
 
     @abstractmethod
@@ -997,7 +1012,13 @@ class Model(ABC):
         """Nats that the data and the choices of terms and hyperparameters cost."""
 
     @abstractmethod
-    def update(self, rows, y, sample_weight, control):
+    def update(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        control: DeltaOptions,
+    ) -> "Model":
         """Learn from further rows.
 
         Parameters

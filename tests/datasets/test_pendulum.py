@@ -261,7 +261,7 @@ def test_what_is_no_policy_is_refused():
 def test_numbers_of_tests_are_named(n_simulations):
     pendulum = InvertedPendulum("positions", n_simulations=1, duration=2.0)
     policy = make_policy([2, 3, 1], np.zeros(13))
-    with pytest.raises(ValueError, match="n_simulations must be a positive whole num"):
+    with pytest.raises(ValueError, match="n_simulations must be a positive integer"):
         pendulum.test(policy, n_simulations=n_simulations)
 
 

@@ -1,17 +1,23 @@
 """Least squares on a set of weights that grows and shrinks."""
 
-import numpy as np
-from scipy.linalg import cholesky, lapack, solve_triangular
+from collections.abc import Sequence
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from skmohn._core._types import Term, lapack
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
 # A column whose part outside the span of the others is below this fraction of its
-# length is aliased: its weight could not be told from theirs.
+# length is aliased: its weight is not identifiable.
 ALIAS_TOLERANCE = 1e-7
 
 
 class ActiveSet:
-    """The weights in the model, their Gram matrix and its Cholesky factor.
+    """Least squares on a set of weights, with Gram matrix and Cholesky factor.
 
     The constant is always the first weight, written as the empty set.
 
@@ -22,58 +28,50 @@ class ActiveSet:
     y : ndarray of shape (n_samples,)
 
     always : sequence of tuples of int, default=()
-        Weights that stay, but for those that are aliased with the constant or with
-        others of them.
+        Weights that are never dropped, except those aliased with the constant or with
+        each other.
 
     Attributes
     ----------
     n_fixed : int
-        How many weights stay, which are the first; the constant is one of them.
+        Number of weights that are never dropped: the first, with the constant.
     """
 
-    def __init__(self, design, y, always=()):
+    def __init__(
+        self, design: Design, y: NDArray[np.float64], always: Sequence[Term] = ()
+    ) -> None:
         self.design = design
         self.y = y
         self.always = list(always)
         self.clear()
 
     @classmethod
-    def of(cls, design, y, terms):
-        """The least squares model with given terms, those that are aliased left out."""
+    def of(cls, design: Design, y: NDArray[np.float64], terms: Sequence[Term]) -> Self:
+        """Least squares on given terms without the aliased ones."""
         model = cls(design, y)
         if terms:
             model.add(terms)
             model.solve()
         return model
 
-    def clear(self):
-        """Keep only what always stays."""
-        self.terms = [()]
-        self.columns = self.design.columns([()])
+    def clear(self) -> None:
+        """Drop all weights but the fixed ones."""
+        self.terms: list[Term] = [()]
+        self.columns: Any = self.design.columns([()])
         self.gram = np.array([[self.design.weight_sum]])
         self.target = self.design.project(self.columns, self.y)
         self.factor = np.sqrt(self.gram)
         self.n_fixed = 1 + self.add(self.always)
         self.solve()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.terms)
 
-    def add(self, terms):
-        """Add the weights that are not aliased with those already there.
-
-        Parameters
-        ----------
-        terms : list of tuples of int
-            New ones, the most wanted first.
-
-        Returns
-        -------
-        n_added : int
-        """
+    def add(self, terms: Sequence[Term]) -> int:
+        """Add the weights that are not aliased, by preference; return their number."""
         if not terms:
             return 0
-        columns = self.design.columns(terms)
+        columns: Any = self.design.columns(terms)
         cross = self.design.gram(self.columns, columns)
         inner = self.design.gram(columns, columns)
         link = solve_triangular(self.factor, cross, lower=True, check_finite=False)
@@ -92,8 +90,8 @@ class ActiveSet:
         self.terms = self.terms + [terms[j] for j in kept]
         return kept.size
 
-    def keep(self, mask):
-        """Drop the weights where ``mask`` is False and that do not always stay."""
+    def keep(self, mask: NDArray[np.bool_]) -> None:
+        """Drop the weights where ``mask`` is False, except the fixed ones."""
         mask = mask.copy()
         mask[: self.n_fixed] = True
         self.terms = [
@@ -110,7 +108,7 @@ class ActiveSet:
         factor[first:, first:] = cholesky(rest, lower=True, check_finite=False)
         self.factor = factor
 
-    def solve(self):
+    def solve(self) -> None:
         """Set ``coef`` and ``residual`` to the least squares solution."""
         half = solve_triangular(
             self.factor, self.target, lower=True, check_finite=False
@@ -121,36 +119,32 @@ class ActiveSet:
         self.residual = self.y - self.design.combine(self.columns, self.coef)
 
     @property
-    def rms(self):
+    def rms(self) -> float:
         """Root mean square of the residual."""
         weights = self.design.weights
         return float(np.sqrt(np.average(self.residual**2, weights=weights)))
 
     @property
-    def noise(self):
-        """Standard deviation of the noise, with the degrees of freedom used up."""
+    def noise(self) -> float:
+        """Standard deviation of the noise, corrected for degrees of freedom."""
         spare = max(self.design.weight_sum - len(self), 1.0)
         return self.rms * np.sqrt(self.design.weight_sum / spare)
 
-    def standard_errors(self, least_noise=0.0):
-        """Standard errors of ``coef`` under independent noise of equal variance.
-
-        Parameters
-        ----------
-        least_noise : float, default=0.0
-            The noise has at least this standard deviation.
-        """
+    def standard_errors(self, least_noise: float = 0.0) -> NDArray[np.float64]:
+        """Standard errors of ``coef``, with noise of at least `least_noise`."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         noise = max(self.noise, least_noise)
         return noise * np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
 
 
-def _independent(gram, scale):
+def _independent(
+    gram: NDArray[np.float64], scale: float
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Cholesky factor of a well-conditioned part of ``gram`` and its indices.
 
-    Of columns that say the same the first is in it.
+    Of collinear columns the first is kept.
     """
-    # A batch with no aliases, the rule, factors as it is and keeps its order.
+    # A batch without aliases, the usual case, factors in the given order.
     factor, info = lapack.dpotrf(gram, lower=1)
     if info == 0 and np.diag(factor).min() ** 2 > ALIAS_TOLERANCE * scale:
         return np.tril(factor), np.arange(len(gram))

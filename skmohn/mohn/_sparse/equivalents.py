@@ -1,45 +1,42 @@
-"""Sets of inputs that say nearly the same as those in a model.
+"""Sets of inputs that are nearly collinear with the terms of a model.
 
-Of columns that are alike a search keeps the best, which need not be the cause. So the
+Of collinear columns a search keeps the best, which need not be the cause. So the
 others are listed: each member of a set is replaced by inputs that are correlated with
 it, and the products are compared with that of the set.
 """
 
+from collections.abc import Iterator, Sequence
 from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-# Least correlation, up to its sign, of inputs with a member and of products.
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
+
+# Least absolute correlation of inputs with a member, and of products.
 LEAST = 0.9
 # Sets listed for each, and products that are made to find them.
 MOST_LISTED, _MOST_TRIED = 50, 2**12
-# Of columns as numbers that are made at a time.
+# Of unpacked columns at a time.
 _BYTES = 2**25
 
+_Set = TypeVar("_Set", int, Term)
 
-def find_equivalents(design, terms):
-    """Find the sets whose products are nearly those of some others.
 
-    Parameters
-    ----------
-    design : PackedDesign, DenseDesign or PlaneDesign
-
-    terms : sequence of tuples of int
-
-    Returns
-    -------
-    found : list of list of (tuple of int, float)
-        For each of the terms, sets of as many inputs and their correlations with it,
-        the closest first, of those that are as close the first.
-    """
+def find_equivalents(
+    design: Design, terms: Sequence[Term]
+) -> list[list[tuple[Term, float]]]:
+    """Find sets collinear with each term, with correlations, the closest first."""
     members = sorted({i for term in terms for i in term})
     alike = dict(zip(members, _alike(design, members), strict=True))
     return [_equivalents_of(design, term, alike) for term in terms]
 
 
-def _alike(design, members):
-    """Inputs that are correlated with each of some, and how, the closest first."""
-    found = [{} for _ in members]
+def _alike(design: Design, members: Sequence[int]) -> list[dict[int, float]]:
+    """Inputs correlated with each of some, with correlations, the closest first."""
+    found: list[dict[int, float]] = [{} for _ in members]
     for own_part in _blocks(design, len(members)):
         some = members[own_part]
         own = design.columns([(i,) for i in some])
@@ -53,7 +50,10 @@ def _alike(design, members):
     return [dict(_closest_first(alike)) for alike in found]
 
 
-def _equivalents_of(design, term, alike):
+def _equivalents_of(
+    design: Design, term: Term, alike: dict[int, dict[int, float]]
+) -> list[tuple[Term, float]]:
+    """Sets of correlated inputs whose products are collinear with that of a term."""
     if len(term) == 1:
         found = {(j,): correlation for j, correlation in alike[term[0]].items()}
         return _closest_first(found)[:MOST_LISTED]
@@ -70,16 +70,18 @@ def _equivalents_of(design, term, alike):
     return _closest_first(close)[:MOST_LISTED]
 
 
-def _closest_first(correlations):
-    # What differs by rounding is as close.
+def _closest_first(correlations: dict[_Set, float]) -> list[tuple[_Set, float]]:
+    # Differences by rounding are ties.
     return sorted(
         correlations.items(), key=lambda item: (-round(abs(item[1]), 9), item[0])
     )
 
 
-def _correlations(design, left, sets):
+def _correlations(
+    design: Design, left: Any, sets: Sequence[Term]
+) -> NDArray[np.float64]:
     """Correlations of columns with the products of sets; 0 where one is constant."""
-    right = design.columns(sets)
+    right: Any = design.columns(sets)
     ones = np.ones(design.n_samples)
     sums = [design.project(columns, ones) for columns in (left, right)]
     spreads = [design.spread(columns) for columns in (left, right)]
@@ -87,7 +89,7 @@ def _correlations(design, left, sets):
     return np.clip(inner / np.sqrt(np.outer(*spreads)), -1.0, 1.0)
 
 
-def _blocks(design, n):
+def _blocks(design: Design, n: int) -> Iterator[slice]:
     size = max(_BYTES // (8 * design.n_samples), 1)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

@@ -1,34 +1,37 @@
-"""Whether a model can have reproduced a target by chance."""
+"""Whether an exact fit can be due to chance."""
 
 import math
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from skmohn._core._types import Term
 from skmohn.mohn._design.terms import choice_length, log_comb
 
-# An error this small beside the spread of a target is rounding error.
+# Errors below this fraction of a target's standard deviation are rounding errors.
 _EXACT = 1e-8
-# Fraction of the largest number that sums of numbers may be off.
+# Relative rounding error of sums.
 _ROUNDING = 1e-15
 # Nats that naming the terms must save: odds of a thousand to one.
 _CLEARLY = math.log(1000.0)
 
 
 class ExactFitTest:
-    """What a target holds, in the order of its rows.
+    """Information in a target, against which exact fits are tested.
 
     Of all orders of the same n values, a model with k weights reproduces a fraction of
-    about ``exp(-(n - k) / n * information)``: k of the values say what the others must
-    be. A search tries many models, and finds one of these orders by chance unless
-    naming the model takes clearly fewer nats than that.
+    about ``exp(-(n - k) / n * information)``: k of the values determine the others. A
+    search tries many models, and reproduces one of these orders by chance unless naming
+    the model takes clearly fewer nats than that.
 
-    Equal rows with equal targets say that the target is a function of the inputs, but
+    Equal rows with equal targets show that the target is a function of the inputs, but
     not which, and a function of any kind could be found by chance where it is known in
-    part. So they count once, unless all rows that there could be are there: then
-    nothing but the noise of a target could make a model that reproduces them wrong, and
-    each sample is evidence against that.
+    part. So they count once, unless the rows are all combinations of the inputs: then
+    only noise in the target could make a model that reproduces them wrong, and each
+    sample is evidence against that.
 
     Parameters
     ----------
@@ -39,7 +42,7 @@ class ExactFitTest:
     Attributes
     ----------
     n_rows : int
-        Number of different rows.
+        Number of distinct rows.
 
     n_values : int
         Number of targets that count.
@@ -48,7 +51,7 @@ class ExactFitTest:
         Logarithm of the number of ways to order them, in nats.
     """
 
-    def __init__(self, inputs, y):
+    def __init__(self, inputs: NDArray, y: NDArray[np.float64]) -> None:
         rows, first = np.unique(inputs, axis=0, return_index=True)
         self.n_rows, self.n_features = rows.shape
         counting = y if _are_all(rows) else y[first]
@@ -56,18 +59,8 @@ class ExactFitTest:
         self.n_values = len(counting)
         self.information = float(gammaln(self.n_values + 1) - gammaln(counts + 1).sum())
 
-    def is_significant(self, terms):
-        """Whether a model with these terms is beyond chance, if it is exact.
-
-        Parameters
-        ----------
-        terms : sequence of tuples of int
-            None is the constant.
-
-        Returns
-        -------
-        is_significant : bool
-        """
+    def is_significant(self, terms: Sequence[Term]) -> bool:
+        """Whether an exact model with these terms and a constant is beyond chance."""
         if not terms:  # nothing was chosen
             return True
         left = self.n_values - len(terms) - 1
@@ -77,53 +70,34 @@ class ExactFitTest:
         return length + _CLEARLY < left / self.n_values * self.information
 
 
-def _are_all(rows):
-    """Whether different rows are all combinations of two values of each column."""
+def _are_all(rows: NDArray) -> bool:
+    """Whether distinct rows are all combinations of two values of each column."""
     n_rows, n_features = rows.shape
     return n_rows == 2.0**n_features and all(
         len(np.unique(column)) == 2 for column in rows.T
     )
 
 
-def exact_error(y, spread):
-    """Error up to which a model reproduces a target.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-
-    spread : float
-        Standard deviation of the target.
-
-    Returns
-    -------
-    error : float
-    """
+def exact_error(y: NDArray[np.float64], spread: float) -> float:
+    """Error up to which a model is exact, for a target with a standard deviation."""
     # A target that is constant varies by rounding.
     return max(_EXACT * spread, _ROUNDING * float(np.abs(y).max()))
 
 
-def rounding_variance(y):
-    """Variance that a target has by being known in steps only.
+def rounding_variance(y: NDArray[np.float64]) -> float:
+    """Variance of rounding a target, uniform over its smallest step; 0 if constant.
 
-    No model of noisy data explains more, and one that seems to has found the steps.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    variance : float
-        Of the smallest step as the width of a uniform distribution; 0 for a constant.
+    A model of noisy data that seems to explain more has fitted the steps.
     """
     values, _ = _equal_values(y)
     steps = np.diff(values)
     return float(steps.min() ** 2 / 12.0) if steps.size else 0.0
 
 
-def _equal_values(y):
-    """The different values of a target, sorted, and the number of each one's value."""
+def _equal_values(
+    y: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Distinct values of a target, sorted, and the index of each sample's value."""
     order = np.argsort(y)
     ranked = y[order]
     is_new = np.diff(ranked, prepend=-np.inf) > exact_error(y, np.std(y))

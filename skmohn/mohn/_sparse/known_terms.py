@@ -1,16 +1,28 @@
-"""Weights of known terms by each learning rule, and what is said of a model."""
+"""Weights of known terms by each learning rule, with noise and standard errors."""
 
 import math
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn.mohn._design.design import make_design
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design, make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
-from skmohn.mohn._sparse.linear_solvers import delta_rule, lasso, moments, ols
+from skmohn.mohn._sparse.given import Report, TrainingData
+from skmohn.mohn._sparse.linear_solvers import (
+    LassoFit,
+    Moments,
+    delta_rule,
+    lasso,
+    moments,
+    ols,
+)
 
 EXACT = "exact: the model reproduces every sample"
 REASONS = {
@@ -29,11 +41,13 @@ REASONS = {
 }
 
 
-def learn(samples, settings, report, terms):
+def learn(
+    samples: TrainingData, settings: FitSettings, report: Report, terms: list[Term]
+) -> Solution:
     """Learn the weights of a fixed structure by the learning rule."""
     design = make_design(samples.inputs, samples.weight)
     rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
-    # Alone the constant is the mean, whatever the rule.
+    # Without terms the constant is the mean under every rule.
     rule = rules[settings.learning_rule] if terms else _by_ols
     graph, reason, warning = rule(samples, settings, report, design, terms)
     tried = enumerate(count_orders(terms).tolist(), start=1)
@@ -46,7 +60,13 @@ def learn(samples, settings, report, terms):
     return describe(design, samples.y, graph, reason, coverage, warning, ols=is_ols)
 
 
-def _by_ols(samples, settings, report, design, terms):
+def _by_ols(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    design: Design,
+    terms: list[Term],
+) -> tuple[WalshPolynomial, str, str | None]:
     fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
     graph = WalshPolynomial.sort(terms, fit.coef, fit.intercept)
     report(record_of(design, samples, graph), graph)
@@ -59,7 +79,13 @@ def _by_ols(samples, settings, report, design, terms):
     return graph, "least squares on the given structure", warning
 
 
-def _by_lasso(samples, settings, report, design, terms):
+def _by_lasso(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    design: Design,
+    terms: list[Term],
+) -> tuple[WalshPolynomial, str, str | None]:
     second = moments(design, design.columns(terms), samples.y)
     alpha = penalty_of(samples, settings)
     if alpha == "auto":
@@ -74,34 +100,35 @@ def _by_lasso(samples, settings, report, design, terms):
     return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
 
 
-def penalty_of(samples, settings):
-    """The penalty of the lasso in the unit of the target, or "auto"."""
-    return (
-        settings.alpha
-        if settings.alpha == "auto"
-        else float(settings.alpha) / samples.unit
-    )
+def penalty_of(samples: TrainingData, settings: FitSettings) -> float | Literal["auto"]:
+    """Lasso penalty in the unit of the target, or "auto"."""
+    return "auto" if settings.alpha == "auto" else float(settings.alpha) / samples.unit
 
 
-def _scaled_lasso(second):
-    """Lasso whose penalty follows its own noise estimate.
+def _scaled_lasso(second: Moments) -> tuple[LassoFit, float]:
+    """Lasso whose penalty follows its own noise estimate, and this penalty.
 
     Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
     """
     n_terms = len(second.projection)
     penalty_factor = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
     noise = math.sqrt(second.target_square / second.weight_sum)
-    coef = None
-    for _ in range(50):
+    coef, n_left = None, 50
+    while True:
         fit = lasso(second, penalty_factor * noise, coef=coef)
-        coef, last = fit.coef, noise
+        coef, last, n_left = fit.coef, noise, n_left - 1
         noise = math.sqrt(second.residual_square(coef) / second.weight_sum)
-        if abs(noise - last) <= 1e-6 * last:
-            break
-    return fit, penalty_factor * last
+        if not n_left or abs(noise - last) <= 1e-6 * last:
+            return fit, penalty_factor * last
 
 
-def _by_delta(samples, settings, report, design, terms):
+def _by_delta(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    design: Design,
+    terms: list[Term],
+) -> tuple[WalshPolynomial, str, str | None]:
     coef, intercept = (
         np.zeros(len(terms)),
         float(np.average(samples.y, weights=samples.weight)),
@@ -142,8 +169,10 @@ def _by_delta(samples, settings, report, design, terms):
     return graph, f"delta rule, {reason}", warning
 
 
-def record_of(design, samples, graph):
-    """What a history says of a model whose structure is fixed."""
+def record_of(
+    design: Design, samples: TrainingData, graph: WalshPolynomial
+) -> dict[str, Any]:
+    """History record of a model whose structure is fixed."""
     validation_rmse = None
     if samples.held is not None:
         inputs, y, weight = samples.held.data
@@ -161,14 +190,24 @@ def record_of(design, samples, graph):
     }
 
 
-def describe(design, y, graph, reason, coverage, warning, *, ols=False, searched=False):
-    """Add noise and standard errors to a model."""
-    columns = design.columns(graph.terms)
+def describe(
+    design: Design,
+    y: NDArray[np.float64],
+    graph: WalshPolynomial,
+    reason: str,
+    coverage: list[dict[str, Any]],
+    warning: str | None,
+    *,
+    ols: bool = False,
+    searched: bool = False,
+) -> Solution:
+    """Estimate noise and standard errors of a model."""
+    columns: Any = design.columns(graph.terms)
     residual = y - graph.intercept - design.combine(columns, graph.coef)
     spare = design.weight_sum - len(graph.terms) - 1
     noise = rms(residual, design.weights)
     noise *= math.sqrt(design.weight_sum / max(spare, 1.0))
-    # What a search among many models leaves unexplained can be little by chance.
+    # A search among many models can leave small residuals by chance.
     least = math.sqrt(rounding_variance(y)) if searched else 0.0
     noise = max(noise, least)
     errors = np.full(len(graph.terms), np.nan)
@@ -190,6 +229,6 @@ def describe(design, y, graph, reason, coverage, warning, *, ols=False, searched
     )
 
 
-def rms(residual, weights):
-    """Root mean square under weights."""
+def rms(residual: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
+    """Weighted root mean square."""
     return float(np.sqrt(np.average(residual**2, weights=weights)))

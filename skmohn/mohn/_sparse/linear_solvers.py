@@ -2,22 +2,24 @@
 
 The model is ``f(x) = intercept + sum_j coef_j u_j(x)``. Least squares and the lasso
 need no rows once the second moments of the columns are known (:class:`Moments`); the
-delta rule goes through the rows one by one. The intercept is never penalised.
+delta rule goes through the rows one by one. The intercept is never penalized.
 
 [S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
 Analytics 1:8, 2016. The equation numbers are those of this article.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve
-from scipy.linalg.lapack import dpstrf
 
-from skmohn.mohn._design.design import flatten_sets
+from skmohn._core._types import Term, lapack
+from skmohn.mohn._design.design import Design, flatten_sets
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
-# A column whose spread is this small a fraction of its size is a constant in rounding.
+# Columns whose variance is below this fraction of their mean square are constant.
 _CONSTANT = 1e-14
 
 
@@ -52,28 +54,12 @@ class Moments(NamedTuple):
     target_square: float
     weight_sum: float
 
-    def extend(self, design, columns, added, y):
-        """Append columns.
-
-        Parameters
-        ----------
-        design : PackedDesign or DenseDesign
-
-        columns : ndarray
-            The columns of these moments, as the design gives them.
-
-        added : ndarray
-            The columns to append.
-
-        y : ndarray of shape (n_samples,)
-            The target of these moments.
-
-        Returns
-        -------
-        moments : Moments
-        """
+    def extend(
+        self, design: Design, columns: Any, added: Any, y: NDArray[np.float64]
+    ) -> "Moments":
+        """Append columns of a design to these columns, whose target is y."""
         means = design.project(added, np.ones(design.n_samples)) / self.weight_sum
-        # As the centered target sums to zero, the columns need not be centered for it.
+        # The centered target sums to zero: the columns need not be centered for it.
         projection = design.project(added, y - self.target_mean)
         n_old, n_all = len(columns), len(columns) + len(added)
         gram = np.empty((n_all, n_all))
@@ -98,54 +84,30 @@ class Moments(NamedTuple):
             means=np.append(self.means, means),
         )
 
-    def select(self, keep):
-        """Keep some of the columns.
-
-        Parameters
-        ----------
-        keep : ndarray of int
-            Indices of the columns to keep.
-
-        Returns
-        -------
-        moments : Moments
-        """
+    def select(self, keep: NDArray[np.intp]) -> "Moments":
+        """Keep columns, given by their indices."""
         return self._replace(
             gram=self.gram[np.ix_(keep, keep)],
             projection=self.projection[keep],
             means=self.means[keep],
         )
 
-    def intercept(self, coef):
-        """Return the intercept that goes with coefficients: the mean error is 0."""
+    def intercept(self, coef: NDArray[np.float64]) -> float:
+        """Intercept for which the mean residual is 0."""
         return float(self.target_mean - self.means @ coef)
 
-    def residual_square(self, coef):
-        """Return ``sum_d w_d (y - f(x))^2``, never below 0.
+    def residual_square(self, coef: NDArray[np.float64]) -> float:
+        """Compute ``sum_d w_d (y - f(x))^2``, at least 0.
 
-        Good to about 1e-15 of `target_square`: too coarse to see that a model is exact.
+        The error is about 1e-15 of `target_square`: too coarse to detect an exact
+        model.
         """
         explained = coef @ (2.0 * self.projection - self.gram @ coef)
         return max(float(self.target_square - explained), 0.0)
 
 
-def moments(design, columns, y):
-    """Second moments of columns and a target.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-        Where the columns come from; its sample weights are used.
-
-    columns : ndarray
-        Columns as ``design.columns`` gives them.
-
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    moments : Moments
-    """
+def moments(design: Design, columns: Any, y: NDArray[np.float64]) -> Moments:
+    """Second moments of a design's columns and a target, by its sample weights."""
     weights = np.ones(design.n_samples) if design.weights is None else design.weights
     mean = float(weights @ y) / design.weight_sum
     square = float(weights @ (y - mean) ** 2)
@@ -155,21 +117,11 @@ def moments(design, columns, y):
     return nothing.extend(design, columns[:0], columns, y)
 
 
-def first_estimate(moments):
-    """Estimate each weight on its own, as if the columns were orthogonal ([S1] Eq 5).
+def first_estimate(moments: Moments) -> NDArray[np.float64]:
+    """Slope of the simple regression on each column ([S1] Eq 5); 0 if it is constant.
 
-    Half the difference between the means of the target over ``u = 1`` and over
-    ``u = -1``. That is the slope of the simple regression on the column, which is
-    what is returned, so that it is defined for fractional columns too.
-
-    Parameters
-    ----------
-    moments : Moments
-
-    Returns
-    -------
-    coef : ndarray of shape (n_columns,)
-        0 for a constant column.
+    For columns of -1 and +1, half the difference between the means of the target over
+    ``u = 1`` and over ``u = -1``; defined for fractional columns too.
     """
     spread = np.diagonal(moments.gram)
     safe = np.where(spread > 0.0, spread, 1.0)
@@ -184,27 +136,13 @@ class OLSFit(NamedTuple):
     rank: int
 
 
-def ols(moments, *, tol=1e-12, in_order=False):
+def ols(moments: Moments, *, tol: float = 1e-12, in_order: bool = False) -> OLSFit:
     """Least squares by a pivoted Cholesky factor of the Gram matrix.
 
-    Parameters
-    ----------
-    moments : Moments
-
-    tol : float, default=1e-12
-        A column is aliased when those chosen before it explain all but this fraction of
-        its square. The Gram matrix has lost what is much smaller.
-
-    in_order : bool, default=False
-        Whether the first of several columns that say the same is the one kept, which
-        is slower where there are such.
-
-    Returns
-    -------
-    fit : OLSFit
-        Aliased and constant columns have coefficient 0: of several columns that say
-        the same, one is kept, and the model stays sparse. Which one is LAPACK's
-        choice unless `in_order`; the fitted values do not depend on it.
+    A column is aliased when those chosen before it explain all but a fraction `tol` of
+    its square: the Gram matrix has lost what is much smaller. Aliased and constant
+    columns have coefficient 0. Of collinear columns LAPACK chooses the one kept; with
+    `in_order`, which is slower where there are any, it is the first.
     """
     coef = np.zeros(len(moments.projection))
     usable = np.flatnonzero(np.diagonal(moments.gram))
@@ -215,7 +153,9 @@ def ols(moments, *, tol=1e-12, in_order=False):
     gram = moments.gram[np.ix_(usable, usable)]
     gram *= scale
     gram *= scale[:, None]
-    factor, pivots, rank, _ = dpstrf(gram.T, tol=tol, lower=1, overwrite_a=not in_order)
+    factor, pivots, rank, _ = lapack.dpstrf(
+        gram.T, tol=tol, lower=1, overwrite_a=not in_order
+    )
     chosen = pivots[:rank] - 1
     if in_order and rank < len(gram):
         factor, chosen = np.zeros_like(gram), np.empty(len(gram), dtype=np.int64)
@@ -228,7 +168,7 @@ def ols(moments, *, tol=1e-12, in_order=False):
 
 
 class LassoFit(NamedTuple):
-    """Lasso coefficients, intercept, sweeps, and what is left to gain.
+    """Lasso coefficients, intercept, sweeps, duality gap and violation.
 
     `duality_gap` bounds how far the objective is above its minimum; `violation` is the
     largest breach of the optimality conditions, as a correlation with the target.
@@ -241,32 +181,20 @@ class LassoFit(NamedTuple):
     violation: float
 
 
-def lasso(moments, alpha, *, coef=None, tol=1e-8, max_iter=10_000):
-    """Lasso by coordinate descent on the Gram matrix.
+def lasso(
+    moments: Moments,
+    alpha: float,
+    *,
+    coef: NDArray[np.float64] | None = None,
+    tol: float = 1e-8,
+    max_iter: int = 10_000,
+) -> LassoFit:
+    """Lasso by coordinate descent on the Gram matrix, from `coef` or zeros.
 
     Minimizes scikit-learn's objective
-    ``sum_d w_d (y - f(x))^2 / (2 sum_d w_d) + alpha * sum_j |coef_j|``.
-
-    Parameters
-    ----------
-    moments : Moments
-
-    alpha : float
-        Strength of the penalty.
-
-    coef : ndarray of shape (n_columns,), default=None
-        Where to start; None for zeros.
-
-    tol : float, default=1e-8
-        Stop when no optimality condition is breached by more, in units of the product
-        of the norms of column and target.
-
-    max_iter : int, default=10_000
-        Most sweeps over the columns.
-
-    Returns
-    -------
-    fit : LassoFit
+    ``sum_d w_d (y - f(x))^2 / (2 sum_d w_d) + alpha * sum_j |coef_j|``
+    until no optimality condition is breached by more than `tol` times the norms of
+    column and target, in at most `max_iter` sweeps.
     """
     threshold = alpha * moments.weight_sum
     scale = np.sqrt(np.diagonal(moments.gram) * moments.target_square)
@@ -298,7 +226,12 @@ def lasso(moments, alpha, *, coef=None, tol=1e-8, max_iter=10_000):
     )
 
 
-def _duality_gap(moments, threshold, coef, gradient):
+def _duality_gap(
+    moments: Moments,
+    threshold: float,
+    coef: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+) -> float:
     """Duality gap of the lasso, with the residual scaled to be dual feasible."""
     target_residual = moments.target_square - coef @ moments.projection
     residual_square = target_residual - coef @ gradient
@@ -310,89 +243,48 @@ def _duality_gap(moments, threshold, coef, gradient):
 
 
 class DeltaFit(NamedTuple):
-    """Coefficients and intercept of the delta rule, and the RMSE met in each epoch."""
+    """Coefficients and intercept of the delta rule, and the training RMSE per epoch."""
 
     coef: np.ndarray
     intercept: float
     rmse: np.ndarray
 
 
-def longest_step(n_weights, sample_weight=None):
-    """The longest step of the delta rule that goes no further than a row asks for.
+def longest_step(
+    n_weights: int, sample_weight: NDArray[np.float64] | None = None
+) -> float:
+    """Longest step of the delta rule that never overshoots on inputs of -1 and +1.
 
-    Parameters
-    ----------
-    n_weights : int
-        Without the intercept.
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-
-    Returns
-    -------
-    float
-        On inputs of -1 and +1.
+    `n_weights` is without the intercept.
     """
     largest = 1.0 if sample_weight is None else max(sample_weight.max(), 1.0)
     return 1.0 / ((n_weights + 1) * largest)
 
 
 def delta_rule(
-    inputs,
-    y,
-    sets,
-    coef,
-    intercept,
+    inputs: NDArray,
+    y: NDArray[np.float64],
+    sets: Sequence[Term],
+    coef: NDArray[np.float64],
+    intercept: float,
     *,
-    learning_rate="auto",
-    longest=np.inf,
-    n_epochs=1,
-    rng=None,
-    sample_weight=None,
-):
+    learning_rate: float | str = "auto",
+    longest: float = np.inf,
+    n_epochs: int = 1,
+    rng: np.random.Generator | None = None,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> DeltaFit:
     """Correct the weights after every row, in proportion to the error ([S1] Eq 4).
 
     ``w_j <- w_j + learning_rate * sample_weight * (y - f(x)) u_j(x)``, and the same
-    with ``u = 1`` for the intercept.
+    with ``u = 1`` for the intercept. Inputs are in [-1, 1], 0 for unknown.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-        Values in [-1, 1], 0 for unknown.
+    "auto" is :func:`longest_step`; from twice that on the rule diverges on inputs of -1
+    and +1. The learning rate times the weight of a row is clipped to `longest`. `rng`
+    shuffles the rows in each epoch; None keeps their order. Errors of an epoch are
+    those before each correction.
 
-    y : ndarray of shape (n_samples,)
-
-    sets : sequence of tuples of int
-
-    coef : ndarray of shape (n_sets,)
-        Where to start; not changed.
-
-    intercept : float
-        Where to start.
-
-    learning_rate : float or "auto", default="auto"
-        "auto" is :func:`longest_step`. From twice that on the rule diverges on -1/+1
-        inputs.
-
-    longest : float, default=inf
-        What the learning rate times the weight of a row is cut down to.
-
-    n_epochs : int, default=1
-        Passes over the rows.
-
-    rng : numpy Generator, default=None
-        Shuffles the rows anew in each epoch; None takes them as they come.
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-
-    Returns
-    -------
-    fit : DeltaFit
-        Its `rmse` has shape (n_epochs,), from errors met before their correction.
-
-    Raises
-    ------
-    ValueError
-        When the weights grow without bound.
+    Raises ValueError when the weights diverge.
     """
     inputs = np.ascontiguousarray(inputs, dtype=np.float64)
     y = np.ascontiguousarray(y, dtype=np.float64)

@@ -1,26 +1,31 @@
-"""Which products separate classes: a forward search by the logistic score.
+"""Products that discriminate classes: a forward search by the logistic score.
 
-A path of models that grow by the products that go best with what ridge-penalised
-logistic regression on the products so far leaves unexplained. For class k with
-probabilities ``p_k`` the score of a product u is ``g_k = sum_d u_d (1[y_d = k] -
-p_k(d))``; a weight for it would raise the penalised log-likelihood by about ``sum_k
-g_k^2 / (h_k + 1/C) / 2``, with ``h_k = sum_d p_k (1 - p_k) (u_d - mean u)^2``: one step
-of Newton's method.
+A path of models that grow by the products with the highest score in ridge-penalized
+logistic regression on the products so far. For class k with probabilities ``p_k`` the
+score of a product u is ``g_k = sum_d u_d (1[y_d = k] - p_k(d))``; a weight for it
+would raise the penalized log-likelihood by about ``sum_k g_k^2 / (h_k + 1/C) / 2``,
+with ``h_k = sum_d p_k (1 - p_k) (u_d - mean u)^2``: one step of Newton's method.
 
-Sources: Rao, Proc. Cambridge Phil. Soc. 44 (1948), for the score; Lozano, Swirszcz and
-Abe, AISTATS (2011), for the greedy search.
+Sources: Rao, Proc. Cambridge Phil. Soc. 44 (1948), for the score; Lozano, Swirszcz
+and Abe, AISTATS (2011), for the greedy search.
 """
 
 import math
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._fitting import last_of
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import in_order
+from skmohn.mohn._sparse.pair_cache import PairCacheView
 from skmohn.mohn._sparse.term_screening import (
     NEAR_BEST,
     SCREEN_BAR,
@@ -29,22 +34,22 @@ from skmohn.mohn._sparse.term_screening import (
 )
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
 
-# Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
+# Penalty of the search. Products are -1 and +1: a standard deviation of 0.3 a weight.
 SEARCH_C = 0.1
 # Candidates per class and order that are scored exactly, for each that may be added.
 _SCORED = 4
 _FEWEST_SCORED = 20
-# Two products that agree more than this say the same to the next fit.
+# Products with a larger cosine are collinear to the next fit.
 _ALIKE = 0.9
-# Beyond it the model has the column, up to its sign.
+# With a larger cosine the model has the column, up to its sign.
 _SAME = 1 - 1e-9
-# A best candidate of this many times what chance gives makes higher orders wait.
+# Higher orders wait while the best score exceeds its chance threshold by this factor.
 _SIGNIFICANT = 1.5
 
 
 @dataclass(frozen=True)
 class LogisticControl:
-    """What bounds a search.
+    """Limits of a search.
 
     Parameters
     ----------
@@ -62,14 +67,18 @@ class LogisticControl:
         them.
 
     start : tuple of tuples of int
-        Products that are there from the beginning.
+        Products of the first model.
     """
 
     max_order: int
     most: int
     work_budget: float
     groups: np.ndarray
-    start: tuple
+    start: tuple[Term, ...]
+
+
+# Design, class indices and sample weights.
+Validation: TypeAlias = tuple[Design, NDArray[np.integer], NDArray[np.float64] | None]
 
 
 class LogisticPath:
@@ -78,10 +87,10 @@ class LogisticPath:
     Parameters
     ----------
     design : PackedDesign, DenseDesign or PlaneDesign
-        Unweighted: the weights of samples enter by the residuals.
+        Unweighted: sample weights enter by the residuals.
 
     labels : ndarray of shape (n_samples,), int
-        Numbers of classes, from 0.
+        Class indices, from 0.
 
     sample_weight : ndarray of shape (n_samples,) or None
 
@@ -92,7 +101,7 @@ class LogisticPath:
     validation : tuple of (design, labels, sample_weight), default=None
 
     pairs : PairView, default=None
-        What is known of the pairs of a wide table.
+        Cached pairs of a wide table.
 
     Attributes
     ----------
@@ -100,7 +109,7 @@ class LogisticPath:
         All products found so far, those of `control.start` first.
 
     sizes : list of int
-        How many of them each model has.
+        Number of these in each model.
 
     held_chances : list of ndarray of shape (n_validation, n_classes)
         Log-probabilities of the classes of each validation sample by model.
@@ -109,29 +118,30 @@ class LogisticPath:
         Mean log loss of the training samples by model.
 
     ratios : list of float
-        By model, the score of the best product that it adds to the one before, over
-        what the best of its rivals would score by chance; inf of the first.
+        By model, the score of the best product that it adds, relative to the chance
+        threshold of its rivals; inf of the first.
 
     is_full : bool
-        Whether there is nothing to add, or no room for it.
+        Whether there is no product to add, or the size is at its limit.
 
     frontier : Frontier
     """
 
     def __init__(
         self,
-        design,
-        labels,
-        sample_weight,
-        n_classes,
-        control,
-        validation=None,
-        pairs=None,
-    ):
+        design: Design,
+        labels: NDArray[np.integer],
+        sample_weight: NDArray[np.float64] | None,
+        n_classes: int,
+        control: LogisticControl,
+        validation: Validation | None = None,
+        pairs: PairCacheView | None = None,
+    ) -> None:
         self.labels = labels
         self.weights = np.ones(len(labels)) if sample_weight is None else sample_weight
         self.control = control
-        self.validation = None
+        # Class indices and sample weights; None without.
+        self.validation: Any = None
         self.design = design
         self.indicators = np.eye(n_classes)[labels]
         self.terms = list(control.start)
@@ -141,41 +151,37 @@ class LogisticPath:
             if held_weight is None:
                 held_weight = np.ones(len(held_labels))
             self.validation = held_labels, held_weight
-        self.sizes, self.held_chances, self.deviances = [], [], []
+        self.sizes: list[int] = []
+        self.held_chances: list[NDArray[np.float64]] = []
+        self.deviances: list[float] = []
         self.ratios = [math.inf]
         self.is_full = False
         self.frontier = TermScreening(
             design, control.max_order, control.work_budget, pairs=pairs
         )
         self.pairs = pairs
-        # Products of variants of two classes are joined; more have a score for each.
+        # For two classes products of two variants are joined; more have a score each.
         self.variant_pairs = VariantPairs.of(design) if n_classes == 2 else None
-        # Whether it is made sure that no pair is missed where nothing is significant.
+        # Whether to make a pass over all pairs where no cached one is significant.
         self._is_thorough = True
         self._learn()
 
-    def extend(self, sizes):
-        """Grow to each of a sequence of sizes; return the path, for other processes.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Numbers of products beside those of the start.
-        """
+    def extend(self, sizes: Sequence[int]) -> Self:
+        """Grow to sizes beyond the start; return the path, for other processes."""
         last_of(self.steps(sizes))
         return self
 
-    def steps(self, sizes):
-        """The same; yields where a pass over all pairs has been asked for."""
+    def steps(self, sizes: Sequence[int]) -> Generator[None, None, None]:
+        """Grow as `extend` does; yield where a pass over all pairs is requested."""
         for size in sizes:
             if self.is_full:
                 break
             n_found = len(self.terms) - len(self.control.start)
-            # What chance may well explain is looked for among the pairs that are known,
-            # at the end of a stage among all.
+            # Terms within chance are searched for among the cached pairs, and among all
+            # at the end of a stage.
             self._is_thorough |= size == sizes[-1]
-            # Products of two variants that came together may be more than asked for;
-            # models are compared by their number on the path.
+            # Joined products of two variants may exceed the size; models are compared
+            # by their position on the path.
             batch = min(max(size - n_found, 1), self.control.most - n_found)
             added, ratio = yield from self._look(batch)
             if not added:
@@ -187,50 +193,29 @@ class LogisticPath:
             self._learn()
             self.is_full = n_found + len(added) >= self.control.most
 
-    def model(self, position):
+    def model(self, position: int) -> list[Term]:
         """Products of one model; a path that ended early keeps its last one."""
         return self.terms[: self.sizes[min(position, len(self.sizes) - 1)]]
 
-    def losses(self, position, temperature=1.0):
-        """Log loss of each validation sample by one model.
-
-        Parameters
-        ----------
-        position : int
-
-        temperature : float, default=1.0
-            What the log-odds are multiplied by.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_validation,)
-        """
+    def losses(self, position: int, temperature: float = 1.0) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, log odds times a temperature."""
         chances = self.held_chances[min(position, len(self.held_chances) - 1)]
         return _log_loss(log_softmax(temperature * chances, axis=1), self.validation[0])
 
-    def refit_losses(self, position, C):
-        """Log loss of each validation sample by one model with a penalty of its own.
-
-        Parameters
-        ----------
-        position : int
-
-        C : float
-
-        Returns
-        -------
-        losses : ndarray of shape (n_validation,)
-        """
+    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, refitted with penalty C."""
         terms = self.model(position)
         chances = self._fit(len(terms), C)(_unpack(self.held_design, terms))
         return _log_loss(_log(chances), self.validation[0])
 
     # ------------------------------------------------------------------ learning
 
-    def _columns(self, terms):
+    def _columns(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         return _unpack(self.design, terms)
 
-    def _fit(self, size, C):
+    def _fit(
+        self, size: int, C: float
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Logistic regression on the first products, as a function of columns."""
         present = np.unique(self.labels)
         if len(present) == 1 or not size:
@@ -239,15 +224,15 @@ class LogisticPath:
         model = LogisticRegression(C=C, tol=1e-3, max_iter=200)
         model.fit(self.columns[:, :size], self.labels, sample_weight=self.weights)
 
-        def probabilities(columns):
+        def probabilities(columns: NDArray[np.float64]) -> NDArray[np.float64]:
             found = np.zeros((len(columns), self.indicators.shape[1]))
             found[:, present] = model.predict_proba(columns)
             return found
 
         return probabilities
 
-    def _learn(self):
-        """Fit the model that has all products so far."""
+    def _learn(self) -> None:
+        """Fit the model of all products so far."""
         predict = self._fit(len(self.terms), SEARCH_C)
         self.fitted = predict(self.columns)
         self.sizes.append(len(self.terms))
@@ -259,8 +244,8 @@ class LogisticPath:
 
     # ----------------------------------------------------------------- proposing
 
-    def _look(self, batch):
-        """Propose products, among all pairs if need be; see `steps`."""
+    def _look(self, batch: int) -> Generator[None, None, tuple[list[Term], float]]:
+        """Propose products, from all pairs if no cached one is significant."""
         residuals, spreads = self._unexplained()
         pairs = self.frontier.pairs
         if pairs is not None and pairs.is_empty:
@@ -272,21 +257,25 @@ class LogisticPath:
             self._is_thorough = ratio >= 1
         return chosen, ratio
 
-    def _rescan(self, pairs, residuals):
-        """Have all pairs compared with the residuals."""
+    def _rescan(
+        self, pairs: PairCacheView, residuals: NDArray[np.float64]
+    ) -> Generator[None, None, None]:
+        """Request a pass over all pairs with the residuals."""
         pairs.ask(*residuals.T)
         yield
         pairs.wait()
 
-    def _unexplained(self):
+    def _unexplained(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Residuals and variances of the classes, shape (n_samples, n_classes)."""
-        # Of two classes one says it all.
+        # The residuals of two classes are opposite: one suffices.
         last = slice(1, None) if self.fitted.shape[1] == 2 else slice(None)
         fitted = self.fitted[:, last]
         residuals = self.weights[:, None] * (self.indicators[:, last] - fitted)
         return residuals, self.weights[:, None] * fitted * (1 - fitted)
 
-    def _propose(self, residuals, spreads, batch):
+    def _propose(
+        self, residuals: NDArray[np.float64], spreads: NDArray[np.float64], batch: int
+    ) -> tuple[list[Term], float]:
         """The products to add, the best first, and the ratio of the best."""
         size = max(_FEWEST_SCORED, _SCORED * batch)
         if self.variant_pairs is not None:
@@ -306,17 +295,20 @@ class LogisticPath:
                     return higher
         return chosen, ratio
 
-    def _select(self, found, residuals, spreads, batch):
-        """Score candidates exactly; keep the best that do not say the same.
+    def _select(
+        self,
+        found: list[Term],
+        residuals: NDArray[np.float64],
+        spreads: NDArray[np.float64],
+        batch: int,
+    ) -> tuple[list[Term], float]:
+        """Score candidates exactly; keep the best that are not collinear.
 
-        Returns
-        -------
-        chosen : list of tuples of int
-        ratio : float
-            The score of the best, over what chance alone would give its rivals' best.
+        Also returns the score of the best relative to the chance threshold of its
+        rivals.
         """
         present = set(self.terms)
-        # Of candidates that say the same, the smallest set comes first.
+        # Of collinear candidates, the smallest set comes first.
         found = in_order(set(found) - present)
         groups = self.control.groups
         found = [term for term in found if len(set(groups[list(term)])) == len(term)]
@@ -351,35 +343,45 @@ class LogisticPath:
             cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
             if np.any(cosines > _SAME):
                 continue
-            # The best that is not there.
+            # The best that the model lacks.
             least = least or NEAR_BEST * gains[j]
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
             if not np.any(alike > _ALIKE * lengths[chosen] * lengths[j]):
                 chosen.append(j)
         return [found[j] for j in chosen], float(best)
 
-    def _weigh(self, residual, spread, columns):
+    def _weigh(
+        self,
+        residual: NDArray[np.float64],
+        spread: NDArray[np.float64],
+        columns: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Scores of columns and their information; see `VariantPairs.join`."""
         means = columns @ spread / max(spread.sum(), 1e-300)
         columns = columns - means[:, :, None]
         return columns @ residual, (columns * spread) @ columns.transpose(0, 2, 1)
 
 
-def _unpack(design, terms):
+def _unpack(design: Design, terms: Sequence[Term]) -> NDArray[np.float64]:
     if not terms:
         return np.empty((design.n_samples, 0))
-    return design.unpack(design.columns(terms), np.float64).T
+    columns: Any = design.columns(terms)
+    return design.unpack(columns, np.float64).T
 
 
-def _log(probabilities):
+def _log(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(np.maximum(probabilities, 1e-12))
 
 
-def _log_loss(log_probabilities, labels):
+def _log_loss(
+    log_probabilities: NDArray[np.float64], labels: NDArray[np.integer]
+) -> NDArray[np.float64]:
     return -log_probabilities[np.arange(len(labels)), labels]
 
 
-def _centered_squares(columns, weights):
+def _centered_squares(
+    columns: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Weighted sums of squares about the weighted means, one row for each weighting."""
     sums = weights.T @ columns
     totals = np.maximum(weights.sum(axis=0), 1e-300)[:, None]

@@ -1,46 +1,55 @@
-"""How many products the classes support.
+"""Number of products that the classes support.
 
-A path on all samples and one on each fold grow side by side; the log loss on the
-samples that a fold leaves out says how far to go. Where samples are too few to set some
-aside, the extended BIC does (Chen and Chen, Biometrika 95 (2008), gamma 1).
+A path on all samples and one on each fold grow side by side; the out-of-fold log loss
+determines the size. With too few samples for folds, the extended BIC does (Chen and
+Chen, Biometrika 95 (2008), gamma 1).
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from skmohn._core._fitting import no_progress
-from skmohn.mohn._design.design import make_design, number_rows
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._sparse.given import Folds, TrainingData
+from skmohn.mohn._sparse.logistic import (
+    SEARCH_C,
+    LogisticControl,
+    LogisticPath,
+    Validation,
+)
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, sparsest_of_the_best
-from skmohn.mohn._sparse.pair_cache import PairCache, run_together
+from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
 from skmohn.mohn._table.rows import join_groups
 
-# Penalties that are compared when the logistic regression is to choose its own.
+# Penalties that are compared for C="auto".
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
-# Each model has this many times the products of the one before.
+# Ratio of the sizes of consecutive models.
 _GROWTH = 1.25
 # Models in a stage.
 _STAGE = 5
-# Standard errors by which products that chance could explain must lower the loss.
+# Standard errors by which products within chance must lower the loss.
 _CLEARLY = 2.0
 # Standard errors by which the last model is worse than the best where a search ends.
 _HOPELESS = 3.0
-# Models after the best where it ends in any case.
+# Models after the best at which it ends in any case.
 _PATIENCE = 12
-# Log-odds times these: what the penalty shrinks alike in all models is no difference.
+# Factors of the log odds: shrinkage common to all models is no difference.
 _TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)
-# Nats that make no difference: 1 in 1000 for a class that is certain.
+# Nats of loss that are negligible: 1 in 1000 for a class that is certain.
 _NEGLIGIBLE = 1e-3
 # Products per sample at the end of the path.
 _LONGEST_PATH = 0.3
 
 
 class LogisticChoice(NamedTuple):
-    """Products that separate classes.
+    """Products that discriminate classes.
 
     Attributes
     ----------
@@ -54,44 +63,31 @@ class LogisticChoice(NamedTuple):
         Per order: how many sets there are, were scored and are kept.
 
     folds : list of LogisticPath
-        One for each fold, for further questions; empty without validation.
+        One for each fold, to compare penalties; empty without validation.
 
     position : int
         Of the model on the paths.
 
     held : list of ndarray, int
-        The samples that each fold leaves out.
+        The held-out samples of each fold.
     """
 
-    terms: list
+    terms: list[Term]
     how: str
-    coverage: list
-    folds: list
+    coverage: list[dict[str, Any]]
+    folds: list[LogisticPath]
     position: int
-    held: list
+    held: list[NDArray[np.intp]]
 
-    def losses_left_out(self, n_samples, C):
-        """Log loss of each sample by the model of the fold that leaves it out.
-
-        Parameters
-        ----------
-        n_samples : int
-
-        C : float
-            The penalty of these models.
-
-        Returns
-        -------
-        losses : ndarray of shape (n_samples,)
-            NaN of samples that no fold leaves out.
-        """
+    def losses_left_out(self, n_samples: int, C: float) -> NDArray[np.float64]:
+        """Out-of-fold log loss of each sample at a penalty; NaN in no fold."""
         losses = np.full(n_samples, np.nan)
         for rows, path in zip(self.held, self.folds, strict=True):
             losses[rows] = path.refit_losses(self.position, C)
         return losses
 
-    def best_penalty(self):
-        """The C of the least log loss on held-out samples; the search's without."""
+    def best_penalty(self) -> float:
+        """The C with the least out-of-fold log loss; the search's without folds."""
         if not self.folds:
             return SEARCH_C
         weights = np.concatenate([path.validation[1] for path in self.folds])
@@ -103,50 +99,25 @@ class LogisticChoice(NamedTuple):
 
 
 def choose_products(
-    samples,
-    control,
+    samples: TrainingData,
+    control: LogisticControl,
     *,
-    selection="auto",
-    cv=5,
-    max_rounds=200,
-    memory_budget=1e9,
-    n_jobs=None,
-    watch=no_progress,
-    report,
-):
-    """Search for products and decide how many of them to keep.
+    selection: str = "auto",
+    cv: Any = 5,
+    max_rounds: int = 200,
+    memory_budget: float = 1e9,
+    n_jobs: int | None = None,
+    watch: Callable[..., Any] = no_progress,
+    report: Callable[[LogisticPath, int, float | None], bool],
+) -> LogisticChoice:
+    """Search for products and choose their number.
 
-    Parameters
-    ----------
-    samples : Samples
-        With classes.
-
-    control : LogisticControl
-
-    selection : {"auto", "cv", "ebic"}, default="auto"
-
-    cv : int, default=5
-        Number of folds, unless the samples bring their own.
-
-    max_rounds : int, default=200
-        Most models of a path, beside the first.
-
-    memory_budget : float, default=1e9
-        Bytes that the columns on all paths may take.
-
-    n_jobs : int, default=None
-        Folds searched at once; parts of the pairs of a wide table.
-
-    watch : callable, default=unwatched
-        Hears of passes over all pairs, see `FitSettings`.
-
-    report : callable
-        Called with the path, the position of a model on it and its mean validation
-        loss, or None, after each model; a true return value ends the search.
-
-    Returns
-    -------
-    choice : LogisticChoice
+    `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
+    samples have their own. A path has at most `max_rounds` models after the first; the
+    columns on all paths take at most `memory_budget` bytes. `watch` is a context
+    manager around each pass over all pairs, see `FitSettings`. `report` is called after
+    each model with the path, the model's position and its mean validation loss or None;
+    True ends the search.
     """
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
@@ -157,18 +128,19 @@ def choose_products(
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     held = [test for _, test in folds]
-    shown = 0
+    shown = chosen = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
         if pair_cache is None:
             path.extend(stage)
             for part in parts:
-                # Orders in which all samples show nothing are left alone.
+                # Orders that were not productive in all samples are skipped.
                 part.frontier.max_screened = path.frontier.highest_productive_order
-            workers = Parallel(n_jobs=n_jobs)
+            workers: Any = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(stage) for part in parts)
         else:
-            run_together([(p.pairs, p.steps(stage)) for p in (path, *parts)])
+            searches = [(p.pairs, p.steps(stage)) for p in (path, *parts)]
+            run_together(cast(list[Search], searches))
         ended = path.is_full
         if parts:
             losses, weights = _losses_of(parts, len(path.sizes))
@@ -188,21 +160,10 @@ def choose_products(
     return _settle(path, parts, chosen, "cv" if parts else "ebic", held)
 
 
-def deal_folds(samples, selection, cv):
-    """Folds with the same fraction of each class in which equal rows stay together.
+def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
+    """Stratified folds that keep equal rows and groups together.
 
-    Parameters
-    ----------
-    samples : Samples
-
-    selection : {"auto", "cv", "ebic"}
-
-    cv : int
-
-    Returns
-    -------
-    folds : list of (train, test)
-        None at all where the extended BIC is to judge.
+    There are none where the extended BIC chooses.
     """
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
@@ -212,24 +173,24 @@ def deal_folds(samples, selection, cv):
         return []
     if samples.folds is not None:
         return samples.folds
-    # A group has the class that most of its weight has.
+    # The class of a group is the weighted majority.
     votes = np.zeros((groups.max() + 1, len(samples.classes)))
     np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
     votes = votes.argmax(axis=1)
-    n_folds = min(cv, np.bincount(votes).max())
+    n_folds = int(min(cv, np.bincount(votes).max()))
     if n_folds < 2:
         return []
     dealer = StratifiedKFold(n_folds, shuffle=True, random_state=samples.seed)
     return [
-        tuple(np.flatnonzero(np.isin(groups, part)) for part in fold)
-        for fold in dealer.split(votes, _with_rare_ones_joined(votes, n_folds))
+        (np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test)))
+        for train, test in dealer.split(votes, _with_rare_ones_joined(votes, n_folds))
     ]
 
 
-def _with_rare_ones_joined(labels, n_folds):
+def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
     """Join classes that have no member for each fold, if need be with the largest.
 
-    A class that is too rare for all folds is left out of some.
+    A class that is too rare for all folds is absent from some.
     """
     counts = np.bincount(labels)
     is_rare = counts[labels] < n_folds
@@ -237,21 +198,10 @@ def _with_rare_ones_joined(labels, n_folds):
     return np.where(is_rare, -1 if is_enough else counts.argmax(), labels)
 
 
-def learn_on_folds(samples, terms, selection, cv):
-    """Models with given products on each fold, to compare penalties.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    terms : list of tuples of int
-
-    selection, cv : as for :func:`choose_products`
-
-    Returns
-    -------
-    choice : LogisticChoice
-    """
+def learn_on_folds(
+    samples: TrainingData, terms: list[Term], selection: str, cv: int
+) -> LogisticChoice:
+    """Fit models of given products on each fold, to compare penalties."""
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
     folds = deal_folds(samples, selection, cv)
     design = make_design(samples.inputs)
@@ -259,7 +209,12 @@ def learn_on_folds(samples, terms, selection, cv):
     return LogisticChoice(terms, "given", [], parts, 0, [test for _, test in folds])
 
 
-def _path(design, samples, control, pair_cache):
+def _path(
+    design: Design,
+    samples: TrainingData,
+    control: LogisticControl,
+    pair_cache: PairCache | None,
+) -> LogisticPath:
     """The path of all samples."""
     return LogisticPath(
         design,
@@ -271,21 +226,31 @@ def _path(design, samples, control, pair_cache):
     )
 
 
-def _fold(design, samples, control, train, test, pair_cache=None):
-    (own, *data), held = (
-        (
-            design.take(rows),
-            samples.y[rows],
-            None if samples.weight is None else samples.weight[rows],
-        )
-        for rows in (train, test)
-    )
+def _fold(
+    design: Design,
+    samples: TrainingData,
+    control: LogisticControl,
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+    pair_cache: PairCache | None = None,
+) -> LogisticPath:
+    """The path of a fold's training samples, validated on its held-out samples."""
+
+    def take(rows: NDArray[np.intp]) -> Validation:
+        weight = None if samples.weight is None else samples.weight[rows]
+        return design.take(rows), samples.y[rows], weight
+
+    own, labels, weight = take(train)
     view = pair_cache and pair_cache.view(own, train)
-    return LogisticPath(own, *data, len(samples.classes), control, held, view)
+    return LogisticPath(
+        own, labels, weight, len(samples.classes), control, take(test), view
+    )
 
 
-def _losses_of(parts, length):
-    """Log losses of the held-out samples by model, and weights of the samples.
+def _losses_of(
+    parts: Sequence[LogisticPath], length: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Out-of-fold log losses by model, and sample weights.
 
     All at the temperature with the least of all losses.
     """
@@ -303,12 +268,14 @@ def _losses_of(parts, length):
     return np.maximum(losses[least.argmin()], _NEGLIGIBLE), weights
 
 
-def _judge(path, losses, weights):
-    """Which model to take, and which has the least loss.
+def _judge(
+    path: LogisticPath, losses: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Positions of the model to take and of the one with the least loss.
 
-    Where products that chance could explain lower the loss significantly, everything
-    matters a little: the best model is taken. Otherwise the sparsest that is within a
-    standard error of it, without such products.
+    Where products within chance lower the loss significantly, the function is dense,
+    and the best model is taken. Otherwise the sparsest that is within a standard error
+    of it, without such products.
     """
     sparsest, best = sparsest_of_the_best(losses, weights)
     beyond = _last_beyond_chance(path)
@@ -319,21 +286,21 @@ def _judge(path, losses, weights):
     return min(sparsest, beyond), best
 
 
-def _last_beyond_chance(path):
-    """The last model before the first that adds what chance could explain."""
+def _last_beyond_chance(path: LogisticPath) -> int:
+    """Position of the last model before the first that adds a product within chance."""
     by_chance = np.flatnonzero(np.array(path.ratios) < 1)
     return int(by_chance[0]) - 1 if by_chance.size else len(path.ratios) - 1
 
 
-def _in_errors(differences, weights):
+def _in_errors(differences: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
     """Mean of differences in standard errors."""
     mean = np.average(differences, weights=weights)
     variance = np.average((differences - mean) ** 2, weights=weights) / weights.sum()
     return mean / np.sqrt(max(variance, 1e-300))
 
 
-def _ebic(path, position):
-    """Extended BIC of one model; what all models have costs nothing."""
+def _ebic(path: LogisticPath, position: int) -> float:
+    """Extended BIC of one model, without terms common to all models."""
     n = path.weights.sum()
     found = path.model(position)[len(path.control.start) :]
     n_weights = len(found) * max(path.indicators.shape[1] - 1, 1)
@@ -341,14 +308,20 @@ def _ebic(path, position):
     return 2 * n * path.deviances[position] + n_weights * np.log(n) + 2 * code
 
 
-def _settle(path, parts, position, how, held):
+def _settle(
+    path: LogisticPath,
+    parts: list[LogisticPath],
+    position: int,
+    how: str,
+    held: list[NDArray[np.intp]],
+) -> LogisticChoice:
     terms = path.model(position)
     coverage = with_kept(path.frontier.coverage(), terms)
     return LogisticChoice(terms, how, coverage, parts, position, held)
 
 
-def _sizes_up_to(most):
-    """Numbers of products that models are learned with, from 1 on."""
+def _sizes_up_to(most: int) -> list[int]:
+    """Sizes of the models on a path, from 1 on."""
     sizes = [0]
     while sizes[-1] < most:
         sizes.append(min(max(sizes[-1] + 1, int(_GROWTH * sizes[-1])), most))

@@ -1,74 +1,75 @@
 """Approximate message passing with an empirical-Bayes prior.
 
-Greedy pursuit compares one weight at a time with everything it has not explained yet.
-Message passing weighs all candidates together: it alternates between the pseudo-data
-``r = w + noise`` that every candidate would see if all others were known as well as
-they are, and the posterior mean of ``w`` given ``r`` under a prior that is itself
-learned from ``r``. On parity columns, which are close to independent, this recovers
-structures from fewer samples than any convex method.
+Greedy pursuit compares one weight at a time with the residual. Message passing weighs
+all candidates together: it alternates between the pseudo-data ``r = w + noise`` that
+every candidate would see if all others were known as well as they are, and the
+posterior mean of ``w`` given ``r`` under a prior that is itself learned from ``r``. On
+parity columns, which are close to independent, this recovers structures from fewer
+samples than any convex method.
 
 Sources: Donoho, Maleki and Montanari, PNAS 106 (2009), for the iteration and its
-Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on a
-grid.
+Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on
+a grid.
 """
 
 import math
+from collections.abc import Collection, Generator, Sequence
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn.mohn._design.design import as_tuples
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design, as_tuples
 from skmohn.mohn._design.terms import count_parents, shared_children
 
 _GRID_SIZE = 30
 # Steps near zero are this many e-folds smaller than steps near the largest magnitude.
 _GRID_STRETCH = 2.0
 _EM_STEPS = 2
-# Undamped, the learned prior and the iterate chase each other near the threshold.
+# Undamped, the learned prior and the iterate oscillate near the threshold.
 _DAMPING = 0.7
 _TOLERANCE = 1e-3
-# Exponents that neither overflow nor fall out of the normal numbers.
+# Exponents that neither overflow nor become subnormal.
 _RANGE = -200.0, 600.0
 _ENTRIES_AT_ONCE = 2**18
-# Of many candidates the posterior is tabulated at so many sizes of pseudo-data. Between
-# them, no farther apart than this fraction of the noise, it is linear up to 1e-4 of it.
+# The posterior of many candidates is tabulated at so many sizes of pseudo-data. Between
+# them, at most this fraction of the noise apart, it is linear up to 1e-4 of it.
 _NODES, _SPACING = 2**10, 1.0 / 64.0
-# Nanoseconds of an iteration, by entries and by candidates; of making an entry.
+# Nanoseconds of an iteration, by entries and by candidates; of computing an entry.
 _COST_OF_ENTRY, _COST_OF_WEIGHT, _COST_OF_MAKING = 1.0, 500.0, 8.0
-# Of a candidate beside its column: the set, its place, and what is known of its weight.
+# Bytes of a candidate beside its column: the set, its index, and its posterior.
 _BYTES_BESIDE = 400
 
 
 class MixturePrior:
     """A spike at zero and a symmetric mixture on an even grid of magnitudes.
 
-    One prior belongs to each class of candidates, such as one order; it is re-learned
-    by expectation maximization whenever it is used.
+    One prior belongs to each class of candidates, such as one order; it is relearned by
+    expectation maximization whenever it is used.
     """
 
-    def __init__(self):
-        self.grid = None
+    def __init__(self) -> None:
+        # Before the first use there is none.
+        self.grid: Any = None
         self.mixture = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
         self.mixture[0] = 0.9
 
-    def posterior(self, pseudo_data, noise, counts):
-        """Posterior mean, variance and probability of being non-zero.
+    def posterior(
+        self,
+        pseudo_data: NDArray[np.float64],
+        noise: float,
+        counts: NDArray[np.float64] | NDArray[np.intp],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean, variance and inclusion probability of each candidate.
 
-        Parameters
-        ----------
-        pseudo_data : ndarray of shape (n_candidates,)
-        noise : float
-            Standard deviation of the pseudo-data around the true weights.
-        counts : ndarray of shape (n_candidates,)
-            How many sets each candidate stands for.
-
-        Returns
-        -------
-        mean, variance, inclusion : ndarrays of shape (n_candidates,)
+        `noise` is the standard deviation of the pseudo-data, `counts` the number of
+        sets that each candidate represents.
         """
         largest = max(np.abs(pseudo_data).max(), np.finfo(float).tiny)
-        # Weights below the noise cannot be told from zero: with components there the
-        # slab would learn the noise instead.
+        # Weights below the noise are not identifiable: with components there the slab
+        # would learn the noise instead.
         least = min(noise, 0.5 * largest)
         steps = np.expm1(np.linspace(0.0, _GRID_STRETCH, _GRID_SIZE))
         grid = np.append(0.0, least + (largest - least) * steps / steps[-1])
@@ -80,7 +81,7 @@ class MixturePrior:
         if len(sizes) <= _NODES or not is_close:
             mean, variance, inclusion = self._weigh(sizes, noise, counts)
         else:
-            # Each candidate counts for the two nodes that it lies between.
+            # Each candidate is split between its two neighboring nodes.
             index = sizes * ((_NODES - 1) / largest)
             low = np.minimum(index.astype(np.intp), _NODES - 2)
             high = index - low
@@ -93,14 +94,19 @@ class MixturePrior:
             )
         return signs * mean, variance, inclusion
 
-    def _weigh(self, sizes, noise, counts):
-        """Update the mixture, of half a step a component; return posterior moments."""
+    def _weigh(
+        self,
+        sizes: NDArray[np.float64],
+        noise: float,
+        counts: NDArray[np.float64] | NDArray[np.intp],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Relearn the mixture, whose components are half a step wide; apply it."""
         mixture, center = self.mixture, self.grid[1:]
         variance = (0.5 * np.diff(self.grid)) ** 2
         precision = 1.0 / (noise**2 + variance)
         shrink = variance * precision
-        # Logarithms of the likelihood ratios, to the spike, of each magnitude with the
-        # sign of the pseudo-data, and with the other one.
+        # Log likelihood ratios to the spike of each magnitude with the sign of the
+        # pseudo-data, and with the opposite sign.
         near = sizes[:, None] - center
         near *= near
         near *= -0.5 * precision
@@ -116,12 +122,11 @@ class MixturePrior:
         for _ in range(_EM_STEPS):
             evidence = counts / (mixture[0] + ratios @ mixture[1:])
             mixture = mixture * np.append(evidence.sum(), evidence @ ratios)
-            # One imagined candidate over all components keeps each alive.
+            # One pseudo-count over all components keeps each alive.
             mixture = (mixture + 1.0 / len(mixture)) / (counts.sum() + 1.0)
         self.mixture = mixture
         evidence = mixture[0] + ratios @ mixture[1:]
-        # Of the means, what comes from the pseudo-data and what from the center, which
-        # has either sign.
+        # Parts of the means from the pseudo-data and from the center, of either sign.
         weight, rest = mixture[1:] * shrink, (1.0 - shrink) * center
         first = sizes * (ratios @ weight) + near @ (mixture[1:] * rest)
         second = sizes**2 * (ratios @ (weight * shrink))
@@ -130,8 +135,8 @@ class MixturePrior:
         mean = first / evidence
         return mean, second / evidence - mean**2, 1.0 - mixture[0] / evidence
 
-    def _move_to(self, grid):
-        """Interpolate the slab on a new grid; the spike keeps its weight."""
+    def _move_to(self, grid: NDArray[np.float64]) -> None:
+        """Interpolate the slab on a new grid; the spike keeps its probability."""
         spike = self.mixture[0]
         mixture = np.maximum(np.interp(grid, self.grid, self.mixture), 1e-9)
         mixture[0] = 0.0
@@ -139,43 +144,24 @@ class MixturePrior:
         self.mixture[0] = spike
 
 
-def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):
-    """Infer which columns carry weight, an iteration at a time.
+def pass_messages(
+    columns: NDArray[np.float32],
+    y: NDArray[np.float64],
+    classes: NDArray[np.intp],
+    counts: NDArray[np.intp],
+    n_samples: float,
+    max_iter: int = 150,
+) -> Generator[float, None, tuple[NDArray[np.float64], NDArray[np.float64], float]]:
+    """Posterior of the weights of candidate columns; yields the cost of each iteration.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_candidates, n_samples), float32
-        Centered columns of unit norm.
+    Columns are centered, of unit norm, and y is centered. Candidates of a class share a
+    prior; all classes ``0 .. max`` occur. `counts` are the numbers of sets with the
+    same column, `n_samples` the effective number of samples. Costs are roughly in
+    nanoseconds, from counts.
 
-    y : ndarray of shape (n_samples,)
-        Centered target.
-
-    classes : ndarray of shape (n_candidates,), int
-        Candidates of one class share a prior. All of ``0 .. max`` occur.
-
-    counts : ndarray of shape (n_candidates,)
-        How many sets each candidate stands for, whose columns and weights are equal.
-
-    n_samples : float
-        Effective number of samples.
-
-    max_iter : int, default=150
-
-    Yields
-    ------
-    cost : float
-        Of one more iteration, roughly in nanoseconds, from counts.
-
-    Returns
-    -------
-    coef : ndarray of shape (n_candidates,)
-        Posterior means, in the scale of unit-norm columns.
-
-    inclusion : ndarray of shape (n_candidates,)
-        Posterior probability that the weight is not zero.
-
-    noise : float
-        Effective noise of the best iteration, per column.
+    Returns posterior means, in the scale of unit-norm columns, posterior probabilities
+    that weights are not zero, and the effective noise of the best iteration, per
+    column.
     """
     groups = [np.flatnonzero(classes == c) for c in range(classes.max() + 1)]
     priors = [MixturePrior() for _ in groups]
@@ -183,7 +169,7 @@ def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):
     residual = y.copy()
     best = (np.inf, coef, np.zeros(len(columns)))
     for _ in range(max_iter):
-        noise = np.sqrt(residual @ residual / n_samples)
+        noise: Any = np.sqrt(residual @ residual / n_samples)
         if not np.isfinite(noise) or noise > 10 * best[0]:
             break
         pseudo_data = coef + columns @ residual.astype(np.float32)
@@ -207,52 +193,37 @@ def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):
     return mean, inclusion, noise
 
 
-def _combine(coef, columns):
+def _combine(
+    coef: NDArray[np.float64], columns: NDArray[np.float32]
+) -> NDArray[np.float64]:
     return (coef.astype(np.float32) @ columns).astype(float)
 
 
-def bytes_of_candidate(n_samples):
-    """What one candidate takes with its column."""
+def bytes_of_candidate(n_samples: int) -> int:
+    """Bytes of one candidate with its column."""
     return 4 * n_samples + _BYTES_BESIDE
 
 
-def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredity):
-    """Ask message passing for the likely weights, an iteration at a time.
+def infer_structure(
+    design: Design,
+    y: NDArray[np.float64],
+    terms: Collection[Term],
+    *,
+    base: int,
+    max_order: int,
+    memory_budget: float,
+    heredity: bool,
+) -> Generator[float, None, list[Term] | None]:
+    """Infer likely terms by message passing; yields the cost of each part.
 
-    The candidates are all sets up to the base order, the terms of higher order that are
-    given and the sets that extend two of them.
+    Candidates are all sets up to the order `base`, the given terms of higher order, and
+    sets that extend two terms; with their columns they take at most `memory_budget`
+    bytes. With `heredity`, candidates of the base orders, too, have priors by order and
+    by the number of their subsets among the terms. Costs are roughly in nanoseconds,
+    from counts.
 
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-
-    y : ndarray of shape (n_samples,)
-
-    terms : collection of tuples of int
-        What was found so far.
-
-    base : int
-        All sets up to this order are candidates.
-
-    max_order : int
-
-    memory_budget : float
-        Bytes that the candidates and their columns may take.
-
-    heredity : bool
-        Whether candidates of the base orders, too, have priors of their own by order
-        and by how many of their subsets were found.
-
-    Yields
-    ------
-    cost : float
-        Of what was done since the last one, roughly in nanoseconds, from counts.
-
-    Returns
-    -------
-    terms : list of tuples of int, or None
-        The likely weights, the strongest first, not more than samples; None when the
-        candidates do not fit in the memory budget.
+    Returns the likely terms, the strongest first, at most as many as samples; None when
+    the candidates do not fit in memory.
     """
     n = design.n_features
     room = memory_budget / bytes_of_candidate(design.n_samples)
@@ -273,14 +244,14 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
     )
     likely = np.flatnonzero((inclusion > 0.5)[group])
     strongest = np.argsort(-np.abs(coef[group[likely]]), kind="stable")
-    # No model has more. Where columns repeat each other there are many thousands.
+    # No model has more terms. With repeated columns there are many thousands.
     likely = likely[strongest[: int(design.weight_sum)]]
     lower = iter(as_tuples(lowest[likely[likely < n_lowest]]))
     return [next(lower) if j < n_lowest else higher[j - n_lowest] for j in likely]
 
 
-def _lowest_sets(n_features, base):
-    """All sets up to an order; shorter ones have -1 in their first places."""
+def _lowest_sets(n_features: int, base: int) -> NDArray[np.int32]:
+    """All sets up to an order; shorter ones are padded with -1 in front."""
     blocks = []
     for order in range(1, base + 1):
         members = chain.from_iterable(combinations(range(n_features), order))
@@ -289,28 +260,14 @@ def _lowest_sets(n_features, base):
     return np.concatenate(blocks)
 
 
-def _merge(lowest, classes, first_equal):
-    """Find sets with the same column and class; those of higher orders stay apart.
+def _merge(
+    lowest: NDArray[np.int32], classes: NDArray[np.intp], first_equal: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Group sets with the same column and class; those of higher orders stay apart.
 
-    Where inputs repeat each other, such sets are most of all.
-
-    Parameters
-    ----------
-    lowest : ndarray of shape (n_lowest, base)
-
-    classes : ndarray of shape (n_candidates,)
-        Of these, then of higher sets.
-
-    first_equal : ndarray of shape (n_features,)
-        The first input equal to each.
-
-    Returns
-    -------
-    first : ndarray of shape (n_groups,)
-        The first set of each group.
-
-    group : ndarray of shape (n_candidates,)
-        The group of each set.
+    Where inputs repeat each other, most sets are duplicates. `classes` are those of the
+    sets of `lowest`, (n_lowest, base), then of higher ones. Returns the first set of
+    each group, and the group of each set.
     """
     n_lowest = len(lowest)
     names = np.sort(np.append(first_equal, -1)[lowest], axis=1) + 1
@@ -323,16 +280,16 @@ def _merge(lowest, classes, first_equal):
     return np.append(first, higher), np.append(group, higher - n_lowest + len(first))
 
 
-def _unit_columns(design, *blocks):
+def _unit_columns(design: Design, *blocks: Any) -> NDArray[np.float32]:
     """Centered columns of unit length, shape (n_sets of all blocks, n_samples)."""
     columns = np.empty((sum(map(len, blocks)), design.n_samples), dtype=np.float32)
-    # Some at a time: what is computed on the way is several times as large.
+    # In parts: intermediate arrays are several times as large.
     n_columns = 1 + _ENTRIES_AT_ONCE // design.n_samples
     filled = 0
     for sets in blocks:
         for start in range(0, len(sets), n_columns):
-            part = design.columns(sets[start : start + n_columns])
-            part = design.unpack(part, np.float32)
+            packed: Any = design.columns(sets[start : start + n_columns])
+            part = design.unpack(packed, np.float32)
             part -= np.average(part, axis=1, weights=design.weights)[:, None]
             if design.weights is not None:
                 part *= np.sqrt(design.weights).astype(np.float32)
@@ -343,8 +300,10 @@ def _unit_columns(design, *blocks):
     return columns
 
 
-def _extensions(terms, n_features, base, max_order):
-    """Sets above the base order that are in the model or extend two of its weights."""
+def _extensions(
+    terms: Collection[Term], n_features: int, base: int, max_order: int
+) -> list[Term]:
+    """Sets above the base order that are in the model or extend two of its terms."""
     present = [term for term in terms if len(term) > base]
     extended = set()
     for order in range(base, min(max_order, max(map(len, terms), default=0) + 1)):
@@ -353,8 +312,13 @@ def _extensions(terms, n_features, base, max_order):
     return present + sorted(extended.difference(present))
 
 
-def _classes(lowest, higher, present, heredity):
-    """Number the candidates so that those of one order and support share a class.
+def _classes(
+    lowest: NDArray[np.int32],
+    higher: Sequence[Term],
+    present: Collection[Term],
+    heredity: bool,
+) -> NDArray[np.intp]:
+    """Number the classes of candidates: those of one order and support share a prior.
 
     Without heredity those of the lowest orders, up to two, are one class.
     """

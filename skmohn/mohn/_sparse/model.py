@@ -1,21 +1,25 @@
 """Bayesian linear regression on the weights of a sparse model.
 
-The terms are taken as given. Their weights are independent a priori with one variance,
-which like the noise maximizes the evidence; the constant has the variance it has in the
-product prior, so that the evidences of both models compare.
+The terms are taken as given. Their weights are independent a priori with one
+variance, which like the noise maximizes the evidence; the constant has the variance
+that it has in the product prior, so that the evidences of both models compare.
 
 Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
+from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._design.design import DenseDesign
+from skmohn.mohn._design.design import DenseDesign, Design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
@@ -28,19 +32,21 @@ from skmohn.mohn._models import (
     occam_factor,
     residual_fraction,
 )
+from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.linear_solvers import delta_rule, longest_step
-from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
-from skmohn.mohn._table.rows import row_blocks, standardize
+from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
+from skmohn.mohn._table.rows import EncodedRows, row_blocks, standardize
+from skmohn.mohn._table.variables import Variable
 
-# Logarithms of variances in units of the target's: of the weights, and the most noise.
+# Log variances relative to the target's: bounds of the weights', and the largest noise.
 _SPREADS = (-30.0, 10.0)
 _MOST_NOISE = 5.0
 
 
 @dataclass(frozen=True)
 class SparseModel(Model):
-    """Function with few weights and, if known, their posterior.
+    """Function with few weights and, if it exists, their posterior.
 
     See `Model` for its methods.
 
@@ -51,29 +57,29 @@ class SparseModel(Model):
 
     factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
         Lower triangle: Cholesky factor of the inverse covariance of constant and
-        weights, for the standardized target. None without uncertainty.
+        weights, for the standardized target. None where they are certain.
 
     noise : float
         Variance of the noise of the standardized target.
 
     evidence : float
-        Log density of the targets; infinite where there is no noise.
+        Log density of the targets; infinite without noise.
 
     scale : float
-        What the target was divided by to standardize it.
+        Standard deviation of the target.
 
     log_occam_factor : float, default=0.0
-        What having fitted both variances takes from the evidence.
+        Log Occam factor of both fitted variances.
 
     variance_factor : float, default=1.0
-        Factor of variances, as that of the noise is known from few observations only
-        (the variance of Student's t distribution), or as held-out rows are off by more.
+        Factor of variances, as the noise is estimated from few observations (variance
+        of Student's t distribution), or as held-out rows have larger errors.
 
     choices : float, default=0.0
-        Nats that it costs to say which of all terms there could be these are.
+        Nats for naming the terms among all possible ones.
 
     has_posterior : bool, default=True
-        Whether it is known how far the weights may be off.
+        Whether the weights have standard errors.
     """
 
     graph: WalshPolynomial
@@ -85,44 +91,35 @@ class SparseModel(Model):
     variance_factor: float = 1.0
     choices: float = 0.0
     has_posterior: bool = True
-    # All its weights are in the graph.
+    # The graph has all weights.
     is_listed = True
 
     @classmethod
-    def point(cls, graph):
-        """A model whose weights may be off by nobody knows how much."""
+    def point(cls, graph: WalshPolynomial) -> "SparseModel":
+        """A model whose weights have unknown standard errors."""
         scale = power_of_two_scale(graph.coef)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
-    def certain(cls, graph):
+    def certain(cls, graph: WalshPolynomial) -> "SparseModel":
         """A model that reproduces every sample."""
         return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.coef))
 
     @classmethod
-    def condition(cls, graph, design, y, left_out=0.0):
-        """Condition on samples. O(n_terms^3).
+    def condition(
+        cls,
+        graph: WalshPolynomial,
+        design: Design,
+        y: NDArray[np.float64],
+        left_out: float = 0.0,
+    ) -> "SparseModel":
+        """Condition on samples, whose y is not constant. O(n_terms^3).
 
-        Parameters
-        ----------
-        graph : WalshPolynomial
-
-        design : PackedDesign or DenseDesign
-
-        y : ndarray of shape (n_samples,)
-            Not constant.
-
-        left_out : float, default=0.0
-            Root mean square of the errors of rows for which neither terms nor weights
-            were chosen. Where it is more than the standard deviation of predictions,
-            that is as large: terms chosen by the same rows fit them too well, and the
-            posterior of their weights does not know of other terms.
-
-        Returns
-        -------
-        posterior : SparseModel
+        `left_out` is the RMSE of rows from which neither terms nor weights were chosen.
+        A smaller predictive standard deviation is raised to it: terms chosen by the
+        same rows fit them too well, and the posterior ignores alternative terms.
         """
-        columns = design.columns([(), *graph.terms])
+        columns: Any = design.columns([(), *graph.terms])
         gram = design.gram(columns, columns)
         standard, _, scale = standardize(y, design.weights)
         target = design.project(columns, standard)
@@ -154,15 +151,19 @@ class SparseModel(Model):
             choices,
         )
 
-    def function(self, rows):
+    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The sum of the terms."""
         return self.graph.predict(rows.inputs)
 
-    def sobol_variances(self, variables):
+    def sobol_variances(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
         return split_variance(self.graph, variables)
 
-    def contrasts(self, variables, wanted):
+    def contrasts(
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slopes where all other inputs are at their means, and their posterior."""
         start, end = contrast_rows(self.graph.n_variables, variables, wanted)
         means = self.graph.predict(end) - self.graph.predict(start)
@@ -179,17 +180,22 @@ class SparseModel(Model):
             )
         return means, stds
 
-    def update(self, rows, y, sample_weight, control):
+    def update(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        control: DeltaOptions,
+    ) -> "SparseModel":
         """Correct the weights by one epoch of the delta rule, in the order of the rows.
 
-        The model that comes of it has no posterior; its noise is the error that the
-        rows met.
+        The new model has no posterior; its noise is the error before each correction.
         """
         graph = self.graph
         unit = power_of_two_scale(np.concatenate([y, graph.coef, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
         if rate == "auto":
-            # Later rows may weigh more: each is cut by itself, in whatever batch.
+            # Later rows may weigh more: each step is clipped by itself, in any batch.
             rate = longest = longest_step(len(graph.coef))
         fit = delta_rule(
             rows.inputs,
@@ -205,40 +211,44 @@ class SparseModel(Model):
         noise = float(fit.rmse[-1]) ** 2
         return replace(self.point(corrected), noise=noise, scale=unit)
 
-    def listed(self, max_order=None):
+    def listed(
+        self, max_order: int | None = None
+    ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """All weights and their standard deviations."""
         if not self.has_posterior:
             return self.graph, np.full(len(self.graph.coef), np.nan)
         errors = [self.weight_posterior(term)[1] for term in self.graph.terms]
         return self.graph, np.array(errors)
 
-    def relevance(self):
-        """Belongs to all weights: an error."""
+    def relevance(self) -> NoReturn:
+        """Relevance of inputs, which only a model of all weights has: an error."""
         raise AttributeError(
             "relevance_ needs a Gaussian process, but the sparse one was chosen: see "
             'terms_, or fit with strategy="gp"'
         )
 
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Log density of the targets at the variances of maximum evidence."""
         self._require_posterior()
         return self.evidence
 
-    def description_length(self):
-        """Nats that the data and the choices of terms and variances cost."""
+    def description_length(self) -> float:
+        """Nats of the data and of the choices of terms and variances."""
         return self.choices + self.data_description_length()
 
-    def data_description_length(self):
-        """Nats that the data and the choice of variances cost where terms are known."""
+    def data_description_length(self) -> float:
+        """Nats of the data and of the choice of variances, given the terms."""
         self._require_posterior()
         return -self.evidence - self.log_occam_factor
 
-    def variance(self, rows):
-        """Posterior variance, with its variance factor."""
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Posterior variance, with its uncertainty factor."""
         return self.variance_factor * self.variances_at_map(rows)[0]
 
-    def variances_at_map(self, rows, precision=1.0):
-        """Variances, as if hyperparameters were known."""
+    def variances_at_map(
+        self, rows: EncodedRows, precision: float | NDArray[np.float64] = 1.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Variances at the hyperparameters of maximum evidence."""
         self._require_posterior()
         function = np.zeros(len(rows))
         if self.factor is not None:
@@ -249,8 +259,8 @@ class SparseModel(Model):
         noise = np.full(len(rows), self.noise) / precision
         return function, noise, residual_fraction(function, noise)
 
-    def given_covariance(self, rows):
-        """Covariance of the function, as if hyperparameters were known."""
+    def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Covariance of the function at the hyperparameters of maximum evidence."""
         self._require_posterior()
         if self.factor is None:
             return np.zeros((len(rows), len(rows)))
@@ -258,12 +268,14 @@ class SparseModel(Model):
         half = solve_triangular(self.factor, columns, lower=True)
         return half.T @ half
 
-    def noise_variance(self, rows):
-        """Noise, with its variance factor; the same for all rows."""
+    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Noise with its uncertainty factor, the same for all rows."""
         self._require_posterior()
         return np.full(len(rows), self.variance_factor * self.noise)
 
-    def sample_latent(self, rows, n_draws, rng):
+    def sample_latent(
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         self._require_posterior()
         draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
@@ -274,7 +286,7 @@ class SparseModel(Model):
             draws += self._columns(rows.inputs).T @ weights
         return draws
 
-    def weight_posterior(self, term):
+    def weight_posterior(self, term: Term) -> tuple[float, float]:
         """Mean and standard deviation of one weight: 0 and 0 outside of the model."""
         self._require_posterior()
         terms = [(), *self.graph.terms]
@@ -291,19 +303,19 @@ class SparseModel(Model):
             np.linalg.norm(half)
         )
 
-    def _require_posterior(self):
+    def _require_posterior(self) -> None:
         if not self.has_posterior:
             raise NoPosteriorError("the standard errors of these weights are not known")
 
-    def _columns(self, inputs):
+    def _columns(self, inputs: NDArray) -> NDArray[np.float64]:
         used = np.unique(self.graph.members).tolist()
         index = {i: k for k, i in enumerate(used)}
         terms = [tuple(index[i] for i in term) for term in self.graph.terms]
         return DenseDesign(inputs[:, used]).columns([(), *terms])
 
 
-def _charge(spread, noise, n_terms, n_observed):
-    """Occam factor of the variances of the terms and of the noise."""
+def _charge(spread: float, noise: float, n_terms: int, n_observed: float) -> float:
+    """Occam factor of both variances, that of all terms as a GP's signal variance."""
     parts = [(noise, LOG_NOISE, n_observed)]
     if n_terms:
         parts.append((spread * n_terms, LOG_SCALE, n_terms))
@@ -317,45 +329,32 @@ def _charge(spread, noise, n_terms, n_observed):
     )
 
 
-def _student_variance(spare):
-    """Variance of Student's t; that of three degrees where there are fewer."""
+def _student_variance(spare: float) -> float:
+    """Variance of Student's t with at least three degrees of freedom."""
     spare = max(spare, 3.0)
     return spare / (spare - 2.0)
 
 
-def _are_whole(weights):
+def _are_whole(weights: NDArray[np.float64]) -> bool:
     """Whether weights count repeated rows."""
-    return np.all(weights == np.rint(weights))
+    return bool(np.all(weights == np.rint(weights)))
 
 
-def _maximize_evidence(gram, target, least_noise):
-    """Variances of weights and noise of maximum evidence.
+def _maximize_evidence(
+    gram: NDArray[np.float64], target: NDArray[np.float64], least_noise: float
+) -> tuple[float, float, float]:
+    """Variances of weights and noise of maximum evidence, and the log density there.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n_terms + 1, n_terms + 1)
-        Inner products of the columns, the constant first.
-
-    target : ndarray of shape (n_terms + 1,)
-        Their inner products with a target of mean 0 and variance 1.
-
-    least_noise : float
-        Least variance of the noise.
-
-    Returns
-    -------
-    spread, noise : float
-
-    evidence : float
-        Log density of the target.
+    `gram` has the inner products of the columns, the constant first, `target` theirs
+    with a target of mean 0 and variance 1.
     """
     n = gram[0, 0]
     values, vectors = np.linalg.eigh(gram[1:, 1:])
     values = np.maximum(values, 0.0)
     ones, along = vectors.T @ gram[1:, 0], vectors.T @ target[1:]
 
-    def log_density(spread, noise):
-        # Without the constant by eigenvalues; with it by the lemmas of Woodbury.
+    def log_density(spread: float, noise: float) -> float:
+        # Without the constant by eigenvalues; with it by Woodbury's identity.
         fraction = spread / (noise + spread * values)
         between = -float(fraction @ (ones * along)) / noise
         own = CONSTANT_VARIANCE * (n - float(fraction @ ones**2)) / noise

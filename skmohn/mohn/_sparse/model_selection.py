@@ -1,35 +1,44 @@
-"""How many weights noisy data support.
+"""Number of weights that noisy data support.
 
-A pursuit with a falling bar gives a path of models, from the few weights that are
-significant of all their rivals to the many that barely do. The bar is chosen by k-fold
-validation of the whole search, or by the extended BIC where samples are too few to set
-some aside.
+A pursuit with a falling threshold, the bar, gives a path of models, from the few
+weights that are significant among all their rivals to the many that barely are. The
+bar is chosen by k-fold validation of the whole search, or by the extended BIC where
+samples are too few to hold some out.
 
 Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
-models of each order counted apart.
+models of each order counted separately.
 """
 
 import math
+from collections.abc import Generator, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from scipy.stats import sem
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import GroupKFold
 
 from skmohn._core._fitting import last_of
 from skmohn._core._sklearn import lasso_cv
-from skmohn.mohn._design.design import find_equal, make_design, number_rows
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
+from skmohn.mohn._sparse.given import Folds, TrainingData
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.pair_cache import run_together
-from skmohn.mohn._sparse.pursuit import Pursuit
+from skmohn.mohn._sparse.pair_cache import (
+    PairCache,
+    PairCacheView,
+    Search,
+    run_together,
+)
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._table.rows import join_groups
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
@@ -44,16 +53,20 @@ FEWEST_ROWS = 40
 _CHEAP_LASSO = 4e5
 # The same for dense functions: some ten seconds.
 _AFFORDABLE_LASSO = 5e6
-# Below a hundredth of the largest penalty little is left to gain on noisy data, and
-# aliased columns make the descent slow: the path is rough and its choice refined. Both
-# run to their ends, since scikit-learn would warn of one that did not.
+# Below a hundredth of the largest penalty noisy data gain little, and aliased columns
+# make the descent slow: the path is rough and its choice refined. Both run to
+# convergence, since scikit-learn would warn otherwise.
 _LASSO_PATH = {"n_alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
-# The models of the highest bars lend their weights above order two to the lasso.
+# The models of the highest bars give their weights above order two to the lasso.
 _STANDING_OUT = 3
 
 # Nats by which a description must be shorter to be preferred to the lasso. On dense
 # functions of few rows it saves up to 8 and predicts worse, on sparse ones 50 and more.
 _MUCH_SHORTER = 10.0
+
+
+# Design, targets and sample weights.
+Validation: TypeAlias = tuple[Design, NDArray[np.float64], NDArray[np.float64] | None]
 
 
 class RegularizationPath:
@@ -71,38 +84,45 @@ class RegularizationPath:
     validation : tuple of (design, y, sample_weight), default=None
 
     pairs : PairView, default=None
-        What is known of the pairs of a wide table.
+        Cached pairs of a wide table.
 
     guides : list of _Path, default=()
-        Where there is no validation, paths that have gone as far and say how lower bars
-        predict.
+        Without validation, paths that have gone as far and validate lower bars.
     """
 
-    def __init__(self, design, y, control, validation=None, pairs=None, guides=()):
+    def __init__(
+        self,
+        design: Design,
+        y: NDArray[np.float64],
+        control: PursuitControl,
+        validation: Validation | None = None,
+        pairs: PairCacheView | None = None,
+        guides: Sequence["RegularizationPath"] = (),
+    ) -> None:
         self.data = design, y
         self.control = control
-        self.validation = validation
+        self.validation: Any = validation
         self.pairs = pairs
         self.guides = guides if validation is None else [self]
-        self.terms = []
-        self.errors = []
+        self.terms: list[list[Term]] = []
+        self.errors: list[NDArray[np.float64]] = []
         self.is_full = False
 
-    def extend(self, bars):
+    def extend(self, bars: NDArray[np.float64]) -> Self:
         """Search on with lower bars; return the path itself, for other processes."""
         last_of(self.steps(bars))
         return self
 
-    def steps(self, bars):
-        """The same a part at a time; yields costs."""
+    def steps(self, bars: NDArray[np.float64]) -> Generator[float, None, None]:
+        """Extend in parts; yields costs."""
         if self.is_full:
             return
         start = self.terms[-1] if self.terms else ()
         search = Pursuit(*self.data, self.control, start=start, pairs=self.pairs)
         search.most = max(1, int(_LONGEST_PATH * search.design.weight_sum))
         for bar in bars:
-            # What chance may well explain is looked for among the pairs that are known,
-            # at the end of a stage among all, unless lower bars only fit noise.
+            # Terms within chance are searched for among the cached pairs, and among all
+            # at the end of a stage, unless lower bars only fit noise.
             is_thorough = bar == 1 or (bar == bars[-1] and self._gains())
             terms = yield from search.descend(bar, is_thorough)
             self.terms.append(terms)
@@ -112,24 +132,24 @@ class RegularizationPath:
             if self.is_full:
                 break
 
-    def _gains(self):
+    def _gains(self) -> bool:
         """Whether no bar predicts validation samples better than the last one."""
         length = max((len(path.errors) for path in self.guides), default=0)
         means = [sum(path.mean_error(k) for path in self.guides) for k in range(length)]
         return not means or means[-1] == min(means)
 
-    def error(self, position):
+    def error(self, position: int) -> NDArray[np.float64]:
         """Squared error of each validation sample at one bar.
 
         A path that ended early keeps its last model for the lower bars.
         """
         return self.errors[min(position, len(self.errors) - 1)]
 
-    def mean_error(self, position):
+    def mean_error(self, position: int) -> float:
         """Mean squared validation error at one bar."""
         return np.average(self.error(position), weights=self.validation[2])
 
-    def _squared_errors(self, model):
+    def _squared_errors(self, model: ActiveSet) -> NDArray[np.float64]:
         design, y, _ = self.validation
         return (y - design.combine(design.columns(model.terms), model.coef)) ** 2
 
@@ -147,23 +167,23 @@ class Choice(NamedTuple):
     coef, intercept : ndarray of shape (n_terms,), float
         The shrunken weights when `how` is "lasso", else None.
     folds : list of (train, test) or None
-        Of the validation, if it was one by folds.
+        Of a cross-validation.
     errors : ndarray of shape (n_folds,) or None
-        Mean squared error on each, or on the validation samples, of the target in the
-        unit of the samples.
+        Mean squared error on each fold, or on the validation samples, of the target in
+        the unit of the samples.
     """
 
-    terms: list
+    terms: list[Term]
     how: str
     limited: bool = False
     coef: np.ndarray | None = None
     intercept: float | None = None
-    folds: list | None = None
+    folds: Folds | None = None
     errors: np.ndarray | None = None
 
 
 class PathValidation:
-    """Paths of models that samples they have not seen compare.
+    """Paths of models that are compared on held-out samples.
 
     Parameters
     ----------
@@ -180,18 +200,25 @@ class PathValidation:
         Number of folds, unless the samples bring their own.
 
     pair_cache : PairPool, default=None
-        The pairs of a wide table, which folds compare in passes that they share.
+        Pairs of a wide table, which folds compare in shared passes.
     """
 
     def __init__(
-        self, design, samples, control, *, selection="auto", cv=5, pair_cache=None
-    ):
+        self,
+        design: Design,
+        samples: TrainingData,
+        control: PursuitControl,
+        *,
+        selection: str = "auto",
+        cv: Any = 5,
+        pair_cache: PairCache | None = None,
+    ) -> None:
         self.design, self.samples, self.control = design, samples, control
         self.selection, self.cv, self.pair_cache = selection, cv, pair_cache
-        self._begun = None
+        self._begun: list[Search] | None = None
 
     @cached_property
-    def paths(self):
+    def paths(self) -> tuple[str, list[RegularizationPath], Folds | None]:
         """What compares them, the paths, and the folds of a cross-validation."""
         design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
@@ -217,7 +244,9 @@ class PathValidation:
             folds = list(dealer.split(samples.inputs, groups=groups))
         return "cv", [self._fold(*fold) for fold in folds], folds
 
-    def _fold(self, train, test):
+    def _fold(
+        self, train: NDArray[np.intp], test: NDArray[np.intp]
+    ) -> RegularizationPath:
         samples, weight = self.samples, self.samples.weight
         part, held = self.design.take(train), self.design.take(test)
         held = held, samples.y[test], None if weight is None else weight[test]
@@ -226,31 +255,25 @@ class PathValidation:
             part, samples.y[train], self.control, held, pairs=view
         )
 
-    def begin(self):
-        """The searches of the first stage, each with its view of the pairs."""
+    def begin(self) -> list[Search]:
+        """Searches of the first stage, each with its view of the pairs."""
         self._begun = self.searches(_STAGES[0])
         return self._begun
 
-    def searches(self, bars):
-        """Searches that go down to some bars, or go on if they have begun to."""
+    def searches(self, bars: NDArray[np.float64]) -> list[Search]:
+        """Searches down to some bars, which may have begun already."""
         begun, self._begun = self._begun, None
-        return begun or [(path.pairs, path.steps(bars)) for path in self.paths[1]]
+        if begun:
+            return begun
+        return cast(
+            list[Search], [(path.pairs, path.steps(bars)) for path in self.paths[1]]
+        )
 
 
-def choose_model(path_validation, *, n_jobs=None):
-    """Choose the model that noisy data support.
-
-    Parameters
-    ----------
-    path_validation : Rivals
-
-    n_jobs : int, default=None
-        Folds searched at once.
-
-    Returns
-    -------
-    choice : Choice
-    """
+def choose_model(
+    path_validation: PathValidation, *, n_jobs: int | None = None
+) -> Choice:
+    """Choose the model that noisy data support; folds are searched in parallel."""
     design, samples, control = (
         path_validation.design,
         path_validation.samples,
@@ -259,14 +282,15 @@ def choose_model(path_validation, *, n_jobs=None):
     how, parts, folds = path_validation.paths
     whole = path_validation.pair_cache and path_validation.pair_cache.whole
     path = RegularizationPath(design, samples.y, control, pairs=whole, guides=parts)
+    chosen = best = 0
     for bars in _STAGES:
         if path_validation.pair_cache is None:
             path.extend(bars)
-            workers = Parallel(n_jobs=n_jobs)
+            workers: Any = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(bars) for part in parts)
         else:
             run_together(path_validation.searches(bars))
-            run_together([(whole, path.steps(bars))])
+            run_together(cast(list[Search], [(whole, path.steps(bars))]))
         if how == "ebic":
             scores = [_ebic(design, samples.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))
@@ -274,68 +298,70 @@ def choose_model(path_validation, *, n_jobs=None):
             chosen, best = sparsest_of_the_best(*_errors_of(parts))
         if best < len(path.terms) - 1 or path.is_full:
             break
-    errors = [part.mean_error(chosen) for part in parts]
+    errors = np.array([part.mean_error(chosen) for part in parts])
     chosen = min(chosen, len(path.terms) - 1)
     limited = path.is_full and chosen == len(path.terms) - 1
     terms = path.terms[chosen]
     if how != "ebic" and best < _BARS_OF_A_STAGE:
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
-        # true weights that are significant clearly of all samples.
+        # true weights that are significant in all samples.
         terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
     choice = Choice(terms, how, limited)
     if how == "ebic":
         return choice
-    choice = choice._replace(errors=np.array(errors))
+    choice = choice._replace(errors=errors)
     if how == "validation":
         return choice
     choice = choice._replace(folds=folds)
-    # The lasso would shrink what is always there as well.
+    # The lasso would shrink the fixed terms as well.
     if path_validation.selection == "cv" or control.always:
         return choice
     if path_validation.selection == "lasso" or _worth_shrinking(design, best):
         shrunken = _shrink(design, samples.y, path, folds, n_jobs)
-        gains = choice.errors - shrunken.errors
-        # A sparse model that predicts about as well is worth more: it can be read. Of
-        # one fold alone nothing is known about the error of the gain.
+        gains = errors - shrunken.errors
+        # Of models that predict about as well the sparse one is interpretable. The gain
+        # on a single fold has no standard error.
         is_clear = len(gains) > 1 and gains.mean() > sem(gains)
         if path_validation.selection == "lasso" or is_clear:
             return shrunken
     return choice
 
 
-def _worth_shrinking(design, best):
+def _worth_shrinking(design: Design, best: int) -> bool:
     """Whether the lasso is cheap, or the function dense and the lasso affordable.
 
-    Dense means that weights help that chance alone could explain among their rivals.
+    Dense: the best model has weights that are not significant among their rivals.
     """
     work = design.n_samples * math.comb(design.n_features + 1, 2)
     dense = best >= _BARS_OF_A_STAGE
     return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
 
 
-def _shrink(design, y, path, folds, n_jobs):
-    """Lasso on the sets of order one and two and those that are significant.
-
-    Returns
-    -------
-    choice : Choice
-    """
+def _shrink(
+    design: Design,
+    y: NDArray[np.float64],
+    path: RegularizationPath,
+    folds: Folds | None,
+    n_jobs: int | None,
+) -> Choice:
+    """Lasso on the sets of order one and two and the most significant higher ones."""
     n = design.n_features
-    terms = [(i,) for i in range(n)]
+    terms: list[Term] = [(i,) for i in range(n)]
     if path.control.max_order > 1:
         terms += combinations(range(n), 2)
     found = {term for model in path.terms[:_STANDING_OUT] for term in model}
     terms += sorted(term for term in found if len(term) > 2)
-    columns = design.columns(terms)
-    # What the first of equal columns explains is nothing to the others but rounding.
+    columns: Any = design.columns(terms)
+    # After the first of equal columns, the others fit rounding errors.
     distinct = np.unique(find_equal(columns))
     terms = [terms[j] for j in distinct]
     columns = design.unpack(columns[distinct], np.float64).T
-    # Cyclic descent draws no numbers, yet would advance numpy's global generator.
-    fixed = {"random_state": 0}
+    # Cyclic descent draws nothing, but would advance numpy's global generator.
+    fixed: dict[str, Any] = {"random_state": 0}
     search = lasso_cv(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
     search.fit(columns, y, sample_weight=design.weights)
-    options = {"max_iter": _LASSO_PATH["max_iter"], "tol": 1e-10, "warm_start": True}
+    options: dict[str, Any] = {"tol": 1e-10, "warm_start": True}
+    options["max_iter"] = _LASSO_PATH["max_iter"]
     final = Lasso(search.alpha_, **options, **fixed)
     final.coef_ = search.coef_
     final.fit(columns, y, sample_weight=design.weights)
@@ -350,22 +376,13 @@ def _shrink(design, y, path, folds, n_jobs):
     )
 
 
-def sparsest_of_the_best(errors, weights):
-    """Find the sparsest model that is not clearly worse than the best.
+def sparsest_of_the_best(
+    errors: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[int, int]:
+    """Positions of the sparsest model near the best, and of the best.
 
-    Worse means by more than one standard error of the difference, sample by sample.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_models, n_samples)
-        Of held-out samples, by models from the sparsest on.
-
-    weights : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    sparsest, best : int
-        Positions among the models.
+    Near is within a standard error of the differences by sample. Errors are those of
+    held-out samples, (n_models, n_samples), by models from the sparsest on.
     """
     means = np.average(errors, axis=1, weights=weights)
     best = int(np.argmin(means))
@@ -377,8 +394,10 @@ def sparsest_of_the_best(errors, weights):
     return sparsest, best
 
 
-def _errors_of(parts):
-    """Squared errors of the held-out samples by model, and weights of the samples."""
+def _errors_of(
+    parts: Sequence[RegularizationPath],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Squared errors of held-out samples by model, and sample weights."""
     length = max(len(part.errors) for part in parts)
     errors = np.concatenate(
         [[part.error(position) for position in range(length)] for part in parts],
@@ -393,7 +412,7 @@ def _errors_of(parts):
     return errors, weights
 
 
-def _ebic(design, y, terms):
+def _ebic(design: Design, y: NDArray[np.float64], terms: list[Term]) -> float:
     """Extended BIC of the least squares model with these terms."""
     model = ActiveSet.of(design, y, terms)
     n = design.weight_sum
@@ -411,18 +430,7 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
 
     Folds have fewer samples. Where these are too few to recover a function that all
     samples recover, no model of the folds predicts anything, and validation keeps few
-    terms. Shorter is the description of the data by the terms and their weights.
-
-    Parameters
-    ----------
-    chosen : Choice
-
-    search : Pursuit
-        That of all samples, which has ended.
-
-    Returns
-    -------
-    choice : Choice
+    terms. The description is that of the data by the terms and their weights.
     """
     design, y = search.design, search.model.y
     found = [term for term in search.model.terms if term]
@@ -430,11 +438,11 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
     if set(found) == set(chosen.terms):
         return chosen
 
-    def length(terms):
+    def length(terms: list[Term]) -> float:
         graph = WalshPolynomial.sort(terms, np.zeros(len(terms)), 0.0)
         return SparseModel.condition(graph, design, y).description_length()
 
-    # Shrunken weights are worth more than those of the same terms without a penalty.
+    # Shrunken weights predict better than the same terms without a penalty.
     margin = _MUCH_SHORTER if chosen.how == "lasso" else 0.0
     if length(found) + margin >= length(chosen.terms):
         return chosen
@@ -444,14 +452,23 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
     return Choice(found, "whole", folds=chosen.folds, errors=errors)
 
 
-def fold_errors(design, y, terms, folds):
-    """Mean squared errors of the samples that each fold leaves out, of known terms."""
+def fold_errors(
+    design: Design, y: NDArray[np.float64], terms: list[Term], folds: Folds
+) -> NDArray[np.float64]:
+    """Out-of-fold mean squared errors of known terms, by fold."""
     return np.array([_fold_error(design, y, terms, *fold) for fold in folds])
 
 
-def _fold_error(design, y, terms, train, test):
-    """Mean squared error of held-out samples where the terms are known."""
+def _fold_error(
+    design: Design,
+    y: NDArray[np.float64],
+    terms: list[Term],
+    train: NDArray[np.intp],
+    test: NDArray[np.intp],
+) -> float:
+    """Mean squared error on held-out samples of known terms."""
     part, held = design.take(train), design.take(test)
     model = ActiveSet.of(part, y[train], terms)
-    fitted = held.combine(held.columns(model.terms), model.coef)
+    columns: Any = held.columns(model.terms)
+    fitted = held.combine(columns, model.coef)
     return np.average((y[test] - fitted) ** 2, weights=held.weights)

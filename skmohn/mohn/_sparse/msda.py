@@ -15,16 +15,22 @@ solution, so that small weights come into reach as the large ones are found.
 """
 
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaln
 
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._options import MSDAOptions
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, exact_error, rounding_variance
 from skmohn.mohn._sparse.linear_solvers import (
+    LassoFit,
+    Moments,
     delta_rule,
     first_estimate,
     lasso,
@@ -34,19 +40,19 @@ from skmohn.mohn._sparse.linear_solvers import (
 )
 from skmohn.mohn._sparse.proposals import Proposals
 
-# With more weights than this fraction of the different rows a small error proves
-# nothing.
+# With more weights than this fraction of the distinct rows a small error is no
+# evidence.
 _MOST_WEIGHTS = 0.8
-# Weights that contribute less than this fraction of the error of rounding are zero.
+# Weights that contribute less than this fraction of the rounding error are zero.
 _ZERO = 0.1
-# Errors have a logarithm.
+# Least error, which has a logarithm.
 _TINY = np.finfo(float).tiny
 
 
 class Model(NamedTuple):
     """Terms, their coefficients and the intercept."""
 
-    terms: list
+    terms: list[Term]
     coef: np.ndarray
     intercept: float
 
@@ -62,78 +68,47 @@ class _Solved(NamedTuple):
 
 
 class Discovery(NamedTuple):
-    """What the search found and why it ended."""
+    """Model, stopping reason and coverage of a search."""
 
-    terms: list
+    terms: list[Term]
     coef: np.ndarray
     intercept: float
     reason: str
-    coverage: list
+    coverage: list[dict[str, Any]]
     n_iter: int
 
 
+# Design and targets of held-out samples.
+Validation: TypeAlias = tuple[Design, NDArray[np.float64]]
+OnIteration: TypeAlias = Callable[[dict[str, Any], Model], object]
+
+
 def discover(
-    design,
-    y,
-    control=None,
-    learning_rule="lasso",
-    rng_seed=0,
+    design: Design,
+    y: NDArray[np.float64],
+    control: MSDAOptions | None = None,
+    learning_rule: str = "lasso",
+    rng_seed: int = 0,
     *,
-    max_order=None,
-    max_iter=200,
-    alpha="auto",
-    learning_rate="auto",
-    validation=None,
-    on_iteration=None,
-    initial_terms=(),
-):
+    max_order: int | None = None,
+    max_iter: int = 200,
+    alpha: float | Literal["auto"] = "auto",
+    learning_rate: float | str = "auto",
+    validation: Validation | None = None,
+    on_iteration: OnIteration | None = None,
+    initial_terms: Sequence[Term] = (),
+) -> Discovery:
     """Search for the weights of a sparse model ([S1]; [S2] Algorithm 1).
 
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
+    `learning_rule` is "lasso", "ols" or "delta". `max_order` None is the number of
+    inputs. `alpha` "auto" is the control's `penalty_factor`, or the best of several,
+    times the standard error of a weight at the model's current error; `learning_rate`
+    "auto" is a fifth of :func:`longest_step`. Validation samples choose the best model,
+    which is exact only if it is so on them. `on_iteration` is called with a record and
+    the model after each iteration, and returns whether to stop.
 
-    y : ndarray of shape (n_samples,)
-
-    control : MSDAOptions, default=None
-        None for the defaults.
-
-    learning_rule : {"lasso", "ols", "delta"}, default="lasso"
-        How the weights are learned in each iteration.
-
-    rng_seed : int, default=0
-        Determines the result.
-
-    max_order : int, default=None
-        Highest order, at most the number of inputs; None for the number of inputs.
-
-    max_iter : int, default=200
-        Most iterations.
-
-    alpha : float or "auto", default="auto"
-        Penalty of the lasso. "auto" is the control's `penalty_factor`, or the best of
-        several, times the standard error of a weight under the model's current error.
-
-    learning_rate : float or "auto", default="auto"
-        Step of the delta rule. "auto" is a fifth of :func:`longest_step`.
-
-    validation : tuple of (design, y), default=None
-        Samples held out: they choose the best model, and a model is called exact only
-        when it is so on them.
-
-    on_iteration : callable, default=None
-        Called as ``on_iteration(record, model)`` after each iteration; the search stops
-        when it returns something true.
-
-    initial_terms : sequence of tuples of int, default=()
-        Terms to start from.
-
-    Returns
-    -------
-    discovery : Discovery
-        The least squares solution on the best terms. `reason` is "exact",
-        "no_improvement", "exhausted" (no untried set was found), "stopped" (by
-        `on_iteration`) or "max_iter".
+    Returns least squares on the best terms; its `reason` is "exact", "no_improvement",
+    "exhausted" (all sets were tried), "stopped" (by `on_iteration`) or "max_iter".
     """
     control = MSDAOptions() if control is None else control
     search = _Search(
@@ -162,32 +137,32 @@ class _Search:
 
     def __init__(
         self,
-        design,
-        y,
-        control,
-        rule,
-        seed,
+        design: Design,
+        y: NDArray[np.float64],
+        control: MSDAOptions,
+        rule: str,
+        seed: int,
         *,
-        max_order,
-        max_iter,
-        alpha,
-        learning_rate,
-        validation,
-        terms,
-    ):
+        max_order: int | None,
+        max_iter: int,
+        alpha: float | Literal["auto"],
+        learning_rate: float | str,
+        validation: Validation | None,
+        terms: Sequence[Term],
+    ) -> None:
         self.design, self.y, self.control, self.rule = design, y, control, rule
         self.max_iter, self.alpha, self.learning_rate = max_iter, alpha, learning_rate
         self.validation = validation
         self.remove_zeros = _removes_zeros(control.removal, rule)
         self.proposals = Proposals(design.n_features, control, seed, max_order)
         self.shuffle = np.random.default_rng(seed)
-        # Weights count repeated rows, as everywhere.
+        # Weights count repeated rows.
         self.n_effective = float(design.weight_sum)
         self.chance = ExactFitTest(self._inputs(), y)
         self.iteration = 0
         self.exact = self.exhausted = False
         self.terms = [tuple(sorted(term)) for term in terms]
-        self.columns = design.columns(self.terms)
+        self.columns: Any = design.columns(self.terms)
         self.moments = moments(design, self.columns, y)
         self.coef = np.zeros(len(self.terms))
         self.intercept = self.moments.target_mean
@@ -203,10 +178,10 @@ class _Search:
         self.coef, self.intercept = self.best.coef, self.best.intercept
 
     @property
-    def model(self):
+    def model(self) -> Model:
         return Model(self.terms, self.coef, self.intercept)
 
-    def iterate(self):
+    def iterate(self) -> dict[str, Any]:
         """Propose, learn, remove; return the record of this iteration."""
         started = time.perf_counter()
         self.iteration += 1
@@ -235,8 +210,8 @@ class _Search:
             "seconds": time.perf_counter() - started,
         }
 
-    def verdict(self):
-        """Reason to stop, None to go on."""
+    def verdict(self) -> str | None:
+        """Stopping reason; None to go on."""
         if self.exact:
             return "exact"
         if self.exhausted:
@@ -245,8 +220,8 @@ class _Search:
             return "no_improvement"
         return "max_iter" if self.iteration >= self.max_iter else None
 
-    def coverage(self):
-        """Per order of which any was tried: sets that there are, tried and kept."""
+    def coverage(self) -> list[dict[str, Any]]:
+        """Possible, tried and kept sets of each order of which any was tried."""
         search = self.proposals
         rows = [
             {"order": order, "possible": possible, "tried": tried}
@@ -257,33 +232,34 @@ class _Search:
         ]
         return with_kept(rows, self.best.terms)
 
-    def _propose(self):
+    def _propose(self) -> list[Term]:
         n_samples = int(self.n_effective)
-        batch = {"third": n_samples // 3, "n_features": self.design.n_features}
-        batch = max(batch.get(self.control.batch_size, self.control.batch_size), 1)
+        sizes = {"third": n_samples // 3, "n_features": self.design.n_features}
+        batch = self.control.batch_size
+        batch = max(sizes[batch] if isinstance(batch, str) else batch, 1)
         room = int(self.control.max_weight_share * self.chance.n_rows) - len(self.terms)
         if room <= 0:
             return []
         proposed = self.proposals.propose(batch, room, self.terms, self.coef)
         if not proposed and self.best_iteration > self.forgotten_iteration:
-            # Nothing is left to try, but the model has moved on since it was tried.
+            # All sets were tried, but the model has changed since.
             self._forget()
             proposed = self.proposals.propose(batch, room, self.terms, self.coef)
         self.exhausted = not proposed
         return proposed
 
-    def _forget(self):
+    def _forget(self) -> None:
         self.proposals.forget_discarded(self.terms)
         self.forgotten_iteration = self.iteration
 
-    def _add(self, proposed):
+    def _add(self, proposed: list[Term]) -> None:
         added = self.design.columns(proposed)
         self.moments = self.moments.extend(self.design, self.columns, added, self.y)
         self.columns = np.concatenate([self.columns, added])
         self.terms = self.terms + proposed
         self.coef = np.append(self.coef, np.zeros(len(proposed)))
 
-    def _learn(self):
+    def _learn(self) -> None:
         if self.rule == "ols":
             self.coef, self.intercept, _ = ols(self.moments)
         elif self.rule == "lasso":
@@ -292,7 +268,7 @@ class _Search:
         else:
             self._learn_by_delta()
 
-    def _best_lasso(self):
+    def _best_lasso(self) -> LassoFit:
         """Lasso for each penalty, the largest first; the one with the best terms."""
         spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
         fits, coef = [], self.coef
@@ -303,17 +279,17 @@ class _Search:
             coef = fits[-1].coef
         return fits[0] if len(fits) == 1 else min(fits, key=self._score_terms)
 
-    def _score_terms(self, fit):
-        """Score of least squares on the terms that a lasso has not set to zero."""
+    def _score_terms(self, fit: LassoFit) -> float:
+        """Score of least squares on the nonzero terms of a lasso."""
         kept = np.flatnonzero(fit.coef)
         if len(kept) > _MOST_WEIGHTS * self.chance.n_rows:
             return np.inf
         terms = [self.terms[j] for j in kept]
         return self._solve(self.moments.select(kept), self.columns[kept], terms).score
 
-    def _penalties(self):
+    def _penalties(self) -> list[float]:
         """Penalties of the lasso, the largest first."""
-        if self.alpha != "auto":
+        if not isinstance(self.alpha, str):
             return [self.alpha]
         squares = np.diagonal(self.moments.gram)
         size = (
@@ -322,8 +298,8 @@ class _Search:
         factors = np.sort(np.atleast_1d(self.control.penalty_factor))[::-1]
         return (factors * self.noise * size / self.n_effective**0.5).tolist()
 
-    def _learn_by_delta(self):
-        """First estimate of the new weights on the error, then the rule on all."""
+    def _learn_by_delta(self) -> None:
+        """Estimate new weights from the residual; apply the delta rule to all."""
         left = self.moments.projection - self.moments.gram @ self.coef
         guess = first_estimate(self.moments._replace(projection=left))
         rate, weights = self.learning_rate, self.design.weights
@@ -342,26 +318,28 @@ class _Search:
         )
         self.coef, self.intercept = fit.coef, fit.intercept
 
-    def _inputs(self):
-        singles = self.design.columns([(i,) for i in range(self.design.n_features)])
+    def _inputs(self) -> NDArray[np.float64]:
+        singles: Any = self.design.columns(
+            [(i,) for i in range(self.design.n_features)]
+        )
         return self.design.unpack(singles, np.float64).T
 
-    def _remove(self):
+    def _remove(self) -> None:
         """Remove weights that are zero or insignificant."""
         self._keep(self.coef != 0.0)
         if not self.remove_zeros:
-            # The lasso's weights are too small by the penalty to be tested.
+            # The lasso shrinks its weights: least squares is tested.
             tested = ols(self.moments).coef if self.rule == "lasso" else self.coef
             self._keep(np.abs(tested) > self._least_significant(tested))
 
-    def _keep(self, mask):
+    def _keep(self, mask: NDArray[np.bool_]) -> None:
         index = np.flatnonzero(mask)
         self.moments = self.moments.select(index)
         self.columns = self.columns[index]
         self.terms = [self.terms[j] for j in index]
         self.coef = self.coef[index]
 
-    def _least_significant(self, coef):
+    def _least_significant(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
         """Critical size of each weight in the t-test ([S1] Eq 15)."""
         control = self.control
         level = control.p_critical * control.p_decay ** (self.iteration - 1)
@@ -371,15 +349,15 @@ class _Search:
         if control.t_variance == "target":
             error = self.moments.target_square / weight_sum / self.n_effective
         else:
-            # Among k random columns the inverse Gram matrix is larger by D / (D - k).
+            # The inverse Gram matrix of k random columns is larger by D / (D - k).
             left = self.moments.residual_square(coef) / weight_sum
             error = left * (self.n_effective / dof) / dof
         squares = np.diagonal(self.moments.gram) / weight_sum
         safe = np.where(squares > 0.0, squares, 1.0)
         return stats.t.isf(level / 2, dof) * np.sqrt(error / safe)
 
-    def _refit(self):
-        """Least squares on the kept weights: is the model complete, is it the best?"""
+    def _refit(self) -> None:
+        """Solve least squares on the kept weights; update noise and best model."""
         if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
             return
         solved = self._solve(self.moments, self.columns, self.terms)
@@ -392,7 +370,7 @@ class _Search:
             self.best, self.best_score = solved.model, solved.score
             self.best_iteration = self.iteration
 
-    def _solve(self, moments, columns, terms):
+    def _solve(self, moments: Moments, columns: Any, terms: list[Term]) -> _Solved:
         """Least squares on some of the terms."""
         fit = ols(moments)
         model = Model(terms, fit.coef, fit.intercept)
@@ -404,23 +382,23 @@ class _Search:
             score = 2.0 * np.log(max(held_out, _TINY))
         return _Solved(model, fit.rank, rmse, held_out, score)
 
-    def _criterion(self, terms, rmse):
-        """Extended BIC per sample: what the structure costs, order by order.
+    def _criterion(self, terms: list[Term], rmse: float) -> float:
+        """Extended BIC per sample: the cost of the structure, order by order.
 
-        Without it a search among millions of weights finds some that fit any noise.
+        Without it a search among millions of weights fits any noise.
         """
         kept = count_orders(terms, self.proposals.max_order)
         price = len(terms) * np.log(self.n_effective)
         for possible, n in zip(self.proposals.possible, kept.tolist(), strict=True):
             if n:
-                # log C(possible, n); numbers of sets may exceed what a float holds.
+                # log C(possible, n); numbers of sets may exceed the range of a float.
                 size = float(min(possible, 10**300))
                 price -= 2.0 * (betaln(size - n + 1.0, n + 1.0) + np.log(size + 1.0))
         rmse = max(rmse, self.least_rmse, _TINY)
         return 2.0 * np.log(rmse) + price / self.n_effective
 
-    def _finish(self, coef):
-        """End with what the exact solution shows to be not zero, unless by chance."""
+    def _finish(self, coef: NDArray[np.float64]) -> bool:
+        """Keep the nonzero weights of an exact solution, unless it may be by chance."""
         size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
         needed = np.abs(coef) * size > _ZERO * self.exact_rmse
         if not self.chance.is_significant(
@@ -433,17 +411,17 @@ class _Search:
         self.best, self.exact = self.model, True
         return True
 
-    def _training_rmse(self):
+    def _training_rmse(self) -> float:
         return _rmse(self.design, self.columns, self.y, self.model)
 
-    def _validation_rmse(self, model):
+    def _validation_rmse(self, model: Model) -> float | None:
         if self.validation is None:
             return None
         design, y = self.validation
         return _rmse(design, design.columns(model.terms), y, model)
 
 
-def _removes_zeros(removal, rule):
+def _removes_zeros(removal: str, rule: str) -> bool:
     if rule not in ("lasso", "ols", "delta"):
         raise ValueError(f"learning_rule must be lasso, ols or delta, not {rule!r}")
     if removal == "auto":
@@ -455,6 +433,6 @@ def _removes_zeros(removal, rule):
     return removal == "zero"
 
 
-def _rmse(design, columns, y, model):
+def _rmse(design: Design, columns: Any, y: NDArray[np.float64], model: Model) -> float:
     error = y - model.intercept - design.combine(columns, model.coef)
     return float(np.sqrt(np.average(error**2, weights=design.weights)))

@@ -1,24 +1,28 @@
-"""Pairs of wide tables: what passes over all of them have found, for several searches.
+"""Cache of the best pairs of a wide table, for several searches.
 
-A pass costs much where columns are many, and a search has many residuals. So the best
-pairs of a pass are kept, and a search looks among them first. Only where none of these
-is significant all pairs are asked for, unless a bound says that no other one can:
-between two residuals the score of a product changes by no more than the length of their
-difference (Cauchy and Schwarz). Searches on folds wait for each other, so that one pass
-serves them all.
+A pass over all pairs costs much where columns are many, and a search has many
+residuals. So the best pairs of a pass are kept, and a search screens these first.
+Only where none of them is significant is another pass requested, unless a bound
+excludes all other pairs: between two residuals the score of a product changes by no
+more than the length of their difference (Cauchy and Schwarz). Searches on folds wait
+for each other, so that one pass serves them all.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import no_progress
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.pair_screening import best_pairs, count_parts, how_many_to_keep
 
 
 class _Scan(NamedTuple):
-    """What a pass has found for one residual.
+    """Result of a pass for one residual.
 
     Attributes
     ----------
@@ -28,7 +32,7 @@ class _Scan(NamedTuple):
     pairs : ndarray of shape (n_kept, 2)
 
     least : float
-        No other pair scores more.
+        Bound on the scores of all other pairs.
     """
 
     residual: np.ndarray
@@ -37,7 +41,7 @@ class _Scan(NamedTuple):
 
 
 class PairCache:
-    """The pairs of one table, for all searches of a fit.
+    """Pairs of one table, shared by all searches of a fit.
 
     Parameters
     ----------
@@ -48,58 +52,46 @@ class PairCache:
         Parts of the pairs that are scored at once.
 
     watch : callable, default=unwatched
-        Hears of passes, see `FitSettings`.
+        Context manager around each pass, see `FitSettings`.
 
     Attributes
     ----------
     n_passes : int
-        How often all pairs were scored.
+        Number of passes so far.
 
     joint_searches : callable or None
         Called before the second pass; returns searches, as of :func:`run_together`,
         that begin now, so that they share it. None at first.
     """
 
-    def __init__(self, design, n_jobs=None, watch=no_progress):
+    def __init__(
+        self,
+        design: Design,
+        n_jobs: int | None = None,
+        watch: Callable[..., Any] = no_progress,
+    ) -> None:
         self.design = design
         self.n_jobs = n_jobs
         self.watch = watch
         self.n_passes = 0
-        self.joint_searches = None
+        self.joint_searches: Callable[[], Iterable[Search]] | None = None
         self.size = how_many_to_keep(design)
         self.whole = PairCacheView(self, design, slice(None))
         self._views = [self.whole]
 
-    def view(self, design, rows):
-        """The pairs as samples of some rows see them.
-
-        Parameters
-        ----------
-        design : PackedDesign or DenseDesign
-            Of these samples.
-
-        rows : ndarray, int
-
-        Returns
-        -------
-        view : PairView
-        """
+    def view(self, design: Design, rows: NDArray[np.intp]) -> "PairCacheView":
+        """View of the pairs in some rows, which have a design of their own."""
         view = PairCacheView(self, design, rows)
         self._views.append(view)
         return view
 
-    def run_scans(self):
+    def run_scans(self) -> None:
         """Score all pairs for the searches that wait."""
         if self.n_passes and self.joint_searches is not None:
             begin, self.joint_searches = self.joint_searches, None
             for search in begin():
                 _goes_on(*search)
-        waiting = [
-            (view, part)
-            for view in self._views
-            if view.is_waiting
-            for part in view.wanted
-        ]
+        waiting = [(view, part) for view in self._views for part in view.wanted or ()]
         residuals = np.zeros((len(waiting), self.design.n_samples))
         for residual, (view, part) in zip(residuals, waiting, strict=True):
             residual[view.rows] = part
@@ -119,7 +111,7 @@ class PairCache:
 
 
 class PairCacheView:
-    """The pairs of a table as some samples see them.
+    """Pairs of a table in some of its samples.
 
     Parameters
     ----------
@@ -129,65 +121,54 @@ class PairCacheView:
         Of these samples.
 
     rows : ndarray, int, or slice
-        Where they are in the table.
+        Their indices in the table.
 
     Attributes
     ----------
     wanted : tuple of ndarrays of shape (n_samples,) or None
-        The residuals that are to be compared with all pairs.
+        Residuals to be compared with all pairs in the next pass.
     """
 
-    def __init__(self, pair_cache, design, rows):
+    def __init__(
+        self, pair_cache: PairCache, design: Design, rows: NDArray[np.intp] | slice
+    ) -> None:
         self.pair_cache, self.design, self.rows = pair_cache, design, rows
-        self.wanted = None
-        self._scans = []
-        self._listed = None, None, None
+        self.wanted: tuple[NDArray[np.float64], ...] | None = None
+        self._scans: list[_Scan] = []
+        self._listed: tuple[Any, Any, Any] = None, None, None
 
     @property
-    def is_waiting(self):
-        """Whether a pass was asked for."""
+    def is_waiting(self) -> bool:
+        """Whether a pass is requested."""
         return self.wanted is not None
 
     @property
-    def is_empty(self):
-        """Whether nothing is known of any pair."""
+    def is_empty(self) -> bool:
+        """Whether no pass has been made."""
         return not self._scans and not self.pair_cache.whole._scans
 
-    def ask(self, *residuals):
-        """Ask for a pass, now or together with others."""
+    def ask(self, *residuals: NDArray[np.float64]) -> None:
+        """Request a pass, now or together with other searches."""
         self.wanted = residuals
-        # Products of other pairs come; those of many folds would take room meanwhile.
+        # Other pairs come; products kept for many folds would take memory until then.
         self._listed = None, None, None
 
-    def wait(self):
-        """Have the pass that was asked for, if nobody has seen to it."""
+    def wait(self) -> None:
+        """Make the requested pass, if no other search has."""
         if self.is_waiting:
             self.pair_cache.run_scans()
 
-    def receive(self, scan):
-        """Take what a pass has found."""
+    def receive(self, scan: _Scan) -> None:
+        """Store the result of a pass."""
         self._scans.append(scan)
         self.wanted = None
 
-    def screen(self, residual, size):
-        """Find the best of the pairs that are kept.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,)
-
-        size : int
-            How many of them.
-
-        Returns
-        -------
-        sets : list of tuples of int
-            The best first.
-        """
+    def screen(self, residual: NDArray[np.float64], size: int) -> list[Term]:
+        """Find the best of the cached pairs, the best first."""
         scans = self._near(residual)
         if not scans:
             return []
-        # The scans live as long as the ensemble.
+        # The scans live as long as the cache.
         names = [id(scan) for scan in scans]
         if self._listed[0] != names:
             pairs = _join(*(scan.pairs for scan in scans))
@@ -197,10 +178,10 @@ class PairCacheView:
         found = products.screen(residual, 1, min(size, len(pairs)))
         return [tuple(pairs[j].tolist()) for (j,) in found]
 
-    def bound(self, residual):
-        """What a pair that :meth:`screen` does not look at may score at most.
+    def bound(self, residual: NDArray[np.float64]) -> float:
+        """Bound on the scores of pairs that :meth:`screen` does not compare.
 
-        As it would be compared in a pass, in the unit of the residual.
+        As they would be compared in a pass, in the unit of the residual.
         """
         rounded = self._compared(residual)
         return min(
@@ -212,16 +193,16 @@ class PairCacheView:
             default=math.inf,
         )
 
-    def _compared(self, residual):
+    def _compared(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         whole = np.zeros(self.pair_cache.design.n_samples)
         whole[self.rows] = residual
         return self.pair_cache.design.round(whole)[self.rows]
 
-    def _length(self, vector):
+    def _length(self, vector: NDArray[np.float64]) -> float:
         weights = self.design.weights
         return math.sqrt(np.sum(vector**2 if weights is None else weights * vector**2))
 
-    def _near(self, residual):
+    def _near(self, residual: NDArray[np.float64]) -> list[_Scan]:
         """The first scan of all samples, and the one for the most similar residual."""
         whole = self.pair_cache.whole._scans
         known = [(scan, scan.residual) for scan in self._scans]
@@ -235,27 +216,25 @@ class PairCacheView:
         return [first] if near is first else [first, near]
 
 
-def _join(*lists):
-    """Pairs of several lists, each once and in order."""
+# A view, and a generator that yields after each request of a pass.
+Search: TypeAlias = tuple[PairCacheView, Generator[object, None, object]]
+
+
+def _join(*lists: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Pairs of several lists, sorted and without repeats."""
     first, second = np.concatenate(lists).T.astype(np.int64)
     names = np.unique(first << 32 | second)
     return np.column_stack([names >> 32, names & (2**32 - 1)]).astype(np.int32)
 
 
-def run_together(searches):
-    """Go through several searches, which wait for each other to ask for a pass.
-
-    Parameters
-    ----------
-    searches : list of (PairCacheView, generator)
-        Of one cache; generators yield after they have asked.
-    """
+def run_together(searches: Iterable[Search]) -> None:
+    """Run several searches of one cache, which share their passes."""
     while searches:
         searches = [search for search in searches if _goes_on(*search)]
         if searches:
             searches[0][0].pair_cache.run_scans()
 
 
-def _goes_on(view, steps):
-    """Go on until a search has asked for a pass; whether it has, or has ended."""
+def _goes_on(view: PairCacheView, steps: Generator[object, None, object]) -> bool:
+    """Run a search until it requests a pass; whether it does before its end."""
     return any(view.is_waiting for _ in steps)

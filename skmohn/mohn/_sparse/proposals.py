@@ -1,7 +1,7 @@
-"""Where the stochastic search takes its candidate weights from.
+"""Candidate weights of the stochastic search.
 
-One distribution over orders, one over inputs that is reshaped while a set is put
-together, and a record of the sets that are used up for now.
+One distribution over orders, one over inputs that is reshaped while a set is drawn,
+and a table of the sets that are in use or discarded.
 
 [S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
 Analytics 1:8, 2016. The equation numbers are those of this article.
@@ -9,47 +9,51 @@ Analytics 1:8, 2016. The equation numbers are those of this article.
 
 import itertools
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
 from skmohn.mohn._design.design import flatten_sets
 from skmohn.mohn._design.terms import count_orders
+from skmohn.mohn._options import MSDAOptions
 from skmohn.mohn._sparse import proposal_kernels as kernels
 
-# Stands for numbers of sets that no computer counts to.
+# Replaces numbers of sets that cannot be counted.
 _COUNTLESS = 2**62
-# Places for members that one call of the sampling kernel may fill.
+# Members that one call of the sampling kernel may draw.
 _CHUNK = 1 << 16
 
 
-def laplace_orders(mode, width, max_order):
+# Sizes of weights, offsets and members of their sets, offsets and weights by input.
+Linked: TypeAlias = tuple[
+    NDArray[np.float64],
+    NDArray[np.int64],
+    NDArray[np.int32],
+    NDArray[np.int64],
+    NDArray[np.intp],
+]
+
+
+def laplace_orders(mode: int, width: float, max_order: int) -> NDArray[np.float64]:
     """Discrete Laplace distribution over the orders 1 to max_order ([S1] Eq 9)."""
     orders = np.arange(1, max_order + 1)
     density = np.exp(-np.abs(mode - orders) / width)
     return density / density.sum()
 
 
-def updated_orders(orders, model_orders, mode, control):
+def updated_orders(
+    orders: NDArray[np.float64],
+    model_orders: NDArray[np.intp],
+    mode: int,
+    control: MSDAOptions,
+) -> NDArray[np.float64]:
     """Mix the past, the orders in the model and a Laplace at the mode ([S1] Eq 10).
 
-    Parameters
-    ----------
-    orders : ndarray of shape (max_order,)
-        Probabilities so far.
-
-    model_orders : ndarray of shape (max_order,), int
-        Number of weights of each order in the model. Where there is none, their
-        fraction goes to the other two.
-
-    mode : int
-        Lowest order with untried weights.
-
-    control : MSDAOptions
-        Its ``order_share``, ``mode_share`` and ``order_width``.
-
-    Returns
-    -------
-    orders : ndarray of shape (max_order,)
+    All of shape (max_order,). Without weights in the model their fraction goes to the
+    other two. The mode is the lowest order with untried weights.
     """
     alpha, beta = control.order_share, control.mode_share
     mixed = (1.0 - alpha - beta) * orders
@@ -59,23 +63,14 @@ def updated_orders(orders, model_orders, mode, control):
     return mixed / total if total > 0.0 else orders
 
 
-def first_inputs(prior, contribution, exploitation):
+def first_inputs(
+    prior: NDArray[np.float64], contribution: NDArray[np.float64], exploitation: float
+) -> NDArray[np.float64]:
     """Distribution of a set's first input ([S1] Eq 11 to 13).
 
-    Parameters
-    ----------
-    prior : ndarray of shape (n_features,)
-        Prior knowledge; it stands where the article has the uniform ``1 / n``.
-
-    contribution : ndarray of shape (n_features,)
-        Sum of the sizes of the weights that contain each input.
-
-    exploitation : float
-        From -1 (favor inputs not used yet) to 1 (favor those used most).
-
-    Returns
-    -------
-    inputs : ndarray of shape (n_features,)
+    `prior` replaces the article's uniform ``1 / n``; `contribution` are the sums of the
+    sizes of the weights that contain each input. `exploitation` is from -1 (prefer
+    unused inputs) to 1 (prefer those used most).
     """
     total = contribution.sum()
     if total == 0.0:
@@ -88,7 +83,7 @@ def first_inputs(prior, contribution, exploitation):
 
 
 class Proposals:
-    """Draws sets of inputs that have not been tried of late.
+    """Sampler of sets of inputs that were not tried recently.
 
     Parameters
     ----------
@@ -112,10 +107,16 @@ class Proposals:
         were proposed at any time.
 
     orders : ndarray of shape (max_order,)
-        Distribution over orders, before exhausted orders are taken out.
+        Distribution over orders, before exhausted orders are excluded.
     """
 
-    def __init__(self, n_features, control, seed, max_order=None):
+    def __init__(
+        self,
+        n_features: int,
+        control: MSDAOptions,
+        seed: int,
+        max_order: int | None = None,
+    ) -> None:
         self.control = control
         self.n_features = n_features
         self.max_order = n_features if max_order is None else max_order
@@ -135,7 +136,7 @@ class Proposals:
         self._tried_table = np.zeros(1024, dtype=np.uint64)
 
     @property
-    def open_orders(self):
+    def open_orders(self) -> NDArray[np.float64]:
         """Distribution over the orders that have unused sets; zeros when none has."""
         left = np.array(
             [used < n for used, n in zip(self.used, self.possible, strict=True)]
@@ -144,33 +145,24 @@ class Proposals:
         total = orders.sum()
         return orders / total if total > 0.0 else orders
 
-    def update(self, sets):
+    def update(self, sets: Sequence[Term]) -> None:
         """Reshape the distribution over orders after the model changed."""
         unused = [o + 1 for o, n in enumerate(self.possible) if self.used[o] < n]
         mode = unused[0] if unused else self.max_order
         counts = count_orders(sets, self.max_order)
         self.orders = updated_orders(self.orders, counts, mode, self.control)
 
-    def propose(self, n_wanted, n_most, sets, coef):
-        """Propose new sets.
+    def propose(
+        self,
+        n_wanted: int,
+        n_most: int,
+        sets: Sequence[Term],
+        coef: NDArray[np.float64],
+    ) -> list[Term]:
+        """Sample new sets, given the model; mark them as used.
 
-        Parameters
-        ----------
-        n_wanted : int
-            Number of sets to sample.
-
-        n_most : int
-            Most sets to propose, those of the mopping up included.
-
-        sets : list of tuples of int
-            The model.
-
-        coef : ndarray of shape (len(sets),)
-
-        Returns
-        -------
-        proposed : list of tuples of int
-            Sorted sets, none of them used before, now all marked as used.
+        Samples `n_wanted` sets, and adds those left of nearly exhausted orders, at most
+        `n_most` in all. Sets are sorted, and none was used before.
         """
         self._reserve(n_most)
         proposed = self._mop_up(n_most)
@@ -181,7 +173,7 @@ class Proposals:
             proposed += self._mop_up(n_most - len(proposed))
         return proposed
 
-    def start_from(self, sets):
+    def start_from(self, sets: Sequence[Term]) -> None:
         """Mark the sets of a given model as used and tried."""
         longest = max(map(len, sets), default=0)
         if longest > self.max_order:
@@ -191,25 +183,27 @@ class Proposals:
         self._reserve(len(sets))
         self._mark(sets)
 
-    def forget_discarded(self, sets):
-        """Empty the list of discarded sets: only those of the model stay used."""
+    def forget_discarded(self, sets: Sequence[Term]) -> None:
+        """Clear the discarded sets: only those of the model stay used."""
         self._table[:] = 0
         self.used = count_orders(sets, self.max_order)
         kernels.insert_all(self._table, self._keys_of(sets))
 
-    def _initial_orders(self):
+    def _initial_orders(self) -> NDArray[np.float64]:
         given = self.control.initial_orders
         if given is None:
             return laplace_orders(1, self.control.order_width, self.max_order)
         return _distribution("initial_orders", given, self.max_order, "order")
 
-    def _initial_inputs(self):
+    def _initial_inputs(self) -> NDArray[np.float64]:
         given = self.control.initial_inputs
         if given is None:
             return np.full(self.n_features, 1.0 / self.n_features)
         return _distribution("initial_inputs", given, self.n_features, "input")
 
-    def _sample(self, n_wanted, sets, coef):
+    def _sample(
+        self, n_wanted: int, sets: Sequence[Term], coef: NDArray[np.float64]
+    ) -> list[Term]:
         sampled = []
         orders = self.open_orders
         model = _linked(self.n_features, sets, coef)
@@ -248,8 +242,8 @@ class Proposals:
             ]
         return sampled
 
-    def _mop_up(self, n_most):
-        """Take the last sets of the orders that are nearly used up."""
+    def _mop_up(self, n_most: int) -> list[Term]:
+        """Take the last sets of the orders that are nearly exhausted."""
         mopped = []
         for o, possible in enumerate(self.possible):
             left = possible - int(self.used[o])
@@ -266,29 +260,31 @@ class Proposals:
             mopped += batch
         return mopped
 
-    def _keys_of(self, sets):
+    def _keys_of(self, sets: Sequence[Term]) -> NDArray[np.uint64]:
         indptr, members = flatten_sets(sets)
         keys = np.empty(len(sets), dtype=np.uint64)
         kernels.keys_of(self._keys, indptr, members, keys)
         return keys
 
-    def _mark(self, sets):
+    def _mark(self, sets: Sequence[Term]) -> None:
         keys = self._keys_of(sets)
         for key, members in zip(keys, sets, strict=True):
             self.used[len(members) - 1] += kernels.insert(self._table, key)
             self.tried[len(members) - 1] += kernels.insert(self._tried_table, key)
 
-    def _reserve(self, n_more):
+    def _reserve(self, n_more: int) -> None:
         """Keep the tables at least half free after n_more insertions."""
         self._table = _grown(self._table, int(self.used.sum()) + n_more)
         self._tried_table = _grown(self._tried_table, int(self.tried.sum()) + n_more)
 
 
-def _fraction_of(fraction, count):
+def _fraction_of(fraction: float, count: int) -> int:
     return math.ceil(fraction * count) if count < _COUNTLESS else _COUNTLESS
 
 
-def _distribution(name, given, size, owner):
+def _distribution(
+    name: str, given: Sequence[float], size: int, owner: str
+) -> NDArray[np.float64]:
     if len(given) != size:
         raise ValueError(
             f"{name} of MSDAOptions must have {size} numbers, one for each {owner}, "
@@ -297,7 +293,7 @@ def _distribution(name, given, size, owner):
     return np.array(given) / np.sum(given)
 
 
-def _linked(n_features, sets, coef):
+def _linked(n_features: int, sets: Sequence[Term], coef: NDArray[np.float64]) -> Linked:
     """Sizes of the weights, their members, and the weights of each input."""
     indptr, members = flatten_sets(sets)
     owners = np.repeat(np.arange(len(sets)), np.diff(indptr))
@@ -307,14 +303,14 @@ def _linked(n_features, sets, coef):
     return np.abs(coef), indptr, members, input_indptr, owners[by_input]
 
 
-def _contribution(n_features, model):
+def _contribution(n_features: int, model: Linked) -> NDArray[np.float64]:
     sizes, indptr, members, _, _ = model
     return np.bincount(
         members, weights=np.repeat(sizes, np.diff(indptr)), minlength=n_features
     )
 
 
-def _grown(table, n_entries):
+def _grown(table: NDArray[np.uint64], n_entries: int) -> NDArray[np.uint64]:
     if 2 * n_entries <= len(table):
         return table
     grown = np.zeros(1 << (2 * n_entries).bit_length(), dtype=np.uint64)

@@ -1,22 +1,28 @@
 """Structure discovery by pursuit: propose, solve and prune until the model is exact.
 
-A round proposes the weights that go best with the residual, among all sets of order
-one and two and all sets that extend a weight already found, solves least squares and
-prunes. When nothing is significant, three remedies follow, the cheapest first:
-screening a higher order exhaustively, message passing over all candidates together, and
-a lower bar.
+A round proposes the weights that correlate best with the residual, among all sets of
+order one and two and all sets that extend a term found, solves least squares and
+prunes. When none is significant, three remedies follow, the cheapest first: screening
+a higher order exhaustively, message passing over all candidates together, and a lower
+threshold.
 """
 
 import math
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import last_of
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import exact_error
 from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._sparse.pair_cache import PairCacheView
 from skmohn.mohn._sparse.term_screening import (
     BASE_ORDER,
     NEAR_BEST,
@@ -26,22 +32,21 @@ from skmohn.mohn._sparse.term_screening import (
 )
 from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
 
-# With more weights than this fraction of the samples a perfect fit proves nothing.
+# With more weights than this fraction of the samples a perfect fit is no evidence.
 MOST_WEIGHTS = 0.8
 _PRUNE = 2.5
-# Columns with a larger correlation say much the same: together none of them may stand
-# out, so they come one at a time.
+# Columns with a larger correlation are collinear: together none of them may be
+# significant, so they enter one at a time.
 _ALIKE = 0.7
 _BAN_ROUNDS = 3
 _LARGEST_BATCH = 1000
-# Weak candidates do not wait if they pass the threshold so many times over that chance
-# cannot explain it.
+# Weak candidates do not wait if they exceed the chance threshold by this factor.
 _SIGNIFICANT = 2.0
 _LOWEST_BAR = 0.7
 _MOST_PASSES = 4
 _GAIN = 0.98
 _ROUNDS_PER_BAR = 10
-# Nanoseconds of solving, by the cubed number of weights and by entries of the columns.
+# Nanoseconds of a solution, by the cubed number of weights and by entries of columns.
 _COST_OF_CUBE, _COST_OF_ENTRY = 0.1, 5.0
 # Screening an order that costs less than this comes before message passing.
 _CHEAP_SCREEN = 3e7
@@ -51,7 +56,7 @@ _CHEAP_PASS = 1e9
 
 @dataclass(frozen=True)
 class PursuitControl:
-    """What bounds a pursuit.
+    """Limits of a pursuit.
 
     Parameters
     ----------
@@ -62,8 +67,8 @@ class PursuitControl:
         Rounds of proposing and pruning.
 
     work_budget : float, default=1e9
-        How much the exhaustive screening of orders 3 and up may cost, roughly in
-        nanoseconds. It is computed from counts, so it is the same on every computer.
+        Cost of the exhaustive screening of orders 3 and up, roughly in nanoseconds,
+        computed from counts: it is the same on every computer.
 
     memory_budget : float, default=1e9
         Bytes that message passing may use for its columns.
@@ -80,7 +85,7 @@ class PursuitControl:
     work_budget: float = 1e9
     memory_budget: float = 1e9
     max_screened: int | None = None
-    always: tuple = ()
+    always: tuple[Term, ...] = ()
 
 
 class Pursuit:
@@ -101,15 +106,23 @@ class Pursuit:
         Weights to begin with.
 
     pairs : PairView, default=None
-        What is known of the pairs of a wide table.
+        Cached pairs of a wide table.
 
     Attributes
     ----------
     is_too_wide : bool
-        Whether message passing was wanted, and its candidates did not fit.
+        Whether the candidates of message passing did not fit in memory.
     """
 
-    def __init__(self, design, y, control, on_round=None, start=(), pairs=None):
+    def __init__(
+        self,
+        design: Design,
+        y: NDArray[np.float64],
+        control: PursuitControl,
+        on_round: Callable[["Pursuit"], object] | None = None,
+        start: Sequence[Term] = (),
+        pairs: PairCacheView | None = None,
+    ) -> None:
         self.design = design
         self.control = control
         self.on_round = on_round
@@ -131,13 +144,14 @@ class Pursuit:
         self.bar = 1.0
         self.is_thorough = True
         self.round = 0
-        self.tabu = {}
-        self.likely = set()
+        self.tabu: dict[Term, float] = {}
+        self.likely: set[Term] = set()
         self.passes = 0
         self.is_too_wide = False
-        self._screened = None, []
+        self._screened: tuple[NDArray[np.float64] | None, list[Term]] = None, []
         # Of the same residual: sets with their scores, and pairs of variants.
-        self._scored, self._joined = ([], None), {}
+        self._scored: tuple[list[Term], Any] = [], None
+        self._joined: dict[int, Any] = {}
         start = [term for term in start if term]
         start = start[: max(self.most - len(self.model), 0)]
         if start:
@@ -147,17 +161,14 @@ class Pursuit:
 
     # ------------------------------------------------------------------ the loop
 
-    def run(self):
-        """Search until exact or stalled; return why it stopped."""
+    def run(self) -> str:
+        """Search until exact or stalled; return the stopping reason."""
         return last_of(self.steps())
 
-    def steps(self):
-        """The same a part at a time, so that a caller can put off the rest.
+    def steps(self) -> Generator[float, None, str]:
+        """Run in parts, so that a caller can defer the rest.
 
-        Yields
-        ------
-        cost : float
-            Of the part, roughly in nanoseconds, from counts.
+        Yields the cost of each part, roughly in nanoseconds, from counts.
         """
         while self.round < self.control.max_rounds:
             if self.is_exact():
@@ -178,15 +189,13 @@ class Pursuit:
                 return "stalled"
         return "max_rounds"
 
-    def descend(self, bar, is_thorough=True):
-        """Go down to a bar; yield costs, and return the significant terms.
+    def descend(
+        self, bar: float, is_thorough: bool = True
+    ) -> Generator[float, None, list[Term]]:
+        """Lower the threshold to a bar; yield costs, and return the significant terms.
 
-        Parameters
-        ----------
-        bar : float
-
-        is_thorough : bool, default=True
-            Whether, of a wide table, it is made sure that no pair is missed.
+        `is_thorough` makes passes over all pairs of a wide table, so that none is
+        missed.
         """
         self.bar, self.is_thorough = bar, is_thorough
         for _ in range(_ROUNDS_PER_BAR):
@@ -197,73 +206,71 @@ class Pursuit:
                 break
         return self.significant_terms()
 
-    def significant_terms(self):
+    def significant_terms(self) -> list[Term]:
         """Remove the weights below the bar and return the terms of the rest."""
         self._prune(strict=True)
         return [term for term in self.model.terms if term]
 
     @property
-    def n_banned(self):
-        """Number of sets that may not be proposed at present."""
+    def n_banned(self) -> int:
+        """Number of sets that are tabu at present."""
         return sum(until >= self.round for until in self.tabu.values())
 
     @property
-    def coverage(self):
-        """Per order: how many sets there are, were scored, and are in the model."""
+    def coverage(self) -> list[dict[str, Any]]:
+        """Possible, tried and kept sets of each order."""
         terms = self.model.terms
         return with_kept(self.frontier.coverage(terms), terms)
 
-    def is_exact(self):
+    def is_exact(self) -> bool:
         """Whether the model explains the target up to rounding."""
         return self.model.rms <= self.tolerance and len(self.model) <= self.most
 
-    def _drop_zeros(self):
+    def _drop_zeros(self) -> None:
         coef = np.abs(self.model.coef)
         self.model.keep(coef > 1e-7 * coef.max())
         self.model.solve()
 
     # ---------------------------------------------------------------- proposing
 
-    def _look(self):
-        """Propose weights, among all pairs if need be.
-
-        Yields what each of its parts cost. Where not all pairs are compared each time,
-        those that are no longer significant are replaced when none does.
-        """
+    def _look(self) -> Generator[float, None, list[Term]]:
+        """Propose weights, from all pairs if none is significant; yield costs."""
         pairs = self.frontier.pairs
         if pairs is not None and pairs.is_empty:
             yield from self._rescan(pairs)
         chosen = self._propose()
         yield self._cost_of_proposing()
-        if not chosen and self.is_thorough and self._may_miss(pairs):
-            # Where chance may explain what is found, one look is enough: the better
-            # noise is fitted the more of it is significant.
+        if pairs is None or chosen or not self.is_thorough:
+            return chosen
+        if self._may_miss(pairs):
+            # Below the chance threshold one pass suffices: fitted noise makes more of
+            # the rest significant.
             self.is_thorough = self.bar >= 1
             yield from self._rescan(pairs)
             chosen = self._propose()
         return chosen
 
-    def _rescan(self, pairs):
-        """Have all pairs compared with the residual."""
+    def _rescan(self, pairs: PairCacheView) -> Generator[float, None, None]:
+        """Request a pass over all pairs with the residual."""
         pairs.ask(self.model.residual)
         yield self.design.screening_cost(2)
         pairs.wait()
         self._screened = None, []
 
-    def _may_miss(self, pairs):
-        """Whether a pair that is not kept may be significant."""
-        if pairs is None or not self._batch():
+    def _may_miss(self, pairs: PairCacheView) -> bool:
+        """Whether a pair that is not cached may be significant."""
+        if not self._batch():
             return False
         least = self.bar * self._thresholds([(0, 1)], set())[0] * self.model.noise
         return pairs.bound(self.model.residual) > least
 
-    def _propose(self):
-        """The weights that exceed the threshold in the residual."""
+    def _propose(self) -> list[Term]:
+        """Weights whose scores exceed the bar."""
         batch = self._batch()
         if not batch:
             return []
         residuals = [self.model.residual]
-        # A bar that is lowered often finds the residual as it was.
+        # When the bar is lowered, the residual is often unchanged.
         if self._screened[0] is not self.model.residual:
             size = batch
             if self.variant_pairs is not None:
@@ -274,7 +281,7 @@ class Pursuit:
         found = list(self._screened[1])
         chosen = self._select(found, batch)
         # Extending all weights costs more than screening the base orders, so it waits
-        # until these have little left to give.
+        # until these are hardly productive.
         if len(chosen) > 0.1 * len(self.model):
             return chosen
         children = self.frontier.screen_children(
@@ -282,23 +289,23 @@ class Pursuit:
         )
         return self._select(found + children, batch) if children else chosen
 
-    def _cost_of_proposing(self):
+    def _cost_of_proposing(self) -> float:
         n_children = len(self.model) * self.design.n_features
         return self.design.screening_cost(2) + n_children * self.design.score_cost
 
-    def _cost_of_solving(self):
+    def _cost_of_solving(self) -> float:
         n = len(self.model)
         return _COST_OF_CUBE * n**3 + _COST_OF_ENTRY * n * self.design.n_samples
 
-    def _batch(self):
-        """The most weights that one round may add."""
+    def _batch(self) -> int:
+        """Most weights that one round may add."""
         wanted = np.clip(int(self.design.weight_sum / 8), 8, _LARGEST_BATCH)
         return max(min(int(wanted), self.most - len(self.model)), 0)
 
-    def _select(self, found, batch):
+    def _select(self, found: Iterable[Term], batch: int) -> list[Term]:
         """Score candidates exactly; keep those above the bar and near the best."""
         present = set(self.model.terms)
-        # Of candidates that say the same, the smallest set comes first.
+        # Of collinear candidates, the smallest set comes first.
         found = in_order(
             term for term in found if term not in present and self._may_enter(term)
         )
@@ -323,31 +330,33 @@ class Pursuit:
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
         return self._drop_collinear([subsets[j] for j in chosen])[:batch]
 
-    def _score(self, found, present):
-        """What candidates score over what the best of their rivals would by chance."""
-        columns = self.design.columns(found)
+    def _score(self, found: list[Term], present: set[Term]) -> NDArray[np.float64]:
+        """Scores of candidates relative to the chance thresholds of their rivals."""
+        columns: Any = self.design.columns(found)
         product = self.design.project(columns, self.model.residual)
         length = np.sqrt(self.design.spread(columns))
         score = np.abs(product) / (length * max(self.model.noise, 1e-300))
         score /= self._thresholds(found, present)
-        # Columns that say the same differ by rounding.
+        # Scores of collinear columns differ by rounding.
         return np.round(score, 9)
 
-    def _weigh(self, columns):
+    def _weigh(
+        self, columns: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Inner products of columns with the residual and each other; see `join`."""
         columns = columns - columns.mean(axis=2, keepdims=True)
         noise = max(self.model.noise, 1e-300)
         inner = columns @ self.model.residual / noise
         return inner, columns @ columns.transpose(0, 2, 1)
 
-    def _may_enter(self, term):
+    def _may_enter(self, term: Term) -> bool:
         return self.tabu.get(term, -1) < self.round
 
-    def _drop_collinear(self, subsets):
-        """The members of subsets that are not much like one before that is kept."""
+    def _drop_collinear(self, subsets: list[list[Term]]) -> list[Term]:
+        """Members of subsets that are not collinear with a kept one before them."""
         terms = [term for subset in subsets for term in subset]
         owners = np.repeat(np.arange(len(subsets)), [len(subset) for subset in subsets])
-        columns = self.design.columns(terms)
+        columns: Any = self.design.columns(terms)
         sums = self.design.project(columns, np.ones(self.design.n_samples))
         inner = self.design.gram(columns, columns)
         inner -= np.outer(sums, sums) / self.design.weight_sum
@@ -358,17 +367,19 @@ class Pursuit:
             unlike[owners[j]] &= not unlike[owners[is_alike[j]]].any()
         return [term for term, own in zip(terms, owners, strict=True) if unlike[own]]
 
-    def _thresholds(self, terms, present):
+    def _thresholds(
+        self, terms: Sequence[Term], present: set[Term]
+    ) -> NDArray[np.float64]:
         return chance_thresholds(terms, present, self.design.n_features)
 
     # ------------------------------------------------------------------ solving
 
-    def _accept(self, proposed):
-        """Add weights, solve and prune until every weight is worth its place."""
+    def _accept(self, proposed: list[Term]) -> None:
+        """Add weights, solve and prune until every weight is significant."""
         self.round += 1
         self.model.add(proposed)
         for term in set(proposed) - set(self.model.terms):
-            self.tabu[term] = math.inf  # aliased with weights that are there
+            self.tabu[term] = math.inf  # aliased with the model's weights
         self.model.solve()
         self.learned_rms = self.model.rms
         self.proposed = len(proposed)
@@ -376,7 +387,7 @@ class Pursuit:
         if self.on_round is not None:
             self.stopped = bool(self.on_round(self))
 
-    def _prune(self, strict=False):
+    def _prune(self, strict: bool = False) -> int:
         """Remove weak weights: below the bar if strict, else clearly below it."""
         removed = 0
         while len(self.model) > 1 and not self.is_exact():
@@ -402,10 +413,10 @@ class Pursuit:
 
     # ----------------------------------------------------------------- remedies
 
-    def _raise_order(self, most_work):
-        """Screen the next order in full, if the budget allows; add what is significant.
+    def _raise_order(self, most_work: float) -> Generator[float, None, bool]:
+        """Screen the next order in full, within the budget; add significant weights.
 
-        Yields what each of its parts cost, and returns whether it added anything.
+        Yields costs, and returns whether it added anything.
         """
         batch, model = self._batch(), self.model
         raised = self.frontier.raise_order(
@@ -423,10 +434,10 @@ class Pursuit:
             yield self.design.screening_cost(order)
         return False
 
-    def _pass_messages(self):
-        """Weigh all candidates together and start again from the likely ones.
+    def _pass_messages(self) -> Generator[float, None, bool]:
+        """Weigh all candidates together and restart from the likely ones.
 
-        Yields what each of its parts cost, and returns whether it started again.
+        Yields costs, and returns whether it restarted.
         """
         if self.passes == _MOST_PASSES:
             return False
@@ -441,7 +452,7 @@ class Pursuit:
             heredity=self.passes > 0,
         )
         self.is_too_wide = likely is None
-        # No model has more, and all that extends two of them would be weighed next.
+        # No model has more, and sets that extend two of them become candidates next.
         likely = (likely or [])[: self.most - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):
@@ -454,18 +465,18 @@ class Pursuit:
         self._accept(likely)
         yield self._cost_of_solving()
         if self.model.rms > _GAIN * level:
-            # Nothing was gained: what is left is noise, or the columns are too alike.
+            # No gain: the rest is noise, or the columns are too collinear.
             self.passes = _MOST_PASSES
         if self.model.rms > level:
             self.model.clear()
             self._accept(before[self.model.n_fixed :])
         return True
 
-    def _lower_bar(self):
+    def _lower_bar(self) -> bool:
+        """Lower the bar; whether it is above its limit."""
         self.bar *= 0.9
-        # What chance may well explain is looked for among the pairs that are known; the
-        # last time among all, unless they are so many that chance explains most of what
-        # would be new.
+        # Terms within chance are searched for among the cached pairs, the last time
+        # among all, unless these are so many that most new ones would be due to chance.
         is_last = 0.9 * self.bar <= _LOWEST_BAR
         self.is_thorough = is_last and self.design.screening_cost(2) <= _CHEAP_PASS
         return self.bar > _LOWEST_BAR

@@ -1,8 +1,8 @@
-"""Targets as scores of their ranks, in which no value is far from all others.
+"""Targets as scores of their ranks, which have no outliers.
 
-Scores are those by which ranks test a shift best, if the noise is of Student's t: the
-normal ones where it is normal. How heavy its tails are the target itself says, less its
-skewness, which is a matter of the scale.
+The scores are those by which ranks test a shift best, if the noise is of Student's t:
+normal scores if it is normal. The degrees of freedom are estimated from the target
+itself, less its skewness, which is a matter of its transform.
 
 Sources: Hajek and Sidak, Theory of Rank Tests, Academic Press, 1967 (locally most
 powerful scores); Blom, Statistical Estimates and Transformed Beta-Variables, Wiley,
@@ -13,60 +13,49 @@ test of normality).
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm, normaltest, rankdata
 from scipy.stats import t as student
 
 from skmohn.mohn._design.design import make_design
+from skmohn.mohn._models import Solution
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.given import TrainingData
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, fold_errors
 
 # Blom's approximation to the means of normal order statistics.
 _BLOM = 0.375
-# p-value of residuals that are normal, below which scores are tried.
+# p-value of the normality of residuals below which scores are tried.
 _ABNORMAL = 1e-4
-# Fewer distinct values than this have the same scores up to a scale.
+# Fewer distinct values have the same scores up to a factor.
 _FEWEST_VALUES = 3
 # Rows from which the p-value holds (`scipy.stats.kurtosistest`).
 _FEWEST_ROWS = 20
-# Inverse degrees of freedom among which the likeliest are taken, after normal ones.
+# Inverse degrees of freedom to choose from by likelihood, beside normal scores.
 _INVERSES = np.linspace(0.04, 1.0, 25)
-# Nats that degrees of freedom, one number more, must gain (Akaike's criterion).
+# Nats that degrees of freedom, one more parameter, must gain (Akaike's criterion).
 _LEAST_GAIN = 1.0
 _UPPER_QUARTILE = 0.75
 
 
-def normal_scores(y):
-    """What the ranks of targets are in standard normal samples.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Equal ones have equal scores.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples,)
-    """
+def normal_scores(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard normal order statistics of the targets' ranks; ties are equal."""
     return norm.ppf((rankdata(y) - _BLOM) / (len(y) + 1.0 - 2.0 * _BLOM))
 
 
-def tail_of(y):
+def tail_of(y: NDArray[np.float64]) -> float:
     """Degrees of freedom of Student's t with the tails of a target; inf if normal.
 
     Opposite order statistics are U above the median and L below it. On a scale that is
     exponential by a factor g the logarithm of U / L is g z, and sqrt(U L) is
     2 sinh(g z / 2) / g, where z is the normal score: both are then as far away as z.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    dof : float
-        Infinite, too, if a quarter of the targets or more are equal to the median.
+    Infinite, too, if a quarter of the targets or more equal the median.
     """
     y, half = np.sort(y), len(y) // 2
     z, quarter = -normal_scores(y)[:half], len(y) // 4
@@ -87,28 +76,17 @@ def tail_of(y):
     return 1.0 / _INVERSES[best - 1] if best else math.inf
 
 
-def _log_likelihood(distance, distribution):
-    """Of distances in units of the upper quartile."""
+def _log_likelihood(distance: NDArray[np.float64], distribution: Any) -> float:
+    """Log likelihood of distances in units of the upper quartile."""
     quartile = distribution.ppf(_UPPER_QUARTILE)
     log_density = distribution.logpdf(quartile * distance)
     return log_density.sum() + len(distance) * math.log(quartile)
 
 
-def rank_scores(y, others=None):
-    """The scores of ranks that suit the tails of targets.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Equal ones have equal scores.
-
-    others : ndarray of shape (n_others,), default=None
-        Targets to be scored among these instead.
-
-    Returns
-    -------
-    scores : ndarray of shape (n_samples,) or (n_others,)
-    """
+def rank_scores(
+    y: NDArray[np.float64], others: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Rank scores for the tails of targets, of these or interpolated for others."""
     scores, dof = normal_scores(y), tail_of(y)
     if math.isfinite(dof):
         quantiles = student.ppf(norm.cdf(scores), dof)
@@ -119,17 +97,8 @@ def rank_scores(y, others=None):
     return np.interp(others, values, scores[first])
 
 
-def may_mislead(y, residual):
-    """Whether residuals are so far from normal that scores of the target may do better.
-
-    Parameters
-    ----------
-    y, residual : ndarrays of shape (n_samples,)
-
-    Returns
-    -------
-    is_abnormal : bool
-    """
+def may_mislead(y: NDArray[np.float64], residual: NDArray[np.float64]) -> bool:
+    """Whether residuals are so far from normal that scores may do better."""
     if len(y) < _FEWEST_ROWS or not np.ptp(residual):
         return False
     if len(np.unique(y)) < _FEWEST_VALUES:
@@ -137,38 +106,29 @@ def may_mislead(y, residual):
     return bool(normaltest(residual).pvalue < _ABNORMAL)
 
 
-def is_closer_to_normal(residual, other):
+def is_closer_to_normal(
+    residual: NDArray[np.float64], other: NDArray[np.float64]
+) -> bool:
     """Whether residuals are closer to normal than others, by the test's statistic."""
     return bool(normaltest(residual).statistic < normaltest(other).statistic)
 
 
-def search_scores(samples, settings, residual, pursue, describe):
+def search_scores(
+    samples: TrainingData,
+    settings: FitSettings,
+    residual: NDArray[np.float64],
+    pursue: Callable[..., Solution],
+    describe: Callable[..., Solution],
+) -> Solution | None:
     """A solution whose terms were chosen by scores of the target, if that is better.
 
-    Where noise is skewed or has heavy tails, terms that fit a few far targets are
-    significant by chance. Scores have none; they are better if their terms leave normal
-    scores that are closer to normal than what is left of the target. The weights are
-    those of the target itself.
+    With skewed or heavy-tailed noise, terms that fit a few outliers are significant by
+    chance. Scores have no outliers; they are better if their terms leave normal scores
+    closer to normal than `residual`, that of a search of the target itself. The weights
+    are those of the target, by least squares only.
 
-    Parameters
-    ----------
-    samples : Samples
-
-    settings : Wishes
-        Only weights of least squares are those of known terms.
-
-    residual : ndarray of shape (n_samples,)
-        What a search of the target itself leaves of it.
-
-    pursue : callable
-        From `TrainingData` and what hears of steps to a `Solution`.
-
-    describe : callable
-        From an `ActiveSet`, what chose it, a coverage and a warning to a `Solution`.
-
-    Returns
-    -------
-    solution : Solution or None
+    `pursue` searches samples with a callback; `describe` makes a solution of an
+    `ActiveSet`, what chose it, a coverage and a warning.
     """
     y = samples.y
     is_open = settings.learning_rule == "ols" and settings.selection != "lasso"
@@ -178,9 +138,9 @@ def search_scores(samples, settings, residual, pursue, describe):
     if samples.held is not None:
         held = samples.held._replace(y=rank_scores(y, samples.held.y))
         scored = scored._replace(held=held)
-    # What a search of scores learns is in another unit: nobody hears of it.
+    # Records of a search of scores are in another unit: they are not reported.
     other = pursue(scored, report=lambda record, graph: None)
-    chosen = other.choice
+    chosen: Any = other.choice
     # Weights that the lasso shrinks are those of the scores.
     if chosen is None or chosen.how == "lasso":
         return None
@@ -198,7 +158,7 @@ def search_scores(samples, settings, residual, pursue, describe):
     return found._replace(choice=chosen, reason=reason, on_scores=True)
 
 
-def _call(dof):
+def _call(dof: float) -> str:
     if math.isinf(dof):
         return "normal scores"
     return f"scores of Student's t with {dof:.3g} degrees of freedom"

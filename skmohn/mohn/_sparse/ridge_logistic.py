@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
 
+from skmohn._core._types import Term
 from skmohn.mohn._models import FAMILY_WISE_ERROR
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
-# Standard deviations a priori of the log-odds, from one that is nothing to one that
-# separates the classes: all are as probable.
+# Prior standard deviations of the log odds, from negligible ones to those of separated
+# classes: all are as probable.
 _SPREADS = 2.0 ** np.arange(-8.0, 6.0)
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
@@ -21,7 +22,7 @@ _MOST_STEPS, _MOST_HALVINGS = 100, 20
 
 @dataclass(frozen=True)
 class RidgeLogistic:
-    """Log-odds of one class against all others.
+    """Log odds of one class against all others.
 
     Attributes
     ----------
@@ -32,32 +33,32 @@ class RidgeLogistic:
         Where all inputs are zero, if the function has mean zero in the data.
 
     left_out : ndarray of shape (n_observations,)
-        Posterior mean at each observation without it, or without its group, less the
-        constant of the fit.
+        Leave-one-out or leave-one-group-out posterior mean at each observation, less
+        the constant of the fit.
 
     mass : ndarray of shape (n_spreads,)
-        Posterior probability of each spread.
+        Posterior probability of each prior standard deviation.
     """
 
-    weights: NDArray
-    stds: NDArray
+    weights: NDArray[np.float64]
+    stds: NDArray[np.float64]
     constant: float
-    left_out: NDArray
-    mass: NDArray
+    left_out: NDArray[np.float64]
+    mass: NDArray[np.float64]
 
     @property
-    def terms(self) -> list[tuple[int, ...]]:
-        """Of the weights."""
+    def terms(self) -> list[Term]:
+        """Terms of the weights."""
         return [(j,) for j in range(len(self.weights))]
 
     @property
-    def learned(self) -> NDArray:
-        """The hyperparameters, for further data."""
+    def learned(self) -> NDArray[np.float64]:
+        """Hyperparameters, for further data."""
         return self.mass
 
     @property
-    def is_likely(self) -> NDArray:
-        """Which weights pass a two-sided test by Bonferroni."""
+    def is_likely(self) -> NDArray[np.bool_]:
+        """Which weights pass a two-sided Bonferroni test."""
         least = norm.isf(0.5 * FAMILY_WISE_ERROR / len(self.weights))
         return np.abs(self.weights) > least * self.stds
 
@@ -69,34 +70,18 @@ def work_of(n_rows: int, n_inputs: int) -> float:
 
 def fit_ridge_logistic(
     inputs: NDArray,
-    is_success: NDArray,
-    weight: NDArray,
-    unit: NDArray,
-    group: NDArray | None = None,
-    mass: NDArray | None = None,
+    is_success: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    group: NDArray[np.intp] | None = None,
+    mass: NDArray[np.float64] | None = None,
 ) -> RidgeLogistic:
-    """Average posteriors over the spread of the log-odds, by Laplace's approximation.
+    """Average Laplace posteriors over the prior variance of the log odds.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_observations, n_inputs)
-
-    is_success : ndarray of shape (n_observations,), bool
-        Both values occur.
-
-    weight, unit : ndarrays of shape (n_observations,)
-        Weight of the observation, and of what is left out: one of its repeats.
-
-    group : ndarray of shape (n_observations,), int, default=None
-        What is left out together.
-
-    mass : ndarray of shape (n_spreads,), default=None
-        Probabilities of the spreads as they are known; None to learn them.
-
-    Notes
-    -----
     Weights of standardized columns are normal a priori with one variance, and the
-    constant has a flat density.
+    constant has a flat density. Both classes occur. `weight` is that of an observation,
+    `unit` that of one of its repeats, which is left out at a time, or with its `group`.
+    `mass` are known probabilities of the prior standard deviations; None learns them.
 
     Source: MacKay, The evidence framework applied to classification networks, Neural
     Computation 4, 1992.
@@ -106,7 +91,7 @@ def fit_ridge_logistic(
     scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
     vary = scales > np.sqrt(_CONSTANT)
     scales[~vary] = np.inf
-    # Turned to their own axes: the penalty is the same there, and these are fewer.
+    # In principal axes, which are fewer, the penalty is the same.
     left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
     length = np.sqrt(max(np.count_nonzero(vary), 1))
     columns, back = left * values / length, axes / (length * scales)
@@ -117,7 +102,8 @@ def fit_ridge_logistic(
     ]
     if mass is None:
         evidence = np.array([posterior.evidence for posterior in posteriors])
-        mass = np.exp(evidence - logsumexp(evidence))
+        learned: NDArray[np.float64] = np.exp(evidence - logsumexp(evidence))
+        mass = learned
     spreads, probability = _SPREADS[known], mass[known]
     each = [s * p.weights @ back for s, p in zip(spreads, posteriors, strict=True)]
     variances = [
@@ -139,15 +125,21 @@ def fit_ridge_logistic(
 class _Posterior:
     """Normal around the mode: weights of columns, then the constant."""
 
-    weights: NDArray
+    weights: NDArray[np.float64]
     constant: float
-    covariance: NDArray
-    left_out: NDArray
+    covariance: NDArray[np.float64]
+    left_out: NDArray[np.float64]
     evidence: float
 
 
-def _condition(columns, is_success, weight, unit, group):
-    """The posterior at one spread, whose weights have a variance of 1 a priori."""
+def _condition(
+    columns: NDArray[np.float64],
+    is_success: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    unit: NDArray[np.float64],
+    group: NDArray[np.intp] | None,
+) -> _Posterior:
+    """Posterior for a prior variance of 1."""
     wider = np.column_stack([columns, np.ones(len(columns))])
     mode = _find_mode(wider, is_success, weight)
     weights, constant = mode[:-1], float(mode[-1])
@@ -175,18 +167,24 @@ def _condition(columns, is_success, weight, unit, group):
     return _Posterior(weights, constant, covariance, left_out, evidence)
 
 
-def _covariance_of(spread, wider, some):
+def _covariance_of(
+    spread: NDArray[np.float64], wider: NDArray[np.float64], some: NDArray[np.intp]
+) -> NDArray[np.float64]:
     return spread[some] @ wider[some].T
 
 
-def _find_mode(wider, is_success, weight):
-    """Penalized weights, then the constant, to rounding: by Newton's method.
+def _find_mode(
+    wider: NDArray[np.float64],
+    is_success: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Penalized weights, then the constant, to rounding by Newton's method.
 
-    `LogisticRegression` stops earlier, where weights of rows and repeated rows differ.
+    `LogisticRegression` stops earlier, where weights and repeats of rows differ.
     """
     signs = np.where(is_success, 1.0, -1.0)
 
-    def height(mode):
+    def height(mode: NDArray[np.float64]) -> float:
         return weight @ log_expit(signs * (wider @ mode)) - 0.5 * mode[:-1] @ mode[:-1]
 
     mode = np.zeros(wider.shape[1])
@@ -209,8 +207,10 @@ def _find_mode(wider, is_success, weight):
     return mode
 
 
-def _curvature(wider, of_rows):
-    """Negative Hessian of the posterior's logarithm; the constant's density is flat."""
+def _curvature(
+    wider: NDArray[np.float64], of_rows: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Negative Hessian of the log posterior; the constant's density is flat."""
     found = (wider * of_rows[:, None]).T @ wider
     found[np.diag_indices(wider.shape[1] - 1)] += 1.0
     return found

@@ -1,21 +1,25 @@
-"""Tests of products against noise: Student's t of least squares."""
+"""p-values of products: Student's t of least squares."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import betaln
 from scipy.stats import t as student
 
+from skmohn._core._types import Term, lapack
 from skmohn._core._units import power_of_two_scale
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.terms import pair_of
 from skmohn.mohn._sparse.active_set import ALIAS_TOLERANCE, ActiveSet
 
-# Numbers that columns have at a time.
+# Entries of the columns at a time.
 _ENTRIES = 2**22
-# Pairs that a pass keeps, and of which the best are told: a pass compares roughly.
+# Pairs that a pass keeps, as it compares roughly, and those of them that are returned.
 _KEPT, _TOLD = 2**14, 2**12
 
 
@@ -25,7 +29,7 @@ class Scan(NamedTuple):
     Attributes
     ----------
     singles : ndarray of shape (n_features,)
-        p-values of inputs alone; NaN for those that follow from the model.
+        p-values of single inputs; NaN for those that are aliased with the model.
 
     pairs : ndarray of shape (n_pairs, 2)
         The most significant ones first.
@@ -43,24 +47,18 @@ class Scan(NamedTuple):
     n_tried: int
 
 
-def p_values_of_terms(design, y, terms):
-    """Test each product beside all others: two-sided p-values, shape (n_terms,).
+def p_values_of_terms(
+    design: Design, y: NDArray[np.float64], terms: Sequence[Term]
+) -> NDArray[np.float64]:
+    """Two-sided p-values of products, each beside all others.
 
-    NaN for products that follow from those before them, without degrees of freedom, and
-    of a target that does not vary.
-
-    Parameters
-    ----------
-    design : PackedDesign, DenseDesign or PlaneDesign
-
-    y : ndarray of shape (n_samples,)
-
-    terms : sequence of tuples of int
+    NaN for products that are aliased with those before them, without degrees of
+    freedom, and for a constant target.
     """
     if not np.ptp(y):
         return np.full(len(terms), np.nan)
     model = ActiveSet.of(design, y / power_of_two_scale(y), list(terms))
-    # Where nothing is left to explain, no weight is due to chance.
+    # Without residuals no weight is due to chance.
     with np.errstate(divide="ignore", invalid="ignore"):
         t = model.coef / model.standard_errors()
     p_values = _two_sided(t, design.weight_sum - len(model))
@@ -68,38 +66,27 @@ def p_values_of_terms(design, y, terms):
     return np.array([found.get(term, np.nan) for term in terms])
 
 
-def correct_p_values(design, y, terms, p_values, coverage, given=()):
-    """Correct p-values for all that a search could have chosen.
+def correct_p_values(
+    design: Design,
+    y: NDArray[np.float64],
+    terms: Sequence[Term],
+    p_values: NDArray[np.float64],
+    coverage: list[dict[str, Any]],
+    given: Collection[Term] = (),
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Correct p-values for a search; return numbers of tests, and p-values.
 
-    Terms that were all that was tried are known beforehand: Bonferroni. Others are
-    tested in steps, the most significant first, beside those before: whether what is
-    left of the target is noise. That is rejected by the F test of the next few terms
-    together, times the number of ways to choose as many. If it is not rejected, neither
-    that term nor those after it are significant: what they take from the noise they
-    take together. Where the terms before are those that matter, any of the others is
-    below a level at most so often, however the search chose.
+    If all that was tried was kept, terms are known beforehand: Bonferroni. Others are
+    tested in steps, the most significant first, beside those before: the null
+    hypothesis is that the residual is noise. The F test of the next few terms together
+    rejects it, times the number of ways to choose as many. If it is not rejected,
+    neither that term nor those after it are significant: together they reduce the
+    noise. If the terms before are the true ones, the probability that any other is
+    below a level is at most that level, however the search chose.
 
-    Parameters
-    ----------
-    design, y, terms
-        As for :func:`p_values_of_terms`.
-
-    p_values : ndarray of shape (n_terms,)
-        Its result.
-
-    coverage : list of dict
-        Of the search, for each order: ``tried`` and ``kept``.
-
-    given : collection of tuples of int, default=()
-        Those of the terms that the search did not decide on.
-
-    Returns
-    -------
-    n_tried : ndarray of shape (n_terms,), int
-        Tests of a term and of those that it was chosen from.
-
-    corrected : ndarray of shape (n_terms,)
-        NaN where the p-value is.
+    p-values are those of :func:`p_values_of_terms`. `coverage` has ``tried`` and
+    ``kept`` sets by order; `given` are terms that the search did not decide on. Tests
+    are those of a term and of those that it was chosen from.
     """
     if all(row["tried"] == row["kept"] for row in coverage):
         n_tried = np.full(len(terms), len(terms))
@@ -144,8 +131,13 @@ def correct_p_values(design, y, terms, p_values, coverage, given=()):
     return n_tried, corrected
 
 
-def _count_further(terms, variants, choices, n_orders):
-    """Of a pair of variants that has a product already, three others could be next."""
+def _count_further(
+    terms: Sequence[Term],
+    variants: NDArray[np.intp],
+    choices: list[float],
+    n_orders: int,
+) -> None:
+    """Count three choices for the next product of a pair of variants that has one."""
     known = set()
     for j, term in enumerate(terms):
         pair = pair_of(term, variants)
@@ -155,12 +147,18 @@ def _count_further(terms, variants, choices, n_orders):
             known.add(pair)
 
 
-def _log_p_of_rest(left, log_choices, orders, start, weight_sum):
-    """Logarithm of the p-value of that all weights from one on are noise."""
+def _log_p_of_rest(
+    left: NDArray[np.float64],
+    log_choices: NDArray[np.float64],
+    orders: NDArray[np.intp],
+    start: int,
+    weight_sum: float,
+) -> float:
+    """Log p-value of the hypothesis that all weights from `start` on are noise."""
     log_ways = np.cumsum(log_choices[start:])
     for order in np.unique(orders[start:]):
         is_own = orders[start:] == order
-        # Which of them came first makes no other choice.
+        # The order among them is no choice.
         log_ways -= np.cumsum(np.where(is_own, np.log(np.cumsum(is_own) + ~is_own), 0))
     before, after = left[start - 1], left[start:]
     if not before > 0.0:
@@ -177,7 +175,9 @@ def _log_p_of_rest(left, log_choices, orders, start, weight_sum):
     return min(float((log_ways + log_p).min()), 0.0)
 
 
-def _p_values_of_prefixes(model, part, left, n_fixed):
+def _p_values_of_prefixes(
+    model: ActiveSet, part: NDArray[np.float64], left: NDArray[np.float64], n_fixed: int
+) -> NDArray[np.float64]:
     """p-values of the first weights but the constant, in each model that has them."""
     inverse, _ = lapack.dtrtri(model.factor, lower=1)
     inverse = inverse[:, 1:n_fixed]
@@ -190,25 +190,21 @@ def _p_values_of_prefixes(model, part, left, n_fixed):
     return 2.0 * student.sf(np.abs(t), n_spare)
 
 
-def p_values_of_further(model, sets):
-    """Test each product as the next of a model: two-sided p-values, shape (n_sets,).
+def p_values_of_further(
+    model: ActiveSet, sets: Sequence[Term] | NDArray[np.int32]
+) -> NDArray[np.float64]:
+    """Two-sided p-values of each product as the next of a model.
 
     They are those that :func:`p_values_of_terms` has of the last product of the longer
-    model (Frisch and Waugh). NaN for products that follow from the model.
-
-    Parameters
-    ----------
-    model : ActiveSet
-
-    sets : sequence of tuples of int, or ndarray of shape (n_sets, order), int
+    model (Frisch and Waugh). NaN for products that are aliased with the model.
     """
     design = model.design
     n_spare = design.weight_sum - len(model) - 1
     square = model.rms**2 * design.weight_sum
     size, parts = max(_ENTRIES // design.n_samples, 1), [np.empty(0)]
     for start in range(0, len(sets), size):
-        columns = design.columns(sets[start : start + size])
-        # What is left of the columns, of which the first weight takes the mean.
+        columns: Any = design.columns(sets[start : start + size])
+        # Residuals of the columns, whose means the first weight explains.
         cross = design.gram(model.columns, columns)
         link = solve_triangular(model.factor, cross, lower=True, check_finite=False)
         left = design.spread(columns) - np.sum(link[1:] ** 2, axis=0)
@@ -221,23 +217,10 @@ def p_values_of_further(model, sets):
     return _two_sided(np.concatenate(parts), n_spare)
 
 
-def scan_with(models, *, has_pairs=True, n_jobs=None):
-    """Test all inputs and pairs of them beside some models of one table, in one pass.
-
-    Parameters
-    ----------
-    models : sequence of ActiveSet
-
-    has_pairs : bool, default=True
-        Whether pairs are tested.
-
-    n_jobs : int, default=None
-        Parts of the pairs that are compared at once.
-
-    Returns
-    -------
-    scans : list of Scan
-    """
+def scan_with(
+    models: Sequence[ActiveSet], *, has_pairs: bool = True, n_jobs: int | None = None
+) -> list[Scan]:
+    """Test all inputs, and pairs, beside some models of a table in one pass."""
     design = models[0].design
     n = design.n_features
     n_tried = math.comb(n, 2) if has_pairs else 0
@@ -256,7 +239,7 @@ def scan_with(models, *, has_pairs=True, n_jobs=None):
     return scans
 
 
-def _two_sided(t, n_spare):
+def _two_sided(t: NDArray[np.float64], n_spare: float) -> NDArray[np.float64]:
     if n_spare <= 0:
         return np.full(len(t), np.nan)
     return 2.0 * student.sf(np.abs(t), n_spare)

@@ -1,39 +1,36 @@
-"""How much of a function's variance each variable has to do with."""
+"""Sobol decomposition of a function's variance over its variables."""
 
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from itertools import chain, combinations
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._table.variables import input_moments
+from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn.mohn._table.term_names import TermNames
+from skmohn.mohn._table.variables import Variable, input_moments
 
-# Subsets of all products together that are looked at; that many inputs have more.
+# Most subsets of all products together; a product of so many inputs has more.
 _MOST_SUBSETS = 2.0**20
 _MANY = 64
 
 
-def split_variance(graph, variables):
-    """Split the variance of a sum of products of independent inputs.
+# Number of the variable, then from where to where it moves: input and category each.
+Contrast: TypeAlias = tuple[int, tuple[Any, Any], tuple[Any, Any]]
 
-    Written in standardized inputs, ``x = mean + std z``, the products are orthogonal to
-    each other, and the variance is the sum of the squares of their weights.
 
-    Parameters
-    ----------
-    graph : WalshPolynomial
+def split_variance(
+    graph: WalshPolynomial, variables: list[Variable]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+    """Variance of a sum of products; first and total Sobol variances of variables.
 
-    variables : list of Variable
-        Each with an input of its own, or none.
-
-    Returns
-    -------
-    variance : float
-        In units of the square of the largest weight, as are the others: squares of
-        weights themselves may be too large or too small for a float.
-
-    first, total : ndarrays of shape (n_variables,)
-        What each variable explains alone, and all that it takes part in.
+    In independent standardized inputs, ``x = mean + std z``, products are orthogonal:
+    the variance is the sum of the squares of their weights. In units of the square of
+    the largest weight: squares of weights themselves may overflow or underflow.
     """
     n_inputs = max(graph.n_variables, _n_inputs(variables))
     means, variances = input_moments(n_inputs, variables)
@@ -50,27 +47,16 @@ def split_variance(graph, variables):
     return variance, parts[0], parts[1]
 
 
-def standardize_terms(terms, weights, means):
-    """Write a sum of products in inputs less their means.
+def standardize_terms(
+    terms: Sequence[Term], weights: NDArray[np.float64], means: NDArray[np.float64]
+) -> tuple[list[Term], NDArray[np.float64]]:
+    """Expand a sum of products in inputs less their means.
 
-    Parameters
-    ----------
-    terms : sequence of tuples of int
-        Sorted members of each product.
-
-    weights : ndarray of shape (n_terms,) or (n_terms, n_functions)
-
-    means : ndarray of shape (n_inputs,)
-
-    Returns
-    -------
-    terms : list of tuples of int
-        All subsets of those products but the empty one, as far as means are not 0.
-
-    weights : ndarray of shape (n_sets,) or (n_sets, n_functions)
+    Weights are (n_terms,) or (n_terms, n_functions). Returns all subsets of the
+    products except the empty one, as far as means are not 0, and their weights.
     """
-    found = dict(zip(terms, weights, strict=True))
-    with_input = {}
+    found: dict[Term, Any] = dict(zip(terms, weights, strict=True))
+    with_input: dict[int, list[Term]] = {}
     for term in found:
         for i in term:
             with_input.setdefault(i, []).append(term)
@@ -89,20 +75,13 @@ def standardize_terms(terms, weights, means):
     return list(found), np.array(list(found.values()))
 
 
-def contrast_rows(n_inputs, variables, wanted):
+def contrast_rows(
+    n_inputs: int, variables: list[Variable], wanted: Sequence[Contrast]
+) -> NDArray[np.float64]:
     """Rows between which one input moves, and all others are at their means.
 
-    Parameters
-    ----------
-    n_inputs : int
-        How many the function knows.
-
-    variables, wanted
-        See `Model.contrasts`.
-
-    Returns
-    -------
-    start, end : ndarrays of shape (n_wanted, n_inputs)
+    `n_inputs` are those of the function; see `Model.contrasts`. Starts and ends of
+    shape (2, n_wanted, n_inputs).
     """
     n_inputs = max(n_inputs, _n_inputs(variables))
     means, _ = input_moments(n_inputs, variables)
@@ -114,19 +93,21 @@ def contrast_rows(n_inputs, variables, wanted):
     return rows
 
 
-def _n_inputs(variables):
+def _n_inputs(variables: list[Variable]) -> int:
     return 1 + max((v.input for v in variables if v.input is not None), default=-1)
 
 
-def _is_expanded(terms, means):
-    """Whether subsets of the products are few enough to look at each."""
+def _is_expanded(terms: Sequence[Term], means: NDArray[np.float64]) -> bool:
+    """Whether the subsets of the products are few enough to enumerate."""
     moved = [[i for i in term if means[i]] for term in terms]
     all_of_them = len(set(chain.from_iterable(moved)))
     most = sum(2.0 ** min(len(term), _MANY) for term in moved)
     return min(most, 2.0 ** min(all_of_them, _MANY)) <= _MOST_SUBSETS
 
 
-def _sum_squares(terms, weights, variances):
+def _sum_squares(
+    terms: Sequence[Term], weights: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Variance, and the parts of each input, of products that are orthogonal."""
     first, total = np.zeros((2, len(variances)))
     variance = 0.0
@@ -139,7 +120,12 @@ def _sum_squares(terms, weights, variances):
     return variance, first, total
 
 
-def _sum_pairs(terms, weights, means, variances):
+def _sum_pairs(
+    terms: Sequence[Term],
+    weights: NDArray[np.float64],
+    means: NDArray[np.float64],
+    variances: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """The same by sums over pairs of products, of any order. O(n_inputs n_terms^2)."""
     members = np.zeros((len(means), len(terms)), dtype=bool)
     for j, term in enumerate(terms):
@@ -162,8 +148,14 @@ def _sum_pairs(terms, weights, means, variances):
     return max(float(joint.sum()) - float(apart.sum()) ** 2, 0.0), first, total
 
 
-def _slope(i, own, members, weights, means):
-    """Of the function along one input, where all others are at their means."""
+def _slope(
+    i: int,
+    own: NDArray[np.intp],
+    members: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    means: NDArray[np.float64],
+) -> float:
+    """Slope of the function along one input, where all others are at their means."""
     slope = weights[own].copy()
     for other in np.flatnonzero(members[:, own].any(axis=1)).tolist():
         if other != i:
@@ -171,42 +163,33 @@ def _slope(i, own, members, weights, means):
     return float(slope.sum())
 
 
-def column_of(label):
+def column_of(label: int | tuple[int, Any]) -> int:
     """The column of an input, or of a category."""
     return label[0] if isinstance(label, tuple) else label
 
 
-def sobol_variances_of_products(terms, weights, term_names, variables):
+def sobol_variances_of_products(
+    terms: Sequence[Term],
+    weights: NDArray[np.float64],
+    term_names: TermNames,
+    variables: list[Variable],
+) -> NDArray[np.float64]:
     """Total Sobol indices of sums of products in which categories are inputs.
 
     Categories of a categorical exclude each other, so that products of them are not
     orthogonal: they are summed to the part of the function that depends on just these
-    variables.
+    variables. A category is +1 where it is present and else -1; weights are
+    (n_functions, n_terms); variables are inputs, then categoricals.
 
-    Parameters
-    ----------
-    terms : list of tuples of int
-        Members of each product; a category is +1 where it is there and else -1.
-
-    weights : ndarray of shape (n_functions, n_terms)
-
-    term_names : Vocabulary
-
-    variables : list of Variable
-        Inputs, then categoricals.
-
-    Returns
-    -------
-    variances : ndarray of shape (n_variables,)
-        Of these: the proportion of the variance of all functions
-        together that each takes part in. All are 0 where the functions are constant.
+    Returns the fraction of the variance of all functions together in which each
+    variable takes part; all are 0 where the functions are constant.
     """
     weights = weights / power_of_two_scale(weights)
     values, chances = _categories_of_categoricals(terms, term_names, variables)
     n_members = len(term_names.groups)
     means, variances = input_moments(n_members, variables)
     if not (chances or _is_expanded(terms, means)):
-        # Of products of many inputs, in which nothing excludes another.
+        # Products of many inputs, none of which exclude each other.
         found = [_sum_pairs(terms, own, means, variances) for own in weights]
         total = np.sum([part[2] for part in found], axis=0)[: len(variables)]
         return total / (sum(part[0] for part in found) or 1.0)
@@ -252,10 +235,12 @@ def sobol_variances_of_products(terms, weights, term_names, variables):
     return total / (variance or 1.0)
 
 
-def _categories_of_categoricals(terms, term_names, variables):
-    """Values of the categories in terms, and how probable each of these categories is.
+def _categories_of_categoricals(
+    terms: Sequence[Term], term_names: TermNames, variables: list[Variable]
+) -> tuple[dict[int, Any], dict[int, Any]]:
+    """Values of the categories in terms, and the probabilities of these categories.
 
-    All other categories of a categorical are alike, and are one more, the last.
+    All other categories of a categorical are equivalent, and are one more, the last.
     """
     used = sorted(set(chain.from_iterable(terms)))
     n_inputs = term_names.n_categoricals - len(term_names.alphabets)
@@ -270,6 +255,6 @@ def _categories_of_categoricals(terms, term_names, variables):
     return values, chances
 
 
-def _subsets(items):
+def _subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
     sizes = range(len(items) + 1)
     return chain.from_iterable(combinations(items, size) for size in sizes)

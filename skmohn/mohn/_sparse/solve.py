@@ -1,22 +1,32 @@
-"""From samples to a fitted hypergraph: one function per strategy and rule."""
+"""From samples to a fitted Walsh polynomial: one function per strategy and rule."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
+from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
-from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
+from skmohn.mohn._sparse.given import (
+    Report,
+    TrainingData,
+    ValidationData,
+    listed_terms,
+    terms_of_all_models,
+)
 from skmohn.mohn._sparse.known_terms import (
     EXACT,
     REASONS,
@@ -33,33 +43,25 @@ from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.term_screening import BASE_ORDER
 
 
-def solve_pursuit(samples, settings, report):
-    """Discover few weights by pursuit.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    settings : Wishes
-
-    report : callable
-        Called with a record and the model so far; a true return value ends the search.
-
-    Returns
-    -------
-    solution : Solution
-    """
+def solve_pursuit(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Discover few weights by pursuit."""
     always = terms_of_all_models(samples, settings)
     return _solve(partial(_run_pursuit, always=always), samples, settings, report)
 
 
-def solve_msda(samples, settings, report):
-    """Discover few weights by the papers' algorithm; see `solve_pursuit`."""
+def solve_msda(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Discover few weights by the papers' algorithm."""
     return _solve(_run_msda, samples, settings, report)
 
 
-def solve_full(samples, settings, report):
-    """Learn the weights of all terms up to `max_order`; see `solve_pursuit`."""
+def solve_full(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Learn the weights of all terms up to `max_order`."""
     n_inputs = samples.inputs.shape[1]
     order = min(settings.max_order or n_inputs, n_inputs)
     n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
@@ -73,16 +75,23 @@ def solve_full(samples, settings, report):
     return _solve(find, samples, settings, report)
 
 
-def solve_given(samples, settings, report):
-    """Learn the weights of the terms that are listed; see `solve_pursuit`."""
+def solve_given(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Learn the weights of the terms that are listed."""
     if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
     find = partial(learn, terms=listed_terms(samples, settings))
     return _solve(find, samples, settings, report)
 
 
-def _solve(find, samples, settings, report):
-    """Find a model of targets in a unit, of rows as often as their weights say."""
+def _solve(
+    find: Callable[..., Solution],
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+) -> Solution:
+    """Find a model of scaled targets, of rows repeated by their weights."""
     unit = power_of_two_scale(samples.y)
     repeated, origin = samples.in_units(unit).repeat_rows()
     in_unit = _in_unit(report, unit)
@@ -94,7 +103,7 @@ def _solve(find, samples, settings, report):
         solution = learn(repeated, settings, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
         )
-    choice = solution.choice
+    choice: Any = solution.choice
     if choice is not None and choice.folds is not None:
         folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
         choice = choice._replace(folds=samples.folds or folds)
@@ -106,10 +115,10 @@ def _solve(find, samples, settings, report):
     )
 
 
-def _in_unit(report, unit):
-    """Report errors and models of a target in some unit."""
+def _in_unit(report: Report, unit: float) -> Report:
+    """Report errors and models of a scaled target in its own unit."""
 
-    def tell(record, graph):
+    def tell(record: dict[str, Any], graph: WalshPolynomial) -> bool:
         record = {
             name: unit * value if name in _ERRORS and value is not None else value
             for name, value in record.items()
@@ -122,10 +131,10 @@ def _in_unit(report, unit):
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 
 
-def _mention_dependent(samples):
-    """Say how many columns are sums of multiples of others, as those of one code."""
+def _mention_dependent(samples: TrainingData) -> str:
+    """Sentence on columns that are linear combinations of others."""
     n_samples, n_inputs = samples.inputs.shape
-    # Of wide tables their inner products would take much room.
+    # Inner products of wide tables would take much memory.
     if samples.is_wide or n_inputs >= n_samples:
         return ""
     design = make_design(samples.inputs, samples.weight)
@@ -142,7 +151,12 @@ def _mention_dependent(samples):
 # ------------------------------------------------------------------------ pursuit
 
 
-def _run_pursuit(samples, settings, report, always):
+def _run_pursuit(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    always: tuple[Term, ...],
+) -> Solution:
     search, path_validation, reason = _search(samples, settings, report, always)
     conclude = partial(
         _conclude, search, path_validation, reason, samples, settings, report
@@ -161,23 +175,30 @@ def _run_pursuit(samples, settings, report, always):
     return solution
 
 
-def _by_scores(search, reason, samples, settings, always, conclude):
-    """What came of a search or, where noise is far from normal, of one of scores.
+def _by_scores(
+    search: Pursuit,
+    reason: str,
+    samples: TrainingData,
+    settings: FitSettings,
+    always: tuple[Term, ...],
+    conclude: Callable[[], Solution],
+) -> Solution:
+    """The model of a search or, with noise far from normal, of one of rank scores.
 
-    Mostly it shows before any model is chosen, of which then there is no need.
+    That is often known before a model is selected, which then is not needed.
     """
     if reason in ("exact", "stopped"):
         return conclude()
     solution, residual = None, search.model.residual
     if not may_mislead(samples.y, residual):
         solution = conclude()
-        columns = search.design.columns(solution.graph.terms)
+        columns: Any = search.design.columns(solution.graph.terms)
         fitted = search.design.combine(columns, solution.graph.coef)
         residual = samples.y - solution.graph.intercept - fitted
         if not may_mislead(samples.y, residual):
             return solution
 
-    def pursue(scored, report):
+    def pursue(scored: TrainingData, report: Report) -> Solution:
         searched = _search(scored, settings, report, always)
         return _conclude(*searched, scored, settings, report)
 
@@ -185,8 +206,13 @@ def _by_scores(search, reason, samples, settings, always, conclude):
     return found or solution or conclude()
 
 
-def _search(samples, settings, report, always):
-    """The search of all samples, its rivals by validation, and why it stopped."""
+def _search(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    always: tuple[Term, ...],
+) -> tuple[Pursuit, PathValidation, str]:
+    """The search of all samples, its rivals by validation, and the stopping reason."""
     design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
         max_order=min(settings.max_order or design.n_features, design.n_features),
@@ -199,14 +225,16 @@ def _search(samples, settings, report, always):
     pair_cache = None
     if samples.is_wide:
         pair_cache = PairCache(design, settings.n_jobs, settings.watch)
-    options = {
-        "selection": settings.selection,
-        "cv": settings.cv,
-        "pair_cache": pair_cache,
-    }
-    path_validation = PathValidation(design, samples, control, **options)
+    path_validation = PathValidation(
+        design,
+        samples,
+        control,
+        selection=settings.selection,
+        cv=settings.cv,
+        pair_cache=pair_cache,
+    )
     if pair_cache is not None and control.max_order <= BASE_ORDER:
-        # Whether higher orders pay need not be known first. A search that asks for a
+        # There are no higher orders to be screened first. A search that requests a
         # second pass is seldom exact.
         pair_cache.joint_searches = path_validation.begin
     search = Pursuit(
@@ -220,13 +248,20 @@ def _search(samples, settings, report, always):
     return search, path_validation, reason
 
 
-def _conclude(search, path_validation, reason, samples, settings, report):
-    """What came of a search: the model of all samples, or one that validation chose."""
+def _conclude(
+    search: Pursuit,
+    path_validation: PathValidation,
+    reason: str,
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+) -> Solution:
+    """The model of a search: of all samples, or the one that validation chose."""
     design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
     else:
-        # Orders whose screening found nothing in all the samples are left alone.
+        # Orders that were not productive in all samples are skipped.
         path_validation.control = replace(
             path_validation.control,
             max_screened=search.frontier.highest_productive_order,
@@ -236,7 +271,7 @@ def _conclude(search, path_validation, reason, samples, settings, report):
             chosen = shorter(chosen, search)
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
-        if chosen.how == "lasso":
+        if chosen.coef is not None and chosen.intercept is not None:
             graph = WalshPolynomial.sort(chosen.terms, chosen.coef, chosen.intercept)
             solution = describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
@@ -265,14 +300,16 @@ _SHORT = (
 )
 
 
-def _pursuit_reporter(report, held):
-    held_out = None if held is None else make_design(held.rows.inputs, held.weight)
+def _pursuit_reporter(
+    report: Report, held: ValidationData | None
+) -> Callable[[Pursuit], bool]:
+    design: Any = None if held is None else make_design(held.rows.inputs, held.weight)
 
-    def tell(search):
+    def tell(search: Pursuit) -> bool:
         model = search.model
         validation_rmse = None
-        if held_out is not None:
-            fitted = held_out.combine(held_out.columns(model.terms), model.coef)
+        if held is not None:
+            fitted = design.combine(design.columns(model.terms), model.coef)
             validation_rmse = rms(held.y - fitted, held.weight)
         record = {
             "learned_rmse": search.learned_rms,
@@ -289,7 +326,9 @@ def _pursuit_reporter(report, held):
     return tell
 
 
-def _from_least_squares(model, reason, coverage, warning):
+def _from_least_squares(
+    model: ActiveSet, reason: str, coverage: list[dict[str, Any]], warning: str | None
+) -> Solution:
     graph = WalshPolynomial.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
         zeros = np.zeros(len(graph.coef))
@@ -313,13 +352,13 @@ def _from_least_squares(model, reason, coverage, warning):
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(samples, settings, report):
+def _run_msda(samples: TrainingData, settings: FitSettings, report: Report) -> Solution:
     design = make_design(samples.inputs, samples.weight)
     held, validation = samples.held, None
     if held is not None:
         validation = make_design(held.rows.inputs, held.weight), held.y
 
-    def tell(record, model):
+    def tell(record: dict[str, Any], model: _msda.Model) -> bool:
         record = {name: record[name] for name in _RECORD}
         return report(record, WalshPolynomial.sort(*model))
 

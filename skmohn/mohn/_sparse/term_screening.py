@@ -1,18 +1,23 @@
-"""What a search has screened, what comes next, what it may cost.
+"""Screening of terms: which orders were screened, which are next, what it may cost.
 
-Two searches go up the orders like this: pursuit, which compares sets with one residual,
-and the path of logistic models, which has one for each class. Both screen the lowest
-orders in full and extend what they found. Where the budget pays for it higher orders
-are screened in full, or else what holds an input of the model is of the next one. How
-they score and choose is their own.
+Two searches raise the order like this: pursuit, which compares sets with one
+residual, and the path of logistic models, which has one residual per class. Both
+screen the lowest orders in full and extend the terms found. Where the budget allows,
+higher orders are screened in full, or else the sets of the next order that hold an
+input of the model. Each search has its own scores and choices.
 """
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, product
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.pair_screening import best_pairs, how_many_to_keep
 from skmohn.mohn._design.terms import (
     count_children,
@@ -20,22 +25,26 @@ from skmohn.mohn._design.terms import (
     count_orders,
     count_parents,
 )
+from skmohn.mohn._sparse.pair_cache import PairCacheView
 
-# Orders that every round screens in full.
+# Every round screens all sets up to this order.
 BASE_ORDER = 2
-# How far a set must exceed others when a whole order is screened.
+# Ratio of score and chance threshold that a set needs when a whole order is screened.
 SCREEN_BAR = 1.1
-# Weaker candidates wait, for they may owe what they score to a stronger one.
+# Candidates below this fraction of the best score wait: a stronger one may explain
+# them.
 NEAR_BEST = 0.6
-# The same order is screened again when the error has fallen to this fraction.
+# An order is screened again when the error has fallen to this fraction.
 _NEW_RESIDUAL = 0.8
-# Inputs whose extensions by pairs are screened in one pass over all pairs, and what
-# each adds to its cost.
+# Inputs whose extensions by pairs are screened in one pass over all pairs, and the
+# cost of each relative to a pass.
 _HELD_AT_ONCE, _COST_OF_HELD = 16, 0.6
+# Residuals of shape (n_samples,), one or one per class.
+Residuals: TypeAlias = Sequence[NDArray[np.float64]] | NDArray[np.float64]
 
 
 class TermScreening:
-    """How far a search has come among the sets of all orders.
+    """Progress of a search among the sets of all orders.
 
     Parameters
     ----------
@@ -51,72 +60,63 @@ class TermScreening:
         Highest order that is screened exhaustively; None for `max_order`.
 
     pairs : PairView, default=None
-        What is known of the pairs of a wide table; None to screen them all each time.
+        Cached pairs of a wide table; None to screen all pairs each time.
 
     Attributes
     ----------
     highest_productive_order : int
-        The highest order that was screened in full and had something to give.
+        Highest order whose exhaustive screening was productive.
 
     screened : dict of int to float
         By order above the lowest, the error of the model that it was screened for.
 
     parents : set of tuples of int
-        The sets whose extensions were screened.
+        Sets whose extensions were screened.
 
     held : dict of int to float
         By input, the error of the model that its extensions by pairs were screened for.
     """
 
-    def __init__(self, design, max_order, work_budget, max_screened=None, pairs=None):
+    def __init__(
+        self,
+        design: Design,
+        max_order: int,
+        work_budget: float,
+        max_screened: int | None = None,
+        pairs: PairCacheView | None = None,
+    ) -> None:
         self.design = design
         self.max_order = max_order
         self.max_screened = max_screened or max_order
         self.pairs = pairs if max_order > 1 else None
         self.work_left = work_budget
         self.highest_productive_order = BASE_ORDER
-        self.screened = {}
-        self.parents = set()
-        self.held = {}
-        self._kept = {}
+        self.screened: dict[int, float] = {}
+        self.parents: set[Term] = set()
+        self.held: dict[int, float] = {}
+        self._kept: dict[int, tuple[list[Term], Design]] = {}
 
-    def screen_low_orders(self, residuals, size):
-        """Find the best sets of each of the lowest orders.
+    def screen_low_orders(self, residuals: Residuals, size: int) -> list[Term]:
+        """Find the best sets of the lowest orders, `size` per order and residual.
 
-        Parameters
-        ----------
-        residuals : sequence of ndarrays of shape (n_samples,)
-
-        size : int
-            How many sets to keep of each order and residual.
-
-        Returns
-        -------
-        sets : list of tuples of int
-            Those that go well with several residuals are there several times.
+        Sets that go well with several residuals are listed several times.
         """
         orders = range(1, min(BASE_ORDER, self.max_order) + 1)
         return [
             found for order in orders for found in self._screen(residuals, order, size)
         ]
 
-    def screen_children(self, residuals, terms, size, columns=None):
-        """Find the best sets that extend one of some terms by an input.
+    def screen_children(
+        self,
+        residuals: Residuals,
+        terms: Sequence[Term],
+        size: int,
+        columns: Any = None,
+    ) -> list[Term]:
+        """Find the best sets that extend a term by one input.
 
-        Parameters
-        ----------
-        residuals, size
-            As of :meth:`screen_low_orders`.
-
-        terms : list of tuples of int
-            Those below the lowest orders, and at the highest, are passed over.
-
-        columns : ndarray, default=None
-            Their columns; made when None.
-
-        Returns
-        -------
-        sets : list of tuples of int
+        Terms below the lowest orders, or of the highest, have no extensions. `columns`
+        are those of the terms; None computes them.
         """
         at = [
             j
@@ -134,32 +134,21 @@ class TermScreening:
             for found in self.design.screen_children(residual, parents, columns, size)
         ]
 
-    def raise_order(self, residuals, error, size, most_work=math.inf, terms=()):
-        """Screen the next orders in full, one at a time, as far as the budget goes.
+    def raise_order(
+        self,
+        residuals: Residuals,
+        error: float,
+        size: int,
+        most_work: float = math.inf,
+        terms: Sequence[Term] = (),
+    ) -> Iterator[tuple[int, list[Term]]]:
+        """Screen the next orders in full, within the budget; yield the best sets.
 
-        Where it does not pay for all sets of order three, those that hold an input of
-        the model are screened. The best sets of an order that cannot be paid again are
-        kept, and compared with a residual for which a screening is not due.
-
-        Parameters
-        ----------
-        residuals, size
-            As of :meth:`screen_low_orders`.
-
-        error : float
-            Of the model now; the same residual would only give the same answer.
-
-        most_work : float, default=inf
-            What all these orders may cost together, beside the budget.
-
-        terms : sequence of tuples of int, default=()
-            The model's, the most wanted first.
-
-        Yields
-        ------
-        order : int
-
-        sets : list of tuples of int
+        If all sets of order three cost too much, only those that hold an input of the
+        model are screened, for terms in order of preference. The best sets of an order
+        that cannot be screened twice are kept, and scored for residuals that are not
+        yet due for a screening: `error` is that of the model now. `most_work` bounds
+        the cost of all these orders, beside the budget.
         """
         if not size:
             return
@@ -186,23 +175,14 @@ class TermScreening:
             if is_due and not is_paid:
                 return
 
-    def has_given(self, order):
-        """Note that an order that was screened in full had something to give."""
+    def has_given(self, order: int) -> None:
+        """Record that screening an order in full was productive."""
         self.highest_productive_order = max(self.highest_productive_order, order)
 
-    def coverage(self, terms=()):
-        """Count the sets of each order.
+    def coverage(self, terms: Iterable[Term] = ()) -> list[dict[str, Any]]:
+        """Count the ``possible`` and the ``tried`` sets of each order, each once.
 
-        Parameters
-        ----------
-        terms : sequence of tuples, default=()
-            Orders up to the highest of these have a row even if nothing was scored.
-
-        Returns
-        -------
-        coverage : list of dict
-            How many sets there are (``possible``) and how many were scored (``tried``),
-            each counted once.
+        Orders up to the highest of the terms have a row even if nothing was scored.
         """
         highest, coverage = len(count_orders(terms)), []
         for order in range(1, self.max_order + 1):
@@ -218,8 +198,10 @@ class TermScreening:
                 coverage.append(row)
         return coverage
 
-    def _to_hold(self, terms, error, n_residuals, most_work):
-        """Inputs of the model whose extensions by pairs are due and can be paid."""
+    def _to_hold(
+        self, terms: Sequence[Term], error: float, n_residuals: int, most_work: float
+    ) -> list[int]:
+        """Inputs whose extensions by pairs are due and within the budget."""
         due = [
             term[0]
             for term in terms
@@ -232,15 +214,20 @@ class TermScreening:
         self.held.update(dict.fromkeys(due, error))
         return due
 
-    def _screen_holding(self, residuals, inputs, size):
+    def _screen_holding(
+        self,
+        residuals: Residuals,
+        inputs: Sequence[int],
+        size: int,
+    ) -> list[Term]:
         """Find the best sets that extend each of some inputs by two others."""
         n_jobs = None if self.pairs is None else self.pairs.pair_cache.n_jobs
-        columns = self.design.columns([(i,) for i in inputs])
-        columns, found = self.design.unpack(columns, np.float64), []
+        packed: Any = self.design.columns([(i,) for i in inputs])
+        columns, found = self.design.unpack(packed, np.float64), []
         for residual, start in product(residuals, range(0, len(inputs), _HELD_AT_ONCE)):
             part = slice(start, start + _HELD_AT_ONCE)
-            # What a product of three has to do with the residual is what a pair has to
-            # do with the residual times the third.
+            # Inner product of a triple with the residual = that of a pair with the
+            # residual times the third input.
             best = best_pairs(
                 self.design, residual * columns[part], size, n_jobs=n_jobs
             )
@@ -249,20 +236,30 @@ class TermScreening:
                 found += [tuple(sorted((i, *pair))) for pair in pairs if i not in pair]
         return found
 
-    def _keep(self, order, sets):
-        """Keep sets that were screened, beside those of their order that are kept."""
+    def _keep(self, order: int, sets: Iterable[Term]) -> None:
+        """Keep screened sets beside those of their order that are kept already."""
         known = self._kept[order][0] if order in self._kept else []
         sets = list(dict.fromkeys(chain(known, sets)))
         if len(sets) > len(known):
             self._kept[order] = sets, self.design.of_products(sets)
 
-    def _screen_kept(self, residuals, order, size):
+    def _screen_kept(
+        self,
+        residuals: Residuals,
+        order: int,
+        size: int,
+    ) -> list[Term]:
         sets, products = self._kept[order]
         size = min(size, len(sets))
         found = (products.screen(residual, 1, size) for residual in residuals)
         return [sets[j] for (j,) in chain.from_iterable(found)]
 
-    def _screen(self, residuals, order, size):
+    def _screen(
+        self,
+        residuals: Residuals,
+        order: int,
+        size: int,
+    ) -> list[Term]:
         size = min(size, math.comb(self.design.n_features, order))
         if not size:
             return []
@@ -275,26 +272,13 @@ class TermScreening:
         ]
 
 
-def chance_thresholds(terms, present, n_features, n_rivals=1):
-    """What the largest of all rivals of each set would score by chance.
+def chance_thresholds(
+    terms: Sequence[Term], present: set[Term], n_features: int, n_rivals: int = 1
+) -> NDArray[np.float64]:
+    """Largest score of each set's rivals by chance, in standard deviations.
 
-    Parameters
-    ----------
-    terms : list of tuples of int
-        The sets.
-
-    present : set of tuples of int
-        Sets in the model: a set that extends them has fewer rivals.
-
-    n_features : int
-
-    n_rivals : int, default=1
-        How many residuals each set is compared with.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_terms,)
-        In standard deviations.
+    Sets that extend terms of the model, `present`, have fewer rivals. Each is compared
+    with `n_rivals` residuals.
     """
     orders = [len(term) for term in terms]
     possible = {order: math.comb(n_features, order) for order in set(orders)}

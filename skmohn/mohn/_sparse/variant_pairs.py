@@ -1,25 +1,31 @@
 """Interactions of two variants: up to four products of their columns, tested together.
 
-A variant that is coded both by its counts and by heterozygotes has two columns, and two
-variants have four products. Which of the 3 x 3 genotypes makes a difference may spread
-over all four of them, so that none is significant although they do together. Products
-of one pair of variants enter and leave a model together: the subset that is significant
-most, by the score test with as many degrees of freedom as it has products.
+A variant that is coded both by its counts and by heterozygotes has two columns, and
+two variants have four products. An effect of the 3 x 3 genotypes may spread over all
+four, so that none is significant although they are together. Products of one pair of
+variants enter and leave a model together: the most significant subset, by the score
+test with as many degrees of freedom as it has products.
 """
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
-from scipy.linalg import lapack
+from numpy.typing import NDArray
 from scipy.stats import chi2, norm
+
+from skmohn._core._types import Term, lapack
+from skmohn.mohn._design.design import Design
+from skmohn.mohn._sparse.active_set import ActiveSet
 
 # Products of two columns each.
 _MOST = 4
-# Single products that a search looks among for those of the same variants.
+# Single products among which a search joins those of the same variants.
 SCREENED = 2**10
-# Pairs of variants whose products are made at a time, and at most, the best first.
+# Pairs of variants whose products are computed at a time, and at most, the best first.
 _AT_ONCE, _MOST_PAIRS = 64, 256
 # Ridge of correlations, which keeps subsets of dependent products from being singular.
 _RIDGE = 1e-9
@@ -30,35 +36,44 @@ _SUBSETS = [
 ]
 
 
+# Given columns, (n_pairs, n_products, n_samples), their inner products with what is
+# left to explain, (n_pairs, n_products), and with each other, (n_pairs, n_products,
+# n_products), in the variance of the noise.
+Weigh: TypeAlias = Callable[
+    [NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]
+]
+
+
 class VariantPairs:
     """All pairs of variants whose columns have several products.
 
     Parameters
     ----------
     design : PlaneDesign
-        Whose `variants` say which variant each column codes.
+        Its `variants` are the variant that each column codes.
     """
 
-    def __init__(self, design):
-        self.design, self.variants = design, design.variants
-        self._n, self._columns = int(self.variants.max()) + 1, {}
+    def __init__(self, design: Design) -> None:
+        self.design, self.variants = design, cast(NDArray, design.variants)
+        self._n = int(self.variants.max()) + 1
+        self._columns: dict[int, list[int]] = {}
         for column, variant in enumerate(self.variants.tolist()):
             self._columns.setdefault(variant, []).append(column)
 
     @classmethod
-    def of(cls, design):
-        """Those of a design; None where each variant has one column."""
+    def of(cls, design: Design) -> Self | None:
+        """Pairs of a design's variants; None where each variant has one column."""
         variants = design.variants
         if variants is None or len(np.unique(variants)) == len(variants):
             return None
         return cls(design)
 
     @cached_property
-    def bars(self):
-        """Squares that the best of all subsets of each size would explain by chance.
+    def bars(self) -> NDArray[np.float64]:
+        """Chance thresholds of the best subset of each size: explained squares.
 
-        In the variance of the noise; as many as the squared bar of a single product, of
-        as many rivals, has the same probability.
+        In the variance of the noise, with the probability of the squared threshold of a
+        single product among as many rivals.
         """
         bars = [2.0 * math.log(max(math.comb(len(self.variants), 2), 10))]
         n_pairs = max(math.comb(len(self._columns), 2), 10)
@@ -67,51 +82,33 @@ class VariantPairs:
             bars.append(float(chi2.isf(2.0 * norm.sf(z), size)))
         return np.array(bars)
 
-    def _ratio(self, explained, size):
-        """What a subset explains, in the unit of what chance would, as a ratio."""
+    def _ratio(self, explained: Any, size: int) -> Any:
+        """Root of what a subset explains relative to its chance threshold."""
         return np.sqrt(np.maximum(explained, 0.0) / self.bars[size - 1])
 
-    def join(self, found, ratios, terms, least, moments, may_enter=None, known=None):
-        """Put the best subset of products in the place of a pair's single ones.
+    def join(
+        self,
+        found: list[Term],
+        ratios: NDArray[np.float64],
+        terms: Sequence[Term],
+        least: float,
+        moments: Weigh,
+        may_enter: Callable[[Term], bool] | None = None,
+        known: dict[int, Any] | None = None,
+    ) -> tuple[list[list[Term]], NDArray[np.float64]]:
+        """Replace products of one pair by the best subset; return subsets and ratios.
 
-        Parameters
-        ----------
-        found : list of tuples of int
-            Candidates for the next products of a model.
-
-        ratios : ndarray of shape (n_found,)
-            What each scores alone, over what chance would.
-
-        terms : list of tuples of int
-            The model's: pairs of variants that it has are left alone.
-
-        least : float
-            Ratio below which nothing is looked for.
-
-        moments : callable
-            Called with columns, shape (n_pairs, n_products, n_samples), returns their
-            inner products with what is left to explain, (n_pairs, n_products), and with
-            each other, (n_pairs, n_products, n_products), in the variance of the noise.
-
-        may_enter : callable, default=None
-            Whether a product may; None where any may.
-
-        known : dict, default=None
-            What calls with the same things but for `found` and `least` have found, to
-            which this one adds.
-
-        Returns
-        -------
-        subsets : list of lists of tuples of int
-
-        ratios : ndarray of shape (n_subsets,)
+        `ratios` are the scores of the candidates `found` relative to chance. Pairs of
+        variants in the model's `terms` are not joined, nor those below the ratio
+        `least`, nor products that may not enter. `known` caches subsets between calls
+        that differ only in `found` and `least`.
         """
         keys, ratios = self._keys(found), np.asarray(ratios)
         is_open = (keys >= 0) & ~np.isin(keys, self._keys(terms))
         pairs, owners = np.unique(keys[is_open], return_inverse=True)
         squares, most = ratios[is_open] ** 2, np.zeros(len(pairs))
         np.maximum.at(most, owners, squares)
-        # Of four products that are significant together one explains a quarter.
+        # Of four products that are significant together one explains a quarter or more.
         enough = least**2 * self.bars[-1] / (_MOST * self.bars[0])
         ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
         joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
@@ -135,7 +132,7 @@ class VariantPairs:
         subsets = [[found[j]] for j in alone] + [subset for subset, _ in best.values()]
         return subsets, np.append(ratios[alone], [ratio for _, ratio in best.values()])
 
-    def _keys(self, terms):
+    def _keys(self, terms: Sequence[Term]) -> NDArray[np.intp]:
         """A number for the pair of variants of each product; -1 of other terms."""
         keys = np.full(len(terms), -1)
         at = [j for j, term in enumerate(terms) if len(term) == 2]
@@ -145,19 +142,20 @@ class VariantPairs:
             keys[at] = np.where(first < second, first * self._n + second, -1)
         return keys
 
-    def _products(self, key):
+    def _products(self, key: int) -> list[Term]:
         """All products of two variants."""
         first, second = (self._columns[variant] for variant in divmod(key, self._n))
         return [tuple(sorted((i, j))) for i in first for j in second]
 
-    def _best_of(self, products, moments):
-        """Of each pair, given with its products, the best subset and its ratio.
-
-        Pairs of which a single product is the best are left out.
-        """
+    def _best_of(
+        self, products: Mapping[int, list[Term]], moments: Weigh
+    ) -> dict[int, tuple[list[Term], float]]:
+        """Best subset of each pair's products, if it has several, and its ratio."""
         if not products:
             return {}
-        columns = self.design.columns([t for own in products.values() for t in own])
+        columns: Any = self.design.columns(
+            [t for own in products.values() for t in own]
+        )
         inner, gram = moments(columns.reshape(len(products), _MOST, -1))
         length = np.sqrt(np.maximum(np.einsum("ikk->ik", gram), 0.0))
         length[length <= 0.0] = np.inf
@@ -176,23 +174,14 @@ class VariantPairs:
             if len(_SUBSETS[j]) > 1
         }
 
-    def joint_ratios(self, model, errors):
-        """Joint significance of weights with others of their pair of variants.
+    def joint_ratios(
+        self, model: ActiveSet, errors: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Test weights together with the others of their pair of variants.
 
-        Parameters
-        ----------
-        model : ActiveSet
-
-        errors : ndarray of shape (n_terms,)
-            Standard errors of its weights.
-
-        Returns
-        -------
-        ratios : ndarray of shape (n_terms,)
-            What the subset explains over what chance would; 0 of those alone.
-
-        is_spare : ndarray of shape (n_terms,), bool
-            Whether the others of a subset are significant as much without this one.
+        Given standard errors, returns ratios of what the subsets explain to their
+        chance thresholds, 0 of single products, and whether the others of a subset are
+        as significant without this one.
         """
         subsets, keys = {}, self._keys(model.terms)
         for j in range(model.n_fixed, len(keys)):

@@ -1,11 +1,11 @@
-"""Learn a spike-and-slab model: candidates, several starts, the best by evidence."""
+"""Fit of a spike-and-slab model: candidates, several starts, the best by evidence."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,26 +28,26 @@ from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, State,
 from skmohn.mohn._table.rows import count_observations, standardize
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
 
-# The runs end in different fixed points, which the evidence tells apart by tens to
-# hundreds of nats where one of them is the true function.
+# The runs end in different fixed points, whose evidence differs by tens to hundreds of
+# nats where one of them is the true function.
 STARTS = tuple(
     Start(inclusion, noise, is_centered)
     for inclusion in (0.02, 0.08)
     for noise in (1e-3, 0.05, 0.35)
     for is_centered in (True, False)
 )
-# Weights that are not zero, of which a start expects as many at least.
+# Least expected number of nonzero weights of a start.
 _EXPECTED = 2.0
-# Sets for each row of which starts expect their fraction at most. A fraction of all of
-# more sets is more weights than rows can tell apart: from there runs end in fits to
-# noise (a polynomial of order 3 from 150 rows and 10,700 sets: R2 .04 instead of .97).
+# Sets per row to which a start's inclusion refers at most: the same fraction of more
+# sets would be more weights than rows can identify, and runs from there fit noise (a
+# polynomial of order 3 from 150 rows and 10,700 sets: R2 0.04 instead of 0.97).
 _FOR_EACH_ROW = 10.0
-# Nats that weights of one strength must save more. Where weights are of that kind they
-# save tens to hundreds, and less is chance: of 20 glasses with ties of up to 3 nats the
-# slab around zero predicted 18 better or as well.
+# Log-evidence gain that weights of one strength must exceed. Where weights are of that
+# kind they gain tens to hundreds of nats, and less is chance: of 20 glasses with ties
+# of up to 3 nats the slab around zero predicted 18 better or as well.
 ONE_STRENGTH = 3.0
-# Change in the last iteration up to which a run is near a fixed point: where the data
-# hardly tell how many weights are not zero, learning that takes hundreds of iterations.
+# Change in the last iteration up to which a run is near a fixed point: where the number
+# of nonzero weights is hardly identified, learning it takes hundreds of iterations.
 _AT_REST = 1e-2
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
@@ -55,50 +55,32 @@ _CONSTANT = 1e-9
 # of the log odds.
 _STEP = 0.05
 _R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
-# Odds that a column matters at all. Of targets that none explains, predictions are then
-# off by as much as those of RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public
-# tables whose mean has the shorter description none is predicted worse than by it; with
-# even odds one in four is.
+# Prior odds that any column matters. If none does, prediction errors are then those of
+# RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public tables whose mean has the
+# shorter description none is predicted worse than by the mean; with even odds one in
+# four is.
 _ODDS = 3.0
-# Bytes of an entry of the columns: themselves, directions, and half of that twice.
+# Bytes of an entry of the columns: itself, directions, and half of that twice.
 _BYTES = 8 * 4
 
 
 def memory_of(n_terms: int, n_rows: int) -> float:
-    """Bytes that a fit needs, roughly."""
+    """Rough bytes of a fit."""
     smaller = min(n_terms, n_rows)
     return _BYTES * (float(n_terms) * n_rows + 2.0 * float(smaller) ** 2)
 
 
 def fit_spike_slab(
     inputs: NDArray,
-    y: NDArray,
-    sample_weight: NDArray | None,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
     max_order: int,
     starts: Sequence[Start] = STARTS,
 ) -> SpikeSlabModel | None:
-    """Learn the posterior of all sets up to an order.
+    """Learn the posterior of all sets up to an order; None if all runs diverge.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_rows, n_inputs)
-        Values in [-1, 1]; 0 where unknown.
-
-    y : ndarray of shape (n_rows,)
-        Not constant.
-
-    sample_weight : ndarray of shape (n_rows,) or None
-        Positive: integers are repeats, others inverse variances relative to a mean
-        of 1.
-
-    max_order : int
-
-    starts : sequence of Start
-
-    Returns
-    -------
-    model : SpikeSlabModel or None
-        None where no run stayed finite.
+    Inputs are in [-1, 1], 0 where unknown, and y is not constant. Integer weights are
+    repeats, others inverse variances relative to a mean of 1.
     """
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     vamp = Vamp(
@@ -120,18 +102,18 @@ def fit_spike_slab(
 
 
 def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:
-    """The starts, for as many sets from as many observations."""
+    """Starts for a number of sets and of observations."""
     among = min(1.0, _FOR_EACH_ROW * n_observed / n_sets)
     starts = [start._replace(inclusion=among * start.inclusion) for start in starts]
-    # Of few sets, starts that expect hardly any weight say the same as others.
+    # With few sets, starts that expect hardly any weight are redundant.
     least = min(_EXPECTED / n_sets, max(start.inclusion for start in starts))
     return [start for start in starts if start.inclusion >= least]
 
 
 def fit_additive(
     inputs: NDArray,
-    y: NDArray,
-    sample_weight: NDArray | None,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
     transform: Transform = UNCHANGED,
 ) -> SpikeSlabModel:
     """Learn one normal prior for the weights of all inputs: a slab without a spike.
@@ -139,8 +121,8 @@ def fit_additive(
     It is ridge regression on standardized columns. The proportion of variance that the
     function explains, R2, is uniform a priori; the evidence is integrated over it. Its
     posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
-    priori. Where the function is that of a transformed target, predictions stay in the
-    range of the targets. The other parameters are those of `fit_spike_slab`.
+    priori. Predictions of a transformed target stay in the range of the targets. The
+    other parameters are those of `fit_spike_slab`.
 
     Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
     model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
@@ -150,7 +132,9 @@ def fit_additive(
     values, observed = sample.spectrum.values, sample.observed
     n_terms, n_directions = len(sample.candidates.terms), sample.n_observed - 1.0
 
-    def log_density(r2):
+    def log_density(
+        r2: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log density of the target at its most likely variance, and that variance."""
         along = 1.0 - r2 + r2 / n_terms * values[:, None]
         square = np.sum(observed.along[:, None] ** 2 / along, axis=0)
@@ -164,7 +148,7 @@ def fit_additive(
     densities, _ = log_density(_R2_GRID)
     # dR2 = R2 (1 - R2) d(log odds).
     log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
-    mass = logsumexp(log_mass)
+    mass: Any = logsumexp(log_mass)
     (of_nothing,), _ = log_density(np.zeros(1))
     matters = expit(math.log(_ODDS) + mass - of_nothing)
     r2 = float(matters * (np.exp(log_mass - mass) @ _R2_GRID))
@@ -192,7 +176,7 @@ def fit_additive(
 
 
 class _Standard(NamedTuple):
-    """What is learned from: standardized columns and target.
+    """Standardized columns and target.
 
     Attributes
     ----------
@@ -234,8 +218,8 @@ class _Standard(NamedTuple):
     def of(
         cls,
         inputs: NDArray,
-        y: NDArray,
-        sample_weight: NDArray | None,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
         max_order: int,
     ) -> "_Standard":
         """Standardize columns of all sets and the target, see `fit_spike_slab`."""
@@ -273,11 +257,11 @@ class _Standard(NamedTuple):
         priors: tuple[SpikeSlab, ...],
         noise: float,
         precision: float,
-        data: NDArray,
+        data: NDArray[np.float64],
         evidence: float,
         log_occam_factor: float,
     ) -> SpikeSlabModel:
-        """The model of hyperparameters; the evidence is not that of the constant."""
+        """Model at some hyperparameters, whose evidence is without the constant's."""
         # The constant is normal a priori, and orthogonal to all columns.
         of_constant = self.n_observed * CONSTANT_VARIANCE + noise
         evidence -= 0.5 * math.log(2.0 * math.pi * of_constant)
@@ -296,9 +280,9 @@ class _Standard(NamedTuple):
         )
 
     def _condition(
-        self, data: NDArray, precision: float, noise: float
+        self, data: NDArray[np.float64], precision: float, noise: float
     ) -> NormalPosterior:
-        """The normal posterior of all weights and of the constant."""
+        """Normal posterior of all weights and of the constant."""
         (values, vectors), along = self.spectrum, self.observed.along
         roots = np.sqrt(values)
         step = roots * (along - roots * (vectors.T @ data))
@@ -310,25 +294,11 @@ class _Standard(NamedTuple):
 
 
 def standardize_columns(
-    inputs: NDArray, weight: NDArray, max_order: int
-) -> tuple[Candidates, NDArray]:
+    inputs: NDArray, weight: NDArray[np.float64], max_order: int
+) -> tuple[Candidates, NDArray[np.float64]]:
     """Columns of mean 0 and mean square 1, times the square roots of the weights.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_rows, n_inputs)
-
-    weight : ndarray of shape (n_rows,)
-
-    max_order : int
-        Highest order of the sets, of which none is left out.
-
-    Returns
-    -------
-    candidates : Candidates
-        The sets whose columns vary.
-
-    columns : ndarray of shape (n_terms, n_rows)
+    Of all sets up to an order whose columns vary, (n_terms, n_rows).
     """
     n_inputs = inputs.shape[1]
     sizes = range(1, min(max_order, n_inputs) + 1)
@@ -336,7 +306,8 @@ def standardize_columns(
     design = make_design(inputs)
     columns = np.empty((len(sets), len(inputs)))
     for part in row_slices(columns.shape):
-        columns[part] = design.unpack(design.columns(sets[part]), np.float64)
+        packed: Any = design.columns(sets[part])
+        columns[part] = design.unpack(packed, np.float64)
     total = weight.sum()
     means = columns @ weight / total
     columns -= means[:, None]
@@ -358,10 +329,9 @@ def best_run(
 ) -> tuple[State, float] | None:
     """The run with the shortest description, and its log evidence.
 
-    What the choice of its hyperparameters costs is added by `charge`.
-
-    That of a run that has not come to rest is less exact: one of them has to be shorter
-    by `behind`, by default as much as runs that may yet end better are let go on.
+    `charge` is the log Occam factor of a run's hyperparameters. The evidence of a run
+    that has not converged is less exact: `behind` is subtracted, by default the nats
+    within which runs go on.
     """
     found = []
     for state in vamp.run(starts):
@@ -380,11 +350,10 @@ def best_run(
 
 
 def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
-    """Log fraction of the hyperparameters' density that the data leave.
+    """Log Occam factor of the hyperparameters.
 
-    Noise and variance of the function have the densities that they have in other
-    models. What the data tell of the variance is that of the slabs, see
-    `charge_priors`.
+    Noise and signal variance have the densities of other models. The information on the
+    signal variance is that of the slabs, see `charge_priors`.
     """
     sizes = [members.stop - members.start for members in classes]
     power = sum(
@@ -403,17 +372,17 @@ def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
 
 
 def charge_priors(state: State, classes: Sequence[slice]) -> float:
-    """What the spikes and slabs of one run cost, see `_charge`.
+    """Log Occam factor of the spikes and slabs of one run, see `_charge`.
 
-    The number of weights of a class that are not zero is log-uniform up to all of them.
-    It is known by as much as the data tell which weights these are, and how large they
-    are by as much as these differ from what is expected: where all are weak, hardly at
-    all, and then it costs nothing to have learned it. How far from zero they are costs
-    half a logarithm of what it is learned from.
+    The number of nonzero weights of a class is log-uniform up to all of them. Its
+    information is that of the inclusions, and that of the variance is by how much the
+    squares of the weights differ from their expectation: where all are weak there is
+    hardly any, and learning them costs nothing. The center costs half the logarithm of
+    the number that it is learned from.
 
     Sources: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978;
     Louis, Finding the observed information matrix when using the EM algorithm, Journal
-    of the Royal Statistical Society B 44, 1982 (what mixtures tell of their weights).
+    of the Royal Statistical Society B 44, 1982 (the information on mixture weights).
     """
     charge = 0.0
     squares = state.variance[:, 0] + state.mean[:, 0] ** 2
@@ -427,7 +396,7 @@ def charge_priors(state: State, classes: Sequence[slice]) -> float:
         wide = math.log(max(count, 2)) ** 2 / (2.0 * math.pi)
         charge -= 0.5 * math.log1p(wide * float(of_inclusion @ of_inclusion))
         charge -= 0.5 * math.log1p(2.0 * float(of_variance @ of_variance))
-        # A center is known by as much as the weights are narrower than it is far away.
+        # Information on a center: its square relative to the variance of the weights.
         narrow = float(prior.center[0] ** 2 / prior.variance[0])
         number = count * float(prior.inclusion[0])
         charge -= 0.5 * math.log1p(number * narrow)

@@ -1,6 +1,7 @@
-"""The posterior of all sets of low orders: the model that a fit returns."""
+"""The posterior of all sets of low orders."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
+from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.hypergraph import WalshPolynomial
@@ -20,15 +22,14 @@ from skmohn.mohn._models import (
     Model,
 )
 from skmohn.mohn._options import DeltaOptions
-from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
+from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import EncodedRows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
 
-Term = tuple[int, ...]
-# A row whose own fit leaves less of its error says nothing of it.
+# A row whose own fit leaves a smaller fraction of its error does not estimate it.
 _LEAST_KEPT = 1e-9
 
 
@@ -46,18 +47,18 @@ class Candidates:
     """
 
     terms: tuple[Term, ...]
-    means: NDArray
-    stds: NDArray
+    means: NDArray[np.float64]
+    stds: NDArray[np.float64]
 
     @cached_property
     def classes(self) -> list[slice]:
-        """The sets of each order that there is."""
+        """Sets of each order."""
         orders = np.array([len(term) for term in self.terms])
         ends = (np.flatnonzero(np.diff(orders, append=-1)) + 1).tolist()
         return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
-    def columns(self, inputs: NDArray) -> NDArray:
-        """Standardized columns of some rows, ndarray of shape (n_terms, n_rows)."""
+    def columns(self, inputs: NDArray) -> NDArray[np.float64]:
+        """Standardized columns of some rows, (n_terms, n_rows)."""
         columns = product_columns(inputs, self.terms).T
         return (columns - self.means[:, None]) / self.stds[:, None]
 
@@ -72,11 +73,11 @@ class SpikeSlabModel(Model):
 
     posterior : NormalPosterior
         Of the weights of the standardized columns and of the constant, which is the
-        last, for the standardized target. The constant is divided by the square root
-        of its variance, so that its prior is that of the weights.
+        last, for the standardized target. The constant is divided by the square root of
+        its variance, so that its prior is that of the weights.
 
     data : ndarray of shape (n_terms,)
-        Means of the normal prior that stands for that of each weight.
+        Means of the normal prior that replaces that of each weight.
 
     priors : tuple of SpikeSlab
         Of the sets of each order.
@@ -85,18 +86,18 @@ class SpikeSlabModel(Model):
         The transformed target is ``center + scale * standardized``.
 
     n_inputs : int
-        Of which the sets are.
+        Number of inputs of the sets.
 
     evidence : float
         Log density of the targets.
 
     log_occam_factor : float
-        What having learned the hyperparameters takes from it.
+        Log Occam factor of the hyperparameters.
     """
 
     candidates: Candidates
     posterior: NormalPosterior
-    data: NDArray
+    data: NDArray[np.float64]
     priors: tuple[SpikeSlab, ...]
     center: float
     scale: float
@@ -104,7 +105,7 @@ class SpikeSlabModel(Model):
     evidence: float
     log_occam_factor: float
     has_posterior = True
-    # Only likely terms are listed; all others have weights, too.
+    # Terms that are not listed have weights, too.
     is_listed = False
 
     @property
@@ -114,7 +115,7 @@ class SpikeSlabModel(Model):
 
     @cached_property
     def graph(self) -> WalshPolynomial:
-        """The mean, with the weights of all candidates."""
+        """Mean of the function, with the weights of all candidates."""
         candidates = self.candidates
         coef = self.scale * self.posterior.mean[:-1] / candidates.stds
         constant = self._constant_unit * float(self.posterior.mean[-1])
@@ -123,7 +124,7 @@ class SpikeSlabModel(Model):
         return WalshPolynomial(candidates.terms, coef, intercept)
 
     def products(self) -> Products:
-        """Write out the mean, see `GPModel.products`."""
+        """Expand the mean, see `GPModel.products`."""
         terms, coef = self.graph.terms, self.graph.coef
         low, high = np.ones((2, self.n_inputs, len(terms)))
         for k, term in enumerate(terms):
@@ -133,15 +134,15 @@ class SpikeSlabModel(Model):
 
     @property
     def is_additive(self) -> bool:
-        """Whether no weight is zero a priori, see `fit_additive`."""
+        """Whether all weights are nonzero a priori, see `fit_additive`."""
         return all(bool(prior.inclusion[0] == 1.0) for prior in self.priors)
 
     @cached_property
-    def beliefs(self) -> tuple[NDArray, NDArray]:
+    def beliefs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probability that each weight is not zero, and its standard deviation.
 
-        Given pseudo-data, which are what the data say without the prior. Where no
-        weight is zero a priori, it is one minus the two-sided p-value of its sign.
+        Given pseudo-data, which replace the data without the prior. If all weights are
+        nonzero a priori, it is one minus the two-sided p-value of the sign.
         """
         posterior, data = self.posterior, self.data
         if self.is_additive:
@@ -160,49 +161,51 @@ class SpikeSlabModel(Model):
 
     @property
     def _constant_unit(self) -> float:
-        """What the weight of the constant is divided by."""
+        """Divisor of the weight of the constant."""
         return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
 
-    def function(self, rows: EncodedRows) -> NDArray:
+    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The sum of all terms."""
         return self.graph.predict(rows.inputs)
 
-    def variance(self, rows: EncodedRows) -> NDArray:
+    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""
         return self._variance_and_kept(rows)[0]
 
-    def noise_variance(self, rows: EncodedRows) -> NDArray:
+    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise, the same for all rows."""
         return np.full(len(rows), self.noise)
 
     def variances_at_map(
-        self, rows: EncodedRows, precision: float | NDArray = 1.0
-    ) -> tuple[NDArray, NDArray, NDArray]:
-        """The same variances."""
+        self, rows: EncodedRows, precision: float | NDArray[np.float64] = 1.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Variances at the hyperparameters."""
         variance, kept = self._variance_and_kept(rows)
         kept = 1.0 - precision * (1.0 - kept)
         noise = np.full(len(rows), self.noise) / precision
         return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
 
-    def given_covariance(self, rows: EncodedRows) -> NDArray:
+    def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Covariance of the function at the hyperparameters."""
         return self.posterior.covariance_at(self._columns(rows.inputs))
 
-    def _variance_and_kept(self, rows: EncodedRows) -> tuple[NDArray, NDArray]:
+    def _variance_and_kept(
+        self, rows: EncodedRows
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         found = np.empty((2, len(rows)))
         for part in row_slices((len(rows), len(self.data))):
             columns = self._columns(rows.inputs[part])
             found[:, part] = self.posterior.variance_at(columns)
         return found[0], found[1]
 
-    def _columns(self, inputs: NDArray) -> NDArray:
+    def _columns(self, inputs: NDArray) -> NDArray[np.float64]:
         """Columns of the weights and of the constant."""
         constant = np.full((1, len(inputs)), self._constant_unit)
         return np.concatenate([self.candidates.columns(inputs), constant])
 
     def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
-    ) -> NDArray:
+    ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         draws = np.repeat(self.function(rows)[:, None], n_draws, axis=1)
         apart = self.scale * self.posterior.draw(n_draws, rng)
@@ -221,7 +224,9 @@ class SpikeSlabModel(Model):
         (variance,), _ = self.posterior.variance_at(columns)
         return self.graph.intercept, self.scale * math.sqrt(variance)
 
-    def weights_of(self, terms: list[Term]) -> tuple[NDArray, NDArray]:
+    def weights_of(
+        self, terms: list[Term]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and standard deviations of weights but the constant."""
         index = {term: j for j, term in enumerate(self.candidates.terms)}
         means, stds = np.zeros((2, len(terms)))
@@ -230,11 +235,13 @@ class SpikeSlabModel(Model):
                 means[k], stds[k] = self.graph.coef[j], self.beliefs[1][j]
         return means, stds
 
-    def listed(self, max_order: int | None = None) -> tuple[WalshPolynomial, NDArray]:
-        """The weights that are likelier not zero, and their standard deviations.
+    def listed(
+        self, max_order: int | None = None
+    ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
+        """Weights that are more likely nonzero than zero, and standard deviations.
 
-        Of an additive model, those that pass a two-sided Bonferroni test, as those of
-        other models of all weights do.
+        For an additive model, weights that pass a two-sided Bonferroni test, as those
+        of other models of all weights do.
         """
         inclusion, stds = self.beliefs
         graph = self.graph
@@ -247,7 +254,7 @@ class SpikeSlabModel(Model):
         terms = tuple(graph.terms[j] for j in kept)
         return WalshPolynomial(terms, graph.coef[kept], graph.intercept), stds[kept]
 
-    def relevance(self) -> tuple[NDArray, NDArray]:
+    def relevance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probability that each input is in a term whose weight is not zero."""
         n_inputs = self.n_inputs
         absent = np.zeros(n_inputs)
@@ -258,13 +265,13 @@ class SpikeSlabModel(Model):
 
     def sobol_variances(
         self, variables: list[Variable]
-    ) -> tuple[float, NDArray, NDArray]:
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
         return split_variance(self.graph, variables)
 
     def contrasts(
-        self, variables: list[Variable], wanted: list
-    ) -> tuple[NDArray, NDArray]:
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slopes where all other inputs are at their means, and their posterior."""
         start, end = contrast_rows(self.n_inputs, variables, wanted)
         means = self.graph.predict(end) - self.graph.predict(start)
@@ -274,8 +281,8 @@ class SpikeSlabModel(Model):
             stds[part] = np.sqrt(self.posterior.variance_at(columns)[0])
         return means, self.scale * stds
 
-    def split(self, rows: EncodedRows) -> NDArray:
-        """Contributions of the terms, shared by their inputs."""
+    def split(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Contributions of the terms, divided equally among their inputs."""
         graph = self.graph
         orders = np.diff(graph.indptr)
         values = rows.inputs[0].astype(float)[graph.members]
@@ -295,14 +302,14 @@ class SpikeSlabModel(Model):
         return self.evidence
 
     def description_length(self) -> float:
-        """Nats that the data and the choice of the hyperparameters cost."""
+        """Nats of the data and of the choice of the hyperparameters."""
         return -self.evidence - self.log_occam_factor
 
     def update(
         self,
         rows: EncodedRows,
-        y: NDArray,
-        sample_weight: NDArray | None,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
         control: DeltaOptions,
     ) -> Self:
         """Condition on further observations; the hyperparameters stay."""

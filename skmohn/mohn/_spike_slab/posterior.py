@@ -1,4 +1,4 @@
-"""The normal belief about all weights, which knows the data."""
+"""The normal belief about all weights, which has the data."""
 
 import math
 from dataclasses import dataclass, replace
@@ -19,8 +19,7 @@ class NormalPosterior:
     mean : ndarray of shape (n_weights,)
 
     spectrum : Spectrum
-        Of the columns of the rows seen so far, whose square roots of weights are in
-        them.
+        Of the columns of the rows so far, times the square roots of their weights.
 
     precision : float
         Of the prior of each weight.
@@ -29,41 +28,34 @@ class NormalPosterior:
         Variance of the noise.
 
     log_density : float, default=0.0
-        Of all targets that :meth:`update` has conditioned on.
+        Of all targets of :meth:`update`.
     """
 
-    mean: NDArray
+    mean: NDArray[np.float64]
     spectrum: Spectrum
     precision: float
     noise: float
     log_density: float = 0.0
 
     @property
-    def _known(self) -> NDArray:
-        """Fraction of the prior variance that is left along each direction."""
+    def _known(self) -> NDArray[np.float64]:
+        """Ratio of posterior and prior variance along each direction."""
         prior = self.noise * self.precision
         return prior / (self.spectrum.values + prior)
 
-    def variances(self) -> NDArray:
-        """Variance of each weight, ndarray of shape (n_weights,)."""
+    def variances(self) -> NDArray[np.float64]:
+        """Variance of each weight, (n_weights,)."""
         less = (self.spectrum.vectors**2) @ (1.0 - self._known)
         return np.maximum(1.0 - less, 0.0) / self.precision
 
-    def variance_at(self, columns: NDArray) -> tuple[NDArray, NDArray]:
-        """Variance of the function in some rows, and what their own fit leaves.
+    def variance_at(
+        self, columns: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Variance of the function in rows, and the residual fraction of their own fit.
 
-        Parameters
-        ----------
-        columns : ndarray of shape (n_weights, n_rows)
-
-        Returns
-        -------
-        variance : ndarray of shape (n_rows,)
-
-        kept : ndarray of shape (n_rows,)
-            Fraction of an observation's error that its own fit leaves if a row was
-            among those of the fit, with a weight of 1. Without a difference of almost
-            equal numbers, which it would be of few rows.
+        Columns are (n_weights, n_rows). The fraction is that of an observation's error
+        that remains if its row was among those of the fit, with a weight of 1; it is
+        computed without the difference of almost equal numbers.
         """
         values, vectors = self.spectrum
         squares = (vectors.T @ columns) ** 2
@@ -74,32 +66,26 @@ class NormalPosterior:
         kept = np.maximum(1.0 - parts.sum(axis=0), 0.0) + self._known @ parts
         return variance, kept
 
-    def covariance_at(self, columns: NDArray) -> NDArray:
+    def covariance_at(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Covariance of the function in some rows, see :meth:`variance_at`."""
         along = self.spectrum.vectors.T @ columns
         less = along.T @ ((1.0 - self._known)[:, None] * along)
         return (columns.T @ columns - less) / self.precision
 
-    def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray:
-        """Draw deviations from the mean, ndarray of shape (n_weights, n_draws)."""
+    def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw deviations from the mean, (n_weights, n_draws)."""
         draws = rng.standard_normal((len(self.mean), n_draws))
         along = self.spectrum.vectors.T @ draws
         along *= (np.sqrt(self._known) - 1.0)[:, None]
         return (draws + self.spectrum.vectors @ along) / math.sqrt(self.precision)
 
-    def update(self, columns: NDArray, target: NDArray, weight: NDArray) -> Self:
-        """Condition on further rows.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n_weights, n_rows)
-
-        target, weight : ndarrays of shape (n_rows,)
-
-        Returns
-        -------
-        posterior : NormalPosterior
-        """
+    def update(
+        self,
+        columns: NDArray[np.float64],
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64],
+    ) -> Self:
+        """Condition on further rows, whose columns are (n_weights, n_rows)."""
         values, vectors = self.spectrum
         new = columns * np.sqrt(weight)
         spectrum = Spectrum.of(np.hstack([vectors * np.sqrt(values), new]))

@@ -1,11 +1,11 @@
 """Spike-and-slab priors of weights, one for each class of candidates.
 
 A weight is zero with probability ``1 - inclusion``; otherwise it is normal around
-``+center`` or ``-center``, both equally probable. With a center of zero that is the
-usual slab, with one far from zero that of couplings of one strength and either sign.
+``+center`` or ``-center``, both equally probable. A center of zero is the usual slab,
+one far from zero that of couplings of one strength and either sign.
 
-Source: Vila and Schniter, Expectation-maximization Gaussian-mixture approximate message
-passing, IEEE Transactions on Signal Processing 61, 2013.
+Source: Vila and Schniter, Expectation-maximization Gaussian-mixture approximate
+message passing, IEEE Transactions on Signal Processing 61, 2013.
 """
 
 from dataclasses import dataclass
@@ -19,31 +19,31 @@ from scipy.special import expit
 _INCLUDED, _COUNTED = 0.3, 2.3
 # Pseudo-counts of the variance and of the center of a slab.
 _KEPT = 2.0, 1.0
-# Variance of a slab beside the square of its center, as far as it is known beforehand:
-# a center learned from few weights is not known as well as these are alike.
+# Prior ratio of a slab's variance and squared center: a center learned from few weights
+# is less certain than their spread suggests.
 WIDTH = 0.01
-# Least variance of a slab, in that of the target: a slab without weights shrinks.
+# Least variance of a slab relative to the target's: a slab without weights shrinks.
 _TINY = 1e-12
 
 
 class Denoised(NamedTuple):
-    """Posterior of weights given pseudo-data; arrays of shape (n_weights, n_starts).
+    """Posterior of weights given pseudo-data.
 
     Attributes
     ----------
     mean, variance, inclusion : ndarrays of shape (n_weights, n_starts)
 
     included, square, signed : ndarrays of shape (n_starts,)
-        Sums over the weights of the probability that one is not zero, and of that times
-        the mean of its square and of its size along the nearest center.
+        Sums over the weights of the inclusion probability, and of that times the mean
+        square and times the mean size along the nearest center.
     """
 
-    mean: NDArray
-    variance: NDArray
-    inclusion: NDArray
-    included: NDArray
-    square: NDArray
-    signed: NDArray
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    inclusion: NDArray[np.float64]
+    included: NDArray[np.float64]
+    square: NDArray[np.float64]
+    signed: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -59,38 +59,28 @@ class SpikeSlab:
         Of each half of the slab.
 
     center : ndarray of shape (n_starts,)
-        Of one half of the slab; minus that is the other's. One of 0 stays there.
+        Of one half of the slab, and minus that of the other. One of 0 stays there.
     """
 
-    inclusion: NDArray
-    variance: NDArray
-    center: NDArray
+    inclusion: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    center: NDArray[np.float64]
 
-    def take(self, starts: NDArray) -> "SpikeSlab":
-        """The priors of some of the starts."""
+    def take(self, starts: NDArray[np.intp]) -> "SpikeSlab":
+        """Priors of some of the starts."""
         return SpikeSlab(
             self.inclusion[starts], self.variance[starts], self.center[starts]
         )
 
     @property
-    def power(self) -> NDArray:
+    def power(self) -> NDArray[np.float64]:
         """Mean square of a weight."""
         return self.inclusion * (self.variance + self.center**2)
 
-    def denoise(self, data: NDArray, variance: NDArray) -> Denoised:
-        """Posterior of weights given themselves with noise.
-
-        Parameters
-        ----------
-        data : ndarray of shape (n_weights, n_starts)
-
-        variance : ndarray of shape (n_starts,)
-            Of the noise.
-
-        Returns
-        -------
-        denoised : Denoised
-        """
+    def denoise(
+        self, data: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> Denoised:
+        """Posterior of weights given noisy data, (n_weights, n_starts)."""
         total = self.variance + variance
         log_odds, side = self._log_odds(data, variance)
         inclusion = expit(log_odds)
@@ -112,19 +102,23 @@ class SpikeSlab:
             signed,
         )
 
-    def log_density(self, data: NDArray, variance: NDArray) -> NDArray:
-        """Log density of all data, ndarray of shape (n_starts,), see `denoise`."""
+    def log_density(
+        self, data: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Log density of all noisy data, (n_starts,), see `denoise`."""
         log_odds, _ = self._log_odds(data, variance)
         spike = -0.5 * (data**2 / variance + np.log(2.0 * np.pi * variance))
         each = spike + np.log1p(-self.inclusion) + np.logaddexp(0.0, log_odds)
         return each.sum(axis=0)
 
-    def _log_odds(self, data, variance):
-        """Log odds of slab and spike, and how much likelier the half above zero is."""
+    def _log_odds(
+        self, data: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Log odds of slab and spike; difference in probability of slab halves."""
         total = self.variance + variance
         angle = data * (self.center / total)
         size = np.abs(angle)
-        # Hyperbolic cosine and tangent, which as such would be out of range.
+        # Hyperbolic cosine and tangent, without overflow.
         far = np.exp(-2.0 * size)
         side = np.copysign((1.0 - far) / (1.0 + far), angle)
         constant = np.log(0.5 * self.inclusion) - np.log1p(-self.inclusion)

@@ -1,7 +1,7 @@
-"""Spike-and-slab models of classes, by message passing with a third belief.
+"""Spike-and-slab class models, by message passing with a third belief.
 
-It knows the class of each row, and replaces it by a normal pseudo-target for the belief
-that knows the columns. The class is the sign of the latent function plus normal noise
+It has the class of each row, and replaces it by a normal pseudo-target for the belief
+that has the columns. The class is the sign of the latent function plus normal noise
 with variance 1, so that all its moments are closed forms.
 
 Sources: Schniter, Rangan and Fletcher, Vector approximate message passing for the
@@ -13,6 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from skmohn.mohn._spike_slab.fit import (
 )
 from skmohn.mohn._spike_slab.model import Candidates, Term
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
-from skmohn.mohn._spike_slab.prior import SpikeSlab
+from skmohn.mohn._spike_slab.prior import Denoised, SpikeSlab
 from skmohn.mohn._spike_slab.vamp import (
     Observed,
     Spectrum,
@@ -38,21 +39,21 @@ from skmohn.mohn._spike_slab.vamp import (
 )
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
-# Starts are told apart by their evidence; see `fit.STARTS`. The noise is the part that
-# it has of the latent function's variance with it.
+# The evidence chooses among the runs, see `fit.STARTS`. The noise is its fraction of
+# the variance of latent function and noise.
 STARTS = tuple(
     Start(inclusion, noise, is_centered)
     for inclusion in (0.02, 0.08)
     for noise in (0.05, 0.3)
     for is_centered in (True, False)
 )
-# Change of means and sites with which a run has converged: the scale of the latent
-# function goes on to drift where it separates most rows, and a link replaces it.
+# Change of means and sites at which a run has converged: the scale of a latent function
+# that separates most rows continues to drift, and a calibration link replaces it.
 _TOLERANCE = 3e-3
-# Nats by which a run that has not converged is behind: it counts only where none has.
+# Nats subtracted from a run that has not converged: it counts only where none has.
 _BEHIND = 1e9
-# Normal density of the logarithm of the latent function's variance, in that of the
-# noise: center and standard deviation, as broad as those of other models.
+# Normal density of the log variance of the latent function relative to the noise:
+# center and standard deviation, as broad as those of other models.
 _LOG_POWER = math.log(4.0), 2.0
 # Least variance of a belief, and least fraction of a precision that it leaves.
 _LEAST_VARIANCE, _LEAST_SITE = 1e-12, 1e-9
@@ -65,21 +66,21 @@ class ClassState(State):
     Attributes
     ----------
     sites : ndarray of shape (n_rows, n_starts)
-        Pseudo-targets: what stands for the classes.
+        Pseudo-targets: replacements of the classes.
 
     cavity : ndarray of shape (n_rows, n_starts)
-        Means of the latent function that the belief about the classes starts from.
+        Prior means of the latent function in the belief about the classes.
 
     cavity_variance : ndarray of shape (n_starts,)
     """
 
-    sites: NDArray
-    cavity: NDArray
-    cavity_variance: NDArray
+    sites: NDArray[np.float64]
+    cavity: NDArray[np.float64]
+    cavity_variance: NDArray[np.float64]
 
     @property
-    def has_converged(self) -> NDArray:
-        """Which of the runs have come to rest, ndarray of shape (n_starts,), bool."""
+    def has_converged(self) -> NDArray[np.bool_]:
+        """Which of the runs have converged, (n_starts,)."""
         return self.change <= _TOLERANCE
 
 
@@ -102,18 +103,18 @@ class ProbitVamp(Vamp):
         Weights of one class have one prior.
 
     priors : sequence of SpikeSlab, default=None
-        As they are known; None to learn them.
+        Known priors; None to learn them.
     """
 
     def __init__(
         self,
-        columns: NDArray,
+        columns: NDArray[np.float64],
         spectrum: Spectrum,
-        weight: NDArray,
-        is_success: NDArray,
+        weight: NDArray[np.float64],
+        is_success: NDArray[np.bool_],
         classes: Sequence[slice],
         priors: Sequence[SpikeSlab] | None = None,
-    ):
+    ) -> None:
         observed = Observed(np.zeros(len(spectrum.values)), 0.0, 0.0)
         super().__init__(spectrum, observed, classes, least_noise=0.0)
         self.directions = columns.T @ spectrum.vectors / np.sqrt(spectrum.values)
@@ -123,7 +124,7 @@ class ProbitVamp(Vamp):
         self.priors = priors
 
     def begin(self, starts: Sequence[Start]) -> ClassState:
-        """The state before the first iteration."""
+        """State before the first iteration."""
         state, priors = super().begin(starts), self.priors
         if priors is None:
             # In units of the noise instead of the target.
@@ -152,7 +153,9 @@ class ProbitVamp(Vamp):
             cavity_variance=power,
         )
 
-    def _sites(self, cavity, variance):
+    def _sites(
+        self, cavity: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Pseudo-targets that move a belief as the classes do, and their variance."""
         _, mean, left = tilt(self.sign, cavity, variance)
         left = np.sum(self.weight * left, axis=0) / self.total
@@ -160,25 +163,38 @@ class ProbitVamp(Vamp):
         precision = np.maximum(1.0 / left - 1.0 / variance, least)
         return (mean / left - cavity / variance) / precision, 1.0 / precision
 
-    def constant(self, state: ClassState) -> NDArray:
+    def constant(self, state: ClassState) -> NDArray[np.float64]:
         """Posterior mean of the constant, whose prior is flat here."""
         return np.sum(self.weight * state.sites, axis=0) / self.total
 
-    def _target(self, state):
+    # Beliefs of these runs are a ClassState.
+    def _target(self, state: Any) -> NDArray[np.float64]:
         centered = state.sites - self.constant(state)
         return self.directions.T @ (self.roots * centered)
 
-    def latent(self, state: ClassState) -> NDArray:
+    def latent(self, state: ClassState) -> NDArray[np.float64]:
         """Posterior mean of the function in all rows."""
         residual, total = self.residual(state)
         return self._latent(state, residual, total)
 
-    def _latent(self, state, residual, total):
+    def _latent(
+        self,
+        state: ClassState,
+        residual: NDArray[np.float64],
+        total: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
         along = self._project(state.data)
         along += self.values / state.precision * residual / total
         return self.directions @ along / self.roots + self.constant(state)
 
-    def _observe(self, state, residual, total, damping, is_held):
+    def _observe(
+        self,
+        state: Any,
+        residual: NDArray[np.float64],
+        total: NDArray[np.float64],
+        damping: float,
+        is_held: bool,
+    ) -> dict[str, Any]:
         noise = state.noise
         latent = self._latent(state, residual, total)
         variance = np.sum(self.values / state.precision * noise / total, axis=0) + noise
@@ -193,11 +209,11 @@ class ProbitVamp(Vamp):
             "cavity_variance": 1.0 / precision,
         }
 
-    def _learn(self, priors, parts):
+    def _learn(self, priors: list[SpikeSlab], parts: list[Denoised]) -> list[SpikeSlab]:
         return super()._learn(priors, parts) if self.priors is None else priors
 
-    def _log_data(self, state):
-        """Log probability of the classes, and what the beliefs have in common."""
+    def _log_data(self, state: Any) -> NDArray[np.float64]:
+        """Log probability of the classes, and the overlap of the beliefs."""
         noise, constant, n_rows = state.noise, self.constant(state), self.total
         residual, total = self.residual(state)
         apart = np.sum(self.weight * (state.sites - constant) ** 2, axis=0)
@@ -218,27 +234,17 @@ class ProbitVamp(Vamp):
 
 
 def tilt(
-    sign: NDArray, mean: NDArray, variance: NDArray
-) -> tuple[NDArray, NDArray, NDArray]:
-    """Log chance of a class under a normal belief, then mean and variance given it.
+    sign: NDArray[np.float64], mean: NDArray[np.float64], variance: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Log probability of a class under a normal belief, and mean and variance given it.
 
-    Parameters
-    ----------
-    sign : ndarray of shape (n_rows, 1)
-        Of the latent function plus standard normal noise.
-
-    mean : ndarray of shape (n_rows, n_starts)
-
-    variance : ndarray of shape (n_starts,)
-
-    Returns
-    -------
-    log_chance, tilted_mean, tilted_variance : ndarrays of shape (n_rows, n_starts)
+    `sign` is that of the latent function plus standard normal noise, (n_rows, 1); means
+    are (n_rows, n_starts), variances (n_starts,).
     """
     root = np.sqrt(1.0 + variance)
     at = sign * mean / root
     log_chance = log_ndtr(at)
-    # Of normal density and distribution; at many standard deviations, too.
+    # Ratio of normal density and distribution, without underflow in the tails.
     hazard = math.sqrt(2.0 / math.pi) / erfcx(-at / math.sqrt(2.0))
     moved = mean + sign * hazard * variance / root
     less = (variance / root) ** 2 * np.clip(hazard * (at + hazard), 0.0, 1.0)
@@ -247,7 +253,7 @@ def tilt(
 
 @dataclass(frozen=True)
 class ProbitModel:
-    """A latent function of one class against all others.
+    """Latent function of one class against all others.
 
     Attributes
     ----------
@@ -260,32 +266,32 @@ class ProbitModel:
         Where all products are zero, if the function has mean zero in the data.
 
     left_out : ndarray of shape (n_observations,)
-        Posterior mean at each observation without it, or without its group, less the
-        constant of the fit.
+        Leave-one-out or leave-one-group-out posterior mean at each observation, less
+        the constant of the fit.
 
     priors : tuple of SpikeSlab
         Of the sets of each order.
 
     length : float
-        Nats that the classes and the choice of the hyperparameters cost.
+        Nats of the classes and of the choice of the hyperparameters.
     """
 
     terms: tuple[Term, ...]
-    weights: NDArray
-    inclusion: NDArray
+    weights: NDArray[np.float64]
+    inclusion: NDArray[np.float64]
     constant: float
-    left_out: NDArray
+    left_out: NDArray[np.float64]
     priors: tuple[SpikeSlab, ...]
     length: float
 
     @property
     def learned(self) -> tuple[SpikeSlab, ...]:
-        """The hyperparameters, for further data."""
+        """Hyperparameters, for further data."""
         return self.priors
 
     @property
-    def is_likely(self) -> NDArray:
-        """Which weights are likelier not zero."""
+    def is_likely(self) -> NDArray[np.bool_]:
+        """Which weights are more likely nonzero than zero."""
         return self.inclusion > 0.5
 
 
@@ -303,26 +309,27 @@ class ProbitSample:
     spectrum : Spectrum
 
     weight, unit : ndarrays of shape (n_rows,)
-        Weight of an observation, and of what is left out: one of its repeats.
+        Weight of an observation, and of one of its repeats, which is left out at a
+        time.
 
     group : ndarray of shape (n_rows,), int, or None
-        What is left out together.
+        Rows that are left out together.
     """
 
     candidates: Candidates
-    columns: NDArray
+    columns: NDArray[np.float64]
     spectrum: Spectrum
-    weight: NDArray
-    unit: NDArray
-    group: NDArray | None
+    weight: NDArray[np.float64]
+    unit: NDArray[np.float64]
+    group: NDArray[np.intp] | None
 
     @classmethod
     def of(
         cls,
         inputs: NDArray,
-        weight: NDArray,
-        unit: NDArray,
-        group: NDArray | None,
+        weight: NDArray[np.float64],
+        unit: NDArray[np.float64],
+        group: NDArray[np.intp] | None,
         max_order: int,
     ) -> "ProbitSample":
         """Standardize the columns of all sets of inputs, some of which vary."""
@@ -330,22 +337,11 @@ class ProbitSample:
         return cls(candidates, columns, Spectrum.of(columns), weight, unit, group)
 
     def learn(
-        self, is_success: NDArray, priors: Sequence[SpikeSlab] | None = None
+        self, is_success: NDArray[np.bool_], priors: Sequence[SpikeSlab] | None = None
     ) -> ProbitModel | None:
-        """Learn the posterior of all weights.
+        """Learn the posterior of all weights; None if all runs diverge.
 
-        Parameters
-        ----------
-        is_success : ndarray of shape (n_rows,), bool
-            Both values occur.
-
-        priors : sequence of SpikeSlab, default=None
-            As they are known; None to learn them.
-
-        Returns
-        -------
-        model : ProbitModel or None
-            None where no run stayed finite.
+        Both classes occur. `priors` are known ones; None learns them.
         """
         classes = self.candidates.classes
         vamp = ProbitVamp(
@@ -372,18 +368,20 @@ class ProbitSample:
             -evidence - _charge(classes, state),
         )
 
-    def _condition(self, vamp, state):
-        """The belief about all weights that knows the data."""
+    def _condition(self, vamp: ProbitVamp, state: State) -> NormalPosterior:
+        """The belief about all weights that has the data."""
         residual, total = vamp.residual(state)
         noise, precision = float(state.noise[0]), float(state.precision[0])
         along = np.sqrt(vamp.values) * residual / total
         mean = state.data + self.spectrum.vectors @ along / precision
         return NormalPosterior(mean[:, 0], self.spectrum, precision, noise)
 
-    def _leave_out(self, vamp, state, posterior):
+    def _leave_out(
+        self, vamp: ProbitVamp, state: Any, posterior: NormalPosterior
+    ) -> NDArray[np.float64]:
         latent, constant = vamp.latent(state)[:, 0], float(vamp.constant(state)[0])
         pull = (state.sites[:, 0] - latent) / posterior.noise
-        # The constant has a flat prior, and all columns are at right angles to it.
+        # The constant has a flat prior, and is orthogonal to all columns.
         known = posterior.noise / vamp.total
         if self.group is None:
             columns = self.columns / vamp.roots.T
@@ -409,7 +407,7 @@ class ProbitSample:
 
 
 def _charge(classes: Sequence[slice], state: State) -> float:
-    """Log fraction of the hyperparameters' density that the data leave."""
+    """Log Occam factor of the hyperparameters."""
     sizes = [part.stop - part.start for part in classes]
     power = sum(
         size * float(prior.power[0])
@@ -418,8 +416,8 @@ def _charge(classes: Sequence[slice], state: State) -> float:
     center, deviation = _LOG_POWER
     away = (math.log(max(power, _LEAST_VARIANCE)) - center) / deviation
     charge = -0.5 * away**2
-    # How likely and how large weights of a class are costs half a logarithm of what
-    # each is learned from (Schwarz 1978), as the figures of the ensemble were measured.
+    # Inclusion and size of the weights of a class cost half the logarithm of the number
+    # that each is learned from (Schwarz 1978), as in the ensemble's measured figures.
     for count, prior in zip(sizes, state.priors, strict=True):
         number = count * float(prior.inclusion[0])
         narrow = float(prior.center[0] ** 2 / prior.variance[0])

@@ -1,8 +1,6 @@
 """From samples to a spike-and-slab model, an order at a time."""
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +8,7 @@ from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._models import Solution
 from skmohn.mohn._options import FitSettings
+from skmohn.mohn._sparse.given import Report, TrainingData, ValidationData
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     fit_additive,
@@ -20,63 +19,40 @@ from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
 
-# Order that is looked at unless another is asked for, where sets are not too many.
+# Highest order by default, unless there are too many sets.
 HIGHEST_ORDER = 3
 _MOST_SETS = 50_000
 # Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or sets,
 # and by the square of it for each set; and of about 100 iterations of each start, by
 # entries of the columns and by sets.
 _PER_CUBE, _PER_SQUARE, _PER_ENTRY, _PER_SET = 0.6, 0.2, 17.0, 8000.0
-# What may be spent on order 3, or beside other models.
+# Work limit of order 3, or beside other models.
 MOST_WORK = 4e9
-# What may be spent on order 3 beside other models, and where it starts: it is worth a
-# second where rows are few, and from the start that expects least, runs ended as they
-# did from all (three polynomials, traps and heredity, 150 to 500 rows).
+# Work limit of order 3 beside other models, and its start: it is worth a second where
+# rows are few, and runs from the sparsest start ended as those from all did (three
+# polynomials, traps and heredity, 150 to 500 rows).
 _MOST_BRIEF = 8e8
 _BRIEF = (Start(0.02, 0.35, True),)
-# Order up to which there is more than that: the classifier looks at no others.
+# Order up to which the limit is higher: the highest of the classifier.
 BRIEF_ORDER = 2
 
 
 def count_sets(n_inputs: int, max_order: int) -> int:
-    """Number of sets of inputs up to an order, without the empty one."""
+    """Number of nonempty sets of inputs up to an order."""
     return sum(math.comb(n_inputs, k) for k in range(1, max_order + 1))
 
 
 def solve_spike_slab(
-    samples: Any,
-    settings: FitSettings,
-    report: Callable[..., bool],
-    is_brief: bool = False,
+    samples: TrainingData, settings: FitSettings, report: Report, is_brief: bool = False
 ) -> Solution | None:
     """Learn the posterior of all sets of low orders; keep the shortest description.
 
-    Sets are never chosen by how they go with the target: of many thousands the best
-    interpolate any target, and its evidence would then be that of a fit to noise.
+    Sets are never preselected by their correlation with the target: of many thousands
+    the best interpolate any target, and the evidence would be that of a fit to noise.
 
-    Parameters
-    ----------
-    samples : Samples
-        Their target is not constant, and columns vary.
-
-    settings : Wishes
-
-    report : callable
-        Called with a record, the terms so far and the model; a true return value ends
-        the search.
-
-    is_brief : bool, default=False
-        Whether to leave out what takes longer than seconds.
-
-    Returns
-    -------
-    solution : Solution or None
-        None where all runs diverged.
-
-    Raises
-    ------
-    MemoryError
-        If not even the lowest order fits in `memory_budget`.
+    The target is not constant, and columns vary. `is_brief` skips fits of more than
+    seconds. None if all runs diverge; MemoryError if the lowest order exceeds
+    `memory_budget`.
     """
     n_rows, n_inputs = samples.inputs.shape
     orders = _orders(n_rows, n_inputs, settings, is_brief)
@@ -110,7 +86,7 @@ def solve_spike_slab(
     )
 
 
-def solve_additive(samples: Any, transform: Transform = UNCHANGED) -> Solution:
+def solve_additive(samples: TrainingData, transform: Transform = UNCHANGED) -> Solution:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
     model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
@@ -144,12 +120,9 @@ def is_affordable(
 
 
 def _orders(n_rows: int, n_inputs: int, settings: FitSettings, is_brief: bool) -> range:
-    """Orders up to the one that was asked for, or the highest that costs little.
+    """Orders up to `max_order`, or up to the highest affordable one.
 
-    Raises
-    ------
-    MemoryError
-        If the one that was asked for, or the first, needs more than `memory_budget`.
+    Raises MemoryError if that of `max_order`, or the first, exceeds `memory_budget`.
     """
     highest = min(settings.max_order or HIGHEST_ORDER, n_inputs)
     if settings.max_order is None:
@@ -195,7 +168,9 @@ def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
     return _PER_CUBE * smaller**3 + n_sets * of_set
 
 
-def _record(model: SpikeSlabModel, order: int, held: Any) -> dict[str, object]:
+def _record(
+    model: SpikeSlabModel, order: int, held: ValidationData | None
+) -> dict[str, object]:
     validation_rmse = None
     if held is not None:
         residual = held.y - model.mean(held.rows)

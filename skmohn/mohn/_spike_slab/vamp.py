@@ -1,53 +1,55 @@
-"""Vector approximate message passing whose prior and noise are learned on the way.
+"""Vector approximate message passing that learns its prior and noise.
 
-It alternates between two beliefs about all weights: a normal one, which knows the data
-and replaces the prior by ``N(data, 1 / precision)``, and one that knows the prior of
+It alternates between two beliefs about all weights: a normal one, which has the data
+and replaces the prior by ``N(data, 1 / precision)``, and one that has the prior of
 each weight and replaces the data by pseudo-data. At a fixed point they have the same
-means and, on average, the same variances, and an approximation of the evidence follows.
-Several starts run together, since each iteration is two products of one matrix.
+means and, on average, the same variances, and an approximation of the evidence
+follows. Several starts run together, since each iteration is two products of one
+matrix.
 
 All weights have one precision in the normal belief, which is exact for many columns
-that are random and even. Of 36 to 78 columns that are signs of an autoregressive
-process, inclusions are off by up to 0.16 from Gibbs sampling, of columns with 4 to 50 %
-ones by up to 0.6, where a rare column and its products differ in few rows.
+that are random and even. With 36 to 78 columns that are signs of an autoregressive
+process, inclusions differ by up to 0.16 from Gibbs sampling, with columns of 4% to
+50% ones by up to 0.6, where a rare column and its products differ in few rows.
 
 Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
 Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
-energies for vector approximate message passing, arXiv:1602.08207 (the learning); Opper
-and Winther, Expectation consistent approximate inference, JMLR 6, 2005 (the evidence);
-MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 4.8 (the noise).
+energies for vector approximate message passing, arXiv:1602.08207 (the learning);
+Opper and Winther, Expectation consistent approximate inference, JMLR 6, 2005 (the
+evidence); MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 4.8 (the
+noise).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.mohn._spike_slab.prior import WIDTH, SpikeSlab
+from skmohn.mohn._spike_slab.prior import WIDTH, Denoised, SpikeSlab
 
-# Fraction of a new value that takes the place of the old one, and iterations with it;
-# what has not converged then goes on with the next.
+# Damping and its number of iterations; runs that have not converged go on with the
+# next.
 _DAMPING = ((0.7, 120), (0.3, 120))
 # Iterations until the prior and the noise are learned: before, the pseudo-data are
 # those of the start rather than of the weights.
 _HELD = 30
-# Change of the means, as a fraction of their length, with which a run has converged,
-# and what a change of the logarithm of the noise counts beside it.
+# Change of the means, relative to their length, at which a run has converged, and the
+# weight of a change of the log noise beside it.
 TOLERANCE, _OF_NOISE = 1e-4, 1e-2
 # Least fraction of a precision that one belief leaves to the other: means are divided
-# by it, and those of the normal belief come of products in single precision.
+# by it, and those of the normal belief are products in single precision.
 _LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
 # Largest precision of a weight, whose target has a variance of 1.
 _MOST_PRECISION = 1e12
 # Entries of columns from which products are in single precision: below, they take less
-# than the rest, and rounding would tell weights of rows from repeated ones.
+# time than the rest, and weighted and repeated rows would differ by rounding.
 _MANY_ENTRIES = 2**17
 # Nats below the best run that has converged within which others go on.
 NEAR = 10.0
-# Iterations after which runs are compared, and the distance of their means, as a
-# fraction of their length, at which they have met and one of them goes on.
+# Iterations after which runs are compared, and the distance of their means, relative to
+# their length, at which they have met and one of them goes on.
 _COMPARED, _MET = 10, 1e-2
 # Length of all weights beyond which a run has diverged; that of a function is about 1.
 _LONGEST = 1e3
@@ -56,7 +58,7 @@ _ROUNDING = 1e-8
 
 
 class Spectrum(NamedTuple):
-    """Singular values of the matrix of the columns, as far as they are not zero.
+    """Nonzero singular values of the matrix of the columns.
 
     Attributes
     ----------
@@ -67,14 +69,14 @@ class Spectrum(NamedTuple):
         Orthonormal: directions of the weights.
     """
 
-    values: NDArray
-    vectors: NDArray
+    values: NDArray[np.float64]
+    vectors: NDArray[np.float64]
 
     @classmethod
-    def of(cls, columns: NDArray) -> "Spectrum":
-        """Decompose columns, an ndarray of shape (n_weights, n_rows).
+    def of(cls, columns: NDArray[np.float64]) -> "Spectrum":
+        """Decompose columns, (n_weights, n_rows), by the smaller Gram matrix.
 
-        By the smaller Gram matrix: O(n_weights n_rows min(n_weights, n_rows)).
+        O(n_weights n_rows min(n_weights, n_rows)).
         """
         n_weights, n_rows = columns.shape
         is_flat = n_rows < n_weights
@@ -96,19 +98,19 @@ class Observed(NamedTuple):
         Its components.
 
     n_others : float
-        Directions in which all columns are zero, but for that of the constant.
+        Directions in which all columns are zero, except that of the constant.
 
     others : float
         Sum of squares in these.
     """
 
-    along: NDArray
+    along: NDArray[np.float64]
     n_others: float
     others: float
 
 
 class Start(NamedTuple):
-    """Where a run begins, in units of the variance of the target.
+    """Initial values of a run, in units of the variance of the target.
 
     Attributes
     ----------
@@ -134,14 +136,14 @@ class State:
     Attributes
     ----------
     data : ndarray of shape (n_weights, n_starts)
-        Means of the normal prior by which the belief that knows the data stands for the
-        priors of the weights.
+        Means of the normal prior that replaces the priors of the weights in the belief
+        that has the data.
 
     precision : ndarray of shape (n_starts,)
         Its precision.
 
     pseudo_data : ndarray of shape (n_weights, n_starts)
-        What stands for the data in the belief that knows the priors.
+        Replacement of the data in the belief that has the priors.
 
     pseudo_precision : ndarray of shape (n_starts,)
 
@@ -152,7 +154,7 @@ class State:
         One for each class.
 
     mean, inclusion : ndarrays of shape (n_weights, n_starts)
-        Of the belief that knows the priors.
+        Of the belief that has the priors.
 
     variance : ndarray of shape (n_weights, n_starts)
 
@@ -160,24 +162,24 @@ class State:
         Of means and noise in the last iteration, infinite until the noise is learned.
     """
 
-    data: NDArray
-    precision: NDArray
-    pseudo_data: NDArray
-    pseudo_precision: NDArray
-    noise: NDArray
+    data: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    pseudo_data: NDArray[np.float64]
+    pseudo_precision: NDArray[np.float64]
+    noise: NDArray[np.float64]
     priors: list[SpikeSlab]
-    mean: NDArray
-    variance: NDArray
-    inclusion: NDArray
-    change: NDArray
+    mean: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    inclusion: NDArray[np.float64]
+    change: NDArray[np.float64]
 
     @property
-    def has_converged(self) -> NDArray:
-        """Which of the runs have come to rest, ndarray of shape (n_starts,), bool."""
+    def has_converged(self) -> NDArray[np.bool_]:
+        """Which of the runs have converged, (n_starts,)."""
         return self.change <= TOLERANCE
 
-    def take(self, starts: NDArray) -> "State":
-        """The runs from some of the starts."""
+    def take(self, starts: NDArray[np.intp]) -> "State":
+        """Runs from some of the starts."""
         arrays = {k: v[..., starts] for k, v in vars(self).items() if k != "priors"}
         return replace(self, **arrays, priors=[p.take(starts) for p in self.priors])
 
@@ -206,7 +208,7 @@ class Vamp:
         observed: Observed,
         classes: Sequence[slice],
         least_noise: float,
-    ):
+    ) -> None:
         self.values = spectrum.values[:, None]
         # Products take half of the time, and half of that in single precision.
         scaled = spectrum.vectors * np.sqrt(spectrum.values)
@@ -217,24 +219,15 @@ class Vamp:
         self.least_noise = least_noise
 
     def run(self, starts: Sequence[Start]) -> list[State]:
-        """Infer all weights from several starts.
+        """Infer all weights from several starts; return runs that did not diverge.
 
         O(n_weights * rank * n_starts) for each of at most 240 iterations.
-
-        Parameters
-        ----------
-        starts : sequence of Start
-
-        Returns
-        -------
-        states : list of State
-            Of the runs that did not diverge.
         """
         state, ended, first = self.begin(starts), [], 0
         for damping, n_iter in _DAMPING:
             for iteration in range(first, first + n_iter):
                 state = self.iterate(state, damping, iteration < _HELD)
-                # What is not a number is not below it.
+                # False for NaN, too.
                 is_sound = np.linalg.norm(state.mean, axis=0) < _LONGEST
                 done = is_sound & state.has_converged
                 if done.any():
@@ -252,10 +245,10 @@ class Vamp:
         return [*ended, state]
 
     def _apart(self, state: State, ended: list[State]) -> State:
-        """One each of the runs that have met, and none that meets one that has ended.
+        """Drop runs that have met another or one that has ended.
 
-        Where slabs are around zero in one and around two strengths in another, these
-        are no less apart.
+        Runs with slabs around zero and those with slabs around two strengths never
+        meet.
         """
         runs = [state, *ended]
         means = np.concatenate([run.mean for run in runs], axis=1)
@@ -271,14 +264,14 @@ class Vamp:
         return state.take(np.flatnonzero(~has_met[: len(state.noise)].any(axis=1)))
 
     def _promising(self, state: State, ended: list[State]) -> State:
-        """The runs that may yet end better than those that have converged."""
+        """Runs that may yet exceed the evidence of those that have converged."""
         if not ended:
             return state
         best = max(self.log_evidence(other).max() for other in ended)
         return state.take(np.flatnonzero(self.log_evidence(state) > best - NEAR))
 
     def begin(self, starts: Sequence[Start]) -> State:
-        """The state before the first iteration."""
+        """State before the first iteration."""
         n_weights = len(self.columns)
         shape = n_weights, len(starts)
         inclusion, noise, is_centered = np.transpose(starts)
@@ -339,28 +332,37 @@ class Vamp:
             **observed,
         )
 
-    def residual(self, state):
-        """The target less the mean of the normal prior, and its prior variance."""
+    def residual(self, state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Target less the mean of the normal prior, and its prior variance."""
         residual = self._target(state) - self._project(state.data)
         return residual, state.noise + self.values / state.precision
 
-    def _target(self, state):
-        """What the belief that knows the data is told, along the directions."""
+    def _target(self, state: State) -> NDArray[np.float64]:
+        """Target along the directions."""
         return self.along
 
-    def _observe(self, state, residual, total, damping, is_held):
-        """What the data become known by, among the attributes of the state."""
+    def _observe(
+        self,
+        state: State,
+        residual: NDArray[np.float64],
+        total: NDArray[np.float64],
+        damping: float,
+        is_held: bool,
+    ) -> dict[str, Any]:
+        """Attributes of the state that describe the data, updated."""
         if is_held:
             return {"noise": state.noise}
         noise = self._noise(state.noise, residual, total)
         return {"noise": blend(noise, state.noise, damping)}
 
-    def _learn(self, priors, parts):
+    def _learn(self, priors: list[SpikeSlab], parts: list[Denoised]) -> list[SpikeSlab]:
         """One step of expectation maximization."""
         return [p.learn(part) for p, part in zip(priors, parts, strict=True)]
 
-    def _linear(self, state, residual, total):
-        """Pseudo-data of the belief that knows the data."""
+    def _linear(
+        self, state: State, residual: NDArray[np.float64], total: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Pseudo-data of the belief that has the data."""
         n_weights, precision = len(self.columns), state.precision
         # The posterior mean, less the mean of the normal prior, and its variance.
         step = self._combine(residual / total) / precision
@@ -374,24 +376,20 @@ class Vamp:
         )
         return state.data + step * (both / pseudo_precision), pseudo_precision
 
-    def _denoise(self, priors, pseudo, precision):
+    def _denoise(
+        self,
+        priors: list[SpikeSlab],
+        pseudo: NDArray[np.float64],
+        precision: NDArray[np.float64],
+    ) -> list[Denoised]:
         """Beliefs about the weights of each class."""
         return [
             prior.denoise(pseudo[members], 1.0 / precision)
             for prior, members in zip(priors, self.classes, strict=True)
         ]
 
-    def log_evidence(self, state: State) -> NDArray:
-        """Expectation-consistent approximation, but for the direction of the constant.
-
-        Parameters
-        ----------
-        state : State
-
-        Returns
-        -------
-        log_evidence : ndarray of shape (n_starts,)
-        """
+    def log_evidence(self, state: State) -> NDArray[np.float64]:
+        """Expectation-consistent approximation without the constant's direction."""
         log_prior = sum(
             prior.log_density(state.pseudo_data[members], 1.0 / state.pseudo_precision)
             for prior, members in zip(state.priors, self.classes, strict=True)
@@ -401,7 +399,7 @@ class Vamp:
         log_both = -0.5 * (apart + len(self.columns) * np.log(2.0 * np.pi * spread))
         return log_prior + self._log_data(state) - log_both
 
-    def _log_data(self, state):
+    def _log_data(self, state: State) -> NDArray[np.float64]:
         """Log density of the target under the normal prior."""
         observed, noise = self.observed, state.noise
         residual, total = self.residual(state)
@@ -411,22 +409,29 @@ class Vamp:
             + observed.n_others * np.log(2.0 * np.pi * noise)
         )
 
-    def _noise(self, noise, residual, total):
-        """Noise at which left residuals are as large as it predicts."""
+    def _noise(
+        self,
+        noise: NDArray[np.float64],
+        residual: NDArray[np.float64],
+        total: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Noise at which the expected residuals match the observed ones."""
         observed = self.observed
         found = np.sum((residual / total) ** 2, axis=0) + observed.others / noise**2
         expected = np.sum(1.0 / total, axis=0) + observed.n_others / noise
         return np.maximum(noise * found / expected, self.least_noise)
 
-    def _project(self, weights):
+    def _project(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         dtype = self.columns.dtype
         return (weights.T.astype(dtype) @ self.columns).T.astype(np.float64)
 
-    def _combine(self, along):
+    def _combine(self, along: NDArray[np.float64]) -> NDArray[np.float64]:
         dtype = self.columns.dtype
         return (self.columns @ along.astype(dtype)).astype(np.float64)
 
 
-def blend(new: NDArray, old: NDArray, damping: float) -> NDArray:
-    """Damped logarithms."""
+def blend(
+    new: NDArray[np.float64], old: NDArray[np.float64], damping: float
+) -> NDArray[np.float64]:
+    """Damped geometric mean."""
     return np.exp(damping * np.log(new) + (1.0 - damping) * np.log(old))
