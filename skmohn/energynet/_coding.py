@@ -10,6 +10,7 @@ from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 from skmohn.energynet._groups import Groups
+from skmohn.energynet._layout import Layout, sort_columns
 from skmohn.energynet._rbm import ROWS_AT_ONCE
 from skmohn.energynet._whitening import Whitening
 
@@ -60,6 +61,9 @@ class UnitCoding:
         Logarithm of the probability of a category that was not seen: as if one had been
         seen half a time, as of the others.
 
+    order, sign : ndarrays of shape (n_features,)
+        In which columns are learned from, see `sort_columns`.
+
     whitening : Whitening or None
         Makes thermometers of uncorrelated coordinates, which all else says of the
         columns is then of.
@@ -73,6 +77,8 @@ class UnitCoding:
     is_point: list
     strict: bool
     log_unseen: np.ndarray
+    order: np.ndarray
+    sign: np.ndarray
     whitening: Whitening | None = None
 
     @classmethod
@@ -135,7 +141,8 @@ class UnitCoding:
         parts = list(nothing), list(nothing), [np.zeros(0, bool)] * len(kind)
         n_known = np.sum(~np.isnan(X), axis=0)
         log_unseen = -np.log(2.0 * n_known + 1.0)
-        found = cls(kind, low, high, *parts, strict, log_unseen)
+        layout = sort_columns(X, is_number)
+        found = cls(kind, low, high, *parts, strict, log_unseen, *layout)
         for j in np.flatnonzero(kind == THERMOMETER):
             found._learn_levels(j, X[:, j], n_bins)
         for j, size in (n_categories or {}).items():
@@ -148,7 +155,10 @@ class UnitCoding:
     def _learn_levels(self, j, values, n_bins):
         """Cut the values of a thermometer into levels."""
         known = values[~np.isnan(values)]
-        self.thresholds[j] = quantile_thresholds(known, n_bins)
+        # The same levels of the same values with another sign.
+        sign = self.sign[j]
+        thresholds = sign * quantile_thresholds(sign * known, n_bins)
+        self.thresholds[j] = thresholds[:: int(sign)]
         level = np.searchsorted(self.thresholds[j], known, side="right")
         sums = np.bincount(level, known / self.scale[j])
         means = sums / np.bincount(level) * self.scale[j]
@@ -166,14 +176,24 @@ class UnitCoding:
         columns = [j for j in measured if self._is_smooth(j, X)]
         if len(columns) < 2:
             return self
-        columns = np.array(columns)
-        whitening = Whitening.learn(X, columns, seed)
-        X = whitening.forward(whitening.spread(whitening.filled(X, seed)))
+        columns = self.order[np.isin(self.order, columns)]
+        whitening = Whitening.learn(X, columns, seed, self.sign[columns])
+        X = whitening.forward(whitening.spread(self._without_gaps(whitening, X, seed)))
         for ends, of_columns in ((self.low, X.min(axis=0)), (self.high, X.max(axis=0))):
             ends[columns] = of_columns[columns]
+        sign = self.sign.copy()
+        # Coordinates have the sign that their columns were given.
+        sign[columns] = 1.0
+        found = replace(self, whitening=whitening, sign=sign)
         for j in columns:
-            self._learn_levels(j, X[:, j], n_bins)
-        return replace(self, whitening=whitening)
+            found._learn_levels(j, X[:, j], n_bins)
+        return found
+
+    def _without_gaps(self, whitening, X, seed):
+        """The table with draws in the gaps of whitened columns."""
+        sign = self.sign.copy()
+        sign[whitening.columns] = np.sign(whitening.unit)
+        return whitening.filled(X, seed, (X * sign)[:, self.order])
 
     def _is_smooth(self, j, X):
         """Whether a thermometer has more values than levels, or so many that they
@@ -217,6 +237,12 @@ class UnitCoding:
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
+    @property
+    def layout(self):
+        """That in which the units are learned from."""
+        is_ordered = self.kind != CATEGORY
+        return Layout.of(self.n_units, is_ordered, self.order, self.sign)
+
     def prepared(self, X, seed, are_new=False):
         """The table with a draw in each gap of whitened columns.
 
@@ -237,7 +263,7 @@ class UnitCoding:
         """
         if self.whitening is None:
             return X
-        X = self.whitening.filled(X, seed)
+        X = self._without_gaps(self.whitening, X, seed)
         return X if are_new else self.whitening.spread(X)
 
     def encode(self, X, names=None):

@@ -197,7 +197,7 @@ def _filled_numbers(rbm, coding, X, units, seed):
     """The same by draws of whitened numbers, whose means the table then has."""
     X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
-        shares = drawn.sobol_variances(log_density)
+        shares = drawn.normalized_weights(log_density)
         units_drawn = coding.encode(drawn.table)
         of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
         states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
@@ -372,7 +372,7 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
         for rows, found, log_density in importance_sample(
             rbm, coding, X, seed, n_drawn
         ):
-            shares = found.sobol_variances(log_density)
+            shares = found.normalized_weights(log_density)
             places = _spread_places((len(rows), n_draws), rng)
             for table, place in zip(tables, places.T, strict=True):
                 table[rows] = found.table[found.chosen(shares, place)]

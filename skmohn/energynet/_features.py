@@ -40,7 +40,7 @@ def learn_scalers(rbms, coding, X, units, earlier=None):
     X : ndarray of shape (n_samples, n_features)
 
     units : ndarray of shape (n_samples, n_units), float32
-        Their visible units.
+        Their visible units in the layout that was learned from.
 
     earlier : list of StandardScaler, default=None
         Those of earlier samples, which go on as copies.
@@ -58,10 +58,13 @@ def learn_scalers(rbms, coding, X, units, earlier=None):
     else:
         scalers = deepcopy(earlier)
     sums = [np.zeros(rbm.n_visible) for rbm in rbms]
-    for rows in batches(X):
-        table = coding.numbers(X[rows], units[rows])
-        blocks = feature_blocks(rbms, units[rows], table)
-        for total, inputs in zip(sums, (units[rows], *blocks[:-2]), strict=True):
+    layout = coding.layout
+    # Half as many as elsewhere, since units are there twice.
+    for rows in gen_batches(len(X), ROWS_AT_ONCE // 2):
+        states = layout.restore(units[rows])
+        table = coding.numbers(X[rows], states)
+        blocks = feature_blocks(rbms, states, table)
+        for total, inputs in zip(sums, (states, *blocks[:-2]), strict=True):
             total += inputs.sum(axis=0, dtype=np.float64)
         for scaler, block in zip(scalers, blocks, strict=True):
             scaler.partial_fit(block)

@@ -101,19 +101,25 @@ def put_in_order(X, coding, names, seed, are_new=False):
         other samples do.
 
     units : ndarray of shape (n_samples, n_units), float32
-        With values of other samples in the gaps.
+        In the layout to learn from, with values of other samples in the gaps.
 
     gaps : Gaps or None
+        In this layout.
     """
-    X = coding.prepared(X, seed, are_new)
-    units, gaps = coding.encode(X, names), Gaps.of(coding, X)
+    X, layout = coding.prepared(X, seed, are_new), coding.layout
+
+    def encode():
+        gaps = layout.arrange_gaps(Gaps.of(coding, X))
+        return layout.arrange(coding.encode(X, names)), gaps
+
+    units, gaps = encode()
     if gaps is not None:
         # What could be there is in no order.
         units[gaps.rows] = np.where(gaps.unknown, np.float32(2.0), units[gaps.rows])
     X = X[order_of(units)]
     # Coded again, since the units in two orders would take the most memory of all.
     del units
-    units, gaps = coding.encode(X, names), Gaps.of(coding, X)
+    units, gaps = encode()
     if gaps is not None:
-        gaps.begin(units, coding.groups, np.random.default_rng(seed))
+        gaps.begin(units, layout.groups, np.random.default_rng(seed))
     return X, units, gaps

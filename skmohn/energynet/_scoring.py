@@ -271,7 +271,8 @@ class Monitor:
         coding : UnitCoding
 
         tables : dict of str to (X, units)
-            Samples and their visible units, by the name of their log-likelihood.
+            Samples and their visible units in the layout to learn from, by the name of
+            their log-likelihood.
 
         weight : float
             What the mean log-likelihood counts in a description length.
@@ -290,7 +291,7 @@ class Monitor:
         within = {n: coding.log_density(X).mean() for n, (X, _) in tables.items()}
         within["description_length"] = -weight * within["log_likelihood"]
         units = {
-            name: (of_table, Gaps.of(coding, X))
+            name: (of_table, coding.layout.arrange_gaps(Gaps.of(coding, X)))
             for name, (X, of_table) in tables.items()
         }
         options = net.n_temperatures, net.n_draws, seed

@@ -1,5 +1,6 @@
 """EnergyNetTransformer: validate, code, build, expose; and what fitted layers do."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -412,8 +413,10 @@ class EnergyNetTransformer(
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         self._seed = self._new_seed()
         X, units, gaps = self._read_samples(X, sample_weight, learn=not go_on)
-        rbms = self.layers_ if go_on else None
-        builder = StackTrainer(self, self._seed, len(units), self.coding_.groups, gaps)
+        rbms = self._arranged_layers() if go_on else None
+        builder = StackTrainer(
+            self, self._seed, len(units), self.coding_.layout.groups, gaps
+        )
         monitor = self._monitor(X, units, X_val, builder.weight)
         loop = FitLoop(
             self, given, y, None, builder.n_records(units, rbms),
@@ -453,11 +456,12 @@ class EnergyNetTransformer(
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
         X, units, gaps = self._read_samples(X, sample_weight, is_first, not is_first)
         self.n_samples_seen_ += len(units)
-        rbms = None if is_first else self.layers_
+        rbms = None if is_first else self._arranged_layers()
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
         n_seen = self.n_samples_seen_
-        builder = StackTrainer(self, self._seed, n_seen, self.coding_.groups, gaps)
+        layout = self.coding_.layout
+        builder = StackTrainer(self, self._seed, n_seen, layout.groups, gaps)
         rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
@@ -705,7 +709,8 @@ class EnergyNetTransformer(
         if X_val is not None:
             X_val = self._read_table(X_val)
             assert_all_finite(X_val, input_name="X_val")
-            tables["validation_log_likelihood"] = X_val, self._encode(X_val)
+            arranged = self.coding_.layout.arrange(self._encode(X_val))
+            tables["validation_log_likelihood"] = X_val, arranged
         return Monitor.of(self, self.coding_, tables, weight, self._seed)
 
     def _transform_batch(self, X):
@@ -755,8 +760,14 @@ class EnergyNetTransformer(
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fitted(self, rbms, X, units, earlier=None):
-        """Fitted attributes of layers, with the scalers of earlier samples if any."""
-        X = self.coding_.complete(X, units)
+        """Fitted attributes of layers, with the scalers of earlier samples if any.
+
+        Layers and units are in the layout that was learned from.
+        """
+        layout = self.coding_.layout
+        rbms = [layout.restore_machine(rbms[0], self.coding_.groups), *rbms[1:]]
+        if np.isnan(X).any():
+            X = self.coding_.complete(X, layout.restore(units))
         scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
         if self.standardize and self.passthrough:
             require_finite(scalers[-1], "X")
@@ -783,8 +794,9 @@ class EnergyNetTransformer(
         self.stopping_reason_ = built.reason
         self.width_reasons_ = built.width_reasons
         if built.descriptions is not None:
-            self._log_partitions = built.log_partitions
-            for k, found in enumerate(built.log_partitions):
+            layout, (first, *others) = self.coding_.layout, built.log_partitions
+            self._log_partitions = [_restore(first, layout, built.rbms[0]), *others]
+            for k, found in enumerate(self._log_partitions):
                 warn_if_unreliable(found, k)
             measured = built.measured(self.coding_.log_density(X).mean())
             vars(self).update(zip(_MEASURED, measured, strict=True))
@@ -796,15 +808,25 @@ class EnergyNetTransformer(
     @one_blas_thread
     def _log_partition_of(self, k):
         if self._log_partitions[k] is None:
-            mean = self._input_means[k]
-            self._log_partitions[k] = converged_log_partition(
-                self.layers_[k],
+            rbm, mean = self._arranged_layers()[k], self._input_means[k]
+            if k == 0:
+                (mean,) = self.coding_.layout.arrange(mean[None].copy())
+            found = converged_log_partition(
+                rbm,
                 np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
                 n_temperatures=self.n_temperatures,
                 random_state=self._seed,
             )
+            if k == 0:
+                found = _restore(found, self.coding_.layout, rbm)
+            self._log_partitions[k] = found
             warn_if_unreliable(self._log_partitions[k], k)
         return self._log_partitions[k]
+
+    def _arranged_layers(self):
+        """Layers in the layout that they are trained in."""
+        first, *others = self.layers_
+        return [self.coding_.layout.arrange_machine(first), *others]
 
     def _shown(self):
         """Which of the blocks make up the features."""
@@ -826,3 +848,11 @@ class EnergyNetTransformer(
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
         options = {"reset": reset, "gaps": not is_minmax, "weights": weights}
         return read_columns(self, X, **options)
+
+
+def _restore(log_partition, layout, arranged):
+    """The log partition function of the units of columns, of None as well."""
+    if log_partition is None:
+        return None
+    value = log_partition.value - layout.log_volume(arranged)
+    return replace(log_partition, value=value)

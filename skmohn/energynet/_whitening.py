@@ -61,7 +61,7 @@ class Whitening:
         Ends of the range of each.
 
     unit : ndarray of shape (n_columns,)
-        Power of two near the largest value of each.
+        Power of two near the largest value of each, with the sign that it is given.
 
     powers : YeoJohnson
         Of the columns, in these units.
@@ -106,7 +106,7 @@ class Whitening:
     least_effective: float
 
     @classmethod
-    def learn(cls, X, columns, seed):
+    def learn(cls, X, columns, seed, sign=1.0):
         """Learn powers and correlations of columns.
 
         Parameters
@@ -120,15 +120,18 @@ class Whitening:
         seed : int
             Of folds, and of draws for gaps.
 
+        sign : ndarray of shape (n_columns,), default=1.0
+            What each is multiplied by before.
+
         Returns
         -------
         whitening : Whitening
         """
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
-        values = values[_order_of_ranks(values)]
+        values = values[_order_of_ranks(sign * values)]
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-        unit = binary_units(np.nan_to_num(values))
+        unit = sign * binary_units(np.nan_to_num(values))
         values = values / unit
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)
@@ -181,12 +184,15 @@ class Whitening:
         """Which samples have gaps in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
-    def filled(self, X, seed):
-        """The table with a draw in each gap of these columns, in any order of rows."""
+    def filled(self, X, seed, table):
+        """The table with a draw in each gap of these columns, in any order of rows.
+
+        Rows are told apart by another `table`.
+        """
         rows = np.flatnonzero(self.incomplete(X))
         if not len(rows):
             return X
-        rows = rows[_order_of_ranks(X[rows])]
+        rows = rows[_order_of_ranks(table[rows])]
         noise = np.random.default_rng(seed).standard_normal(
             (1, len(rows), len(self.columns))
         )
@@ -261,7 +267,7 @@ class Whitening:
     def _log_slopes(self, values):
         """Logarithms of the slopes of powers, of the shape of the values."""
         slopes = self.powers.log_slope(self._in_units(values))
-        return slopes - np.log(self.std) - np.log(self.unit)
+        return slopes - np.log(self.std) - np.log(np.abs(self.unit))
 
 
 def _order_of_ranks(X):
@@ -497,7 +503,7 @@ class ImportanceSamples:
         parts = np.split(gains, self.starts[1:])
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
 
-    def shares(self, log_density):
+    def normalized_weights(self, log_density):
         """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
 
         Over many columns the likelihood ratios of a machine and the normal distribution

@@ -24,7 +24,12 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn.mohn._effects import OBSERVED, marginals_of, measure, split_ensemble
+from skmohn.mohn._effects import (
+    importances_of_classes,
+    measure,
+    split_ensemble,
+    tabulate_class_effects,
+)
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import NoPosteriorError
@@ -473,14 +478,14 @@ class MOHNClassifier(
         Returns
         -------
         ndarray of shape (n_features,)
-            As :meth:`MOHNRegressor.sobol_indices` computes it, for the log-odds of the
-            model that `terms_` are of. With more than two classes, a fraction of the
-            variance summed over classes. Used by tools such as
+            As of :meth:`MOHNRegressor.sobol_indices`, for the log-odds. With more than
+            two classes, a proportion of the variance summed over classes. Of an
+            ensemble of several models, whose log-odds are no sum, it is estimated to a
+            few hundredths. Used by tools such as
             :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
-        marginals = marginals_of(self, OBSERVED)
-        return self.model_.importances(self.term_names_, marginals)
+        return importances_of_classes(self)
 
     @property
     def relevance_(self):
@@ -534,6 +539,36 @@ class MOHNClassifier(
         """
         check_is_fitted(self)
         return to_frame(tabulate_classes(self), "terms_table")
+
+    def effects_table(self):
+        """List what moving each column does to the classes, the most important first.
+
+        One column moves and all others vary as in :attr:`feature_importances_`,
+        independently of each other: effects are changes on average, so that a column
+        may matter in interactions, or at both ends alike, without any.
+
+        Returns
+        -------
+        DataFrame
+            ``feature``; ``total`` (its total Sobol index, for the log-odds); ``from``
+            and ``to``, between which it moves as in
+            :meth:`MOHNRegressor.effects_table`; ``class``, the second of two, or each;
+            ``effect``, the change of its probability, and its ``standard_error``;
+            ``log_odds``, the change of its log-odds against all other classes, and
+            their ``log_odds_error``. Averages over 256 quasi-random rows. Standard
+            errors are standard deviations of posterior draws, with terms,
+            hyperparameters and penalties taken as known. Of an ensemble they include
+            how far its models disagree. Beyond 1000 weights those of a sparse model are
+            not known: NaN; those of single columns and of spikes and slabs are taken as
+            independent.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
+        """
+        check_is_fitted(self)
+        return to_frame(tabulate_class_effects(self), "effects_table")
 
     def collinear_terms_table(self):
         """List sets of columns that say nearly the same as the products.
@@ -710,7 +745,7 @@ class MOHNClassifier(
 
     def _fitted_attributes(self, samples, model):
         model = model() if callable(model) else model
-        terms, weights, constants, C = model.readable
+        terms, weights, constants, C, _ = model.readable
         return {
             "terms_": [samples.term_names.label(term) for term in terms],
             "weights_": weights,

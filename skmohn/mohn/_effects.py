@@ -46,13 +46,16 @@ def measure(samples, model, terms):
     marginals : Marginals
     """
     inputs = None
-    if model.is_listed:
+    # Other members of an ensemble have all columns.
+    if model.is_listed and len(getattr(model, "members", [model])) == 1:
         members = {m for term in samples.term_names.indices(terms) for m in term}
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
     known = samples.rows, samples.coding, samples.weight, inputs
-    # Of transformed targets more than moments is asked for.
-    return Marginals.of(*known, with_values=getattr(model, "is_transformed", False))
+    # Of transformed targets and of classes more than moments is asked for.
+    has_members = hasattr(model, "members")
+    with_values = has_members or getattr(model, "is_transformed", False)
+    return Marginals.of(*known, with_values=with_values)
 
 
 def marginals_of(estimator, distribution):
@@ -150,6 +153,63 @@ def tabulate_effects(estimator):
         for effect in found[j] or [(None, None, 0.0, 0.0)]
     ]
     titles = "feature", "first_order", "total", "from", "to", "effect", "standard_error"
+    return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def importances_of_classes(estimator):
+    """Total Sobol index of each column for the log-odds of the classes.
+
+    Parameters
+    ----------
+    estimator : MOHNClassifier
+
+    Returns
+    -------
+    importances : ndarray of shape (n_features,)
+    """
+    marginals, model = marginals_of(estimator, OBSERVED), estimator.model_
+    if len(model.members) == 1:
+        return model.importances(estimator.term_names_, marginals)
+    variables, columns = estimator.term_names_.columns(marginals)
+    _, total = _Classes(estimator, variables, marginals).indices()
+    importances = np.zeros(estimator.n_features_in_)
+    for own, frequency in zip(columns, total.tolist(), strict=True):
+        importances[list(own)] = frequency
+    return importances
+
+
+def tabulate_class_effects(estimator):
+    """List what moving each column does to the chances, the most important first.
+
+    Parameters
+    ----------
+    estimator : MOHNClassifier
+
+    Returns
+    -------
+    table : dict of lists
+    """
+    total = importances_of_classes(estimator).tolist()
+    names, labels = column_names(estimator), estimator.classes_.tolist()
+    marginals = marginals_of(estimator, OBSERVED)
+    variables, columns = estimator.term_names_.columns(marginals)
+    moves = _list_moves(estimator, variables, columns, marginals)
+    # Columns that the model has not change nothing.
+    moved = [move[1:4] if total[move[0]] else None for move in moves]
+    effects = _Classes(estimator, variables, marginals).effects(moved)
+    found = {j: [] for j in range(estimator.n_features_in_)}
+    for (column, *_, start, end), effect in zip(moves, effects.tolist(), strict=True):
+        found[column].append((start, end, effect))
+    kept = range(len(labels))[1 if len(labels) == 2 else 0 :]
+    nothing = [(None, None, np.zeros((len(labels), 4)).tolist())]
+    rows = [
+        (names[j], total[j], start, end, labels[k], *effect[k])
+        for j in sorted(found, key=lambda j: -total[j])
+        for start, end, effect in found[j] or nothing
+        for k in kept
+    ]
+    titles = ["feature", "total", "from", "to", "class", "effect", "standard_error"]
+    titles += ["log_odds", "log_odds_error"]
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 
@@ -307,8 +367,8 @@ def _independent_errors(estimator, variables, wanted):
     return np.sqrt(squares)
 
 
-class _MeanOfTarget:
-    """The mean of a transformed target, which no sum over terms or rows gives.
+class _Averages:
+    """A function of rows that no sum over terms or rows gives.
 
     So it is averaged over rows with low discrepancy, whose columns are independent: the
     Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
@@ -321,7 +381,6 @@ class _MeanOfTarget:
             variables,
             marginals,
         )
-        self.clip = control_of(estimator, "gp_options").clip
         coding = estimator.coding_
         self.shape = len(coding.usable), len(coding.categoricals)
         self.edges = {
@@ -337,15 +396,13 @@ class _MeanOfTarget:
         n_variables = len(self.variables)
         if not n_variables:
             return np.zeros((2, 0))
-        # A sum of lines costs the same however many rows it was learned from.
-        n_rows = getattr(self.model, "n_observed", 0.0)
-        n_easy = _EASY_ROWS / max(n_rows, _EASY_ROWS)
+        n_easy = _EASY_ROWS / max(self._n_observed(), _EASY_ROWS)
         most = max(_MOST_EVALUATIONS * n_easy**2, _FEWEST_EVALUATIONS)
         n_rows = 2 ** max(int(math.log2(most / (n_variables + 2))), 4)
         points = self._points(n_rows, 2 * n_variables)
         one, other = points[:, :n_variables], points[:, n_variables:]
         values, others = self._values(one), self._values(other)
-        variance = float(np.var(np.concatenate([values, others])))
+        variance = float(np.var(np.concatenate([values, others]), axis=0).sum())
         first, total = np.zeros((2, n_variables))
         if not variance:
             return first, total
@@ -353,9 +410,48 @@ class _MeanOfTarget:
             mixed = one.copy()
             mixed[:, i] = other[:, i]
             moved = self._values(mixed)
-            first[i] = np.mean(others * (moved - values)) / variance
-            total[i] = np.mean((moved - values) ** 2) / (2.0 * variance)
+            first[i] = np.mean(others * (moved - values), axis=0).sum() / variance
+            total[i] = np.mean((moved - values) ** 2, axis=0).sum() / (2.0 * variance)
         return np.clip(first, 0.0, total), total
+
+    def _points(self, n_rows, n_columns):
+        """Points of low discrepancy in the unit cube, moved by one draw."""
+        rng = np.random.default_rng(0)
+        if n_columns > qmc.Sobol.MAXDIM:
+            return rng.random((n_rows, n_columns))
+        points = qmc.Sobol(n_columns, scramble=False).random(n_rows)
+        return (points + rng.random(n_columns)) % 1.0
+
+    def _rows(self, points):
+        """Rows whose variables are at quantiles of their distributions."""
+        n_inputs, n_categoricals = self.shape
+        inputs = np.zeros((len(points), n_inputs))
+        categories = np.zeros((len(points), n_categoricals), dtype=int)
+        for variable, column in zip(self.variables, points.T, strict=True):
+            i, k, frequency, mean, _ = variable
+            level = np.searchsorted(np.cumsum(frequency)[:-1], column, side="right")
+            if i is None:
+                categories[:, k] = level
+            elif not self.is_numeric[i]:
+                inputs[:, i] = np.where(column < 0.5 - 0.5 * mean[0], -1.0, 1.0)
+            else:
+                inputs[:, i] = 2.0 * column - 1.0
+                # Inputs that the model does not have are not measured.
+                if self.marginals is not None and i in self.marginals.values:
+                    values = self.marginals.values[i]
+                    inputs[:, i] = values[(column * len(values)).astype(int)]
+                if k is not None:
+                    edges = self.edges[k]
+                    categories[:, k] = np.searchsorted(edges, inputs[:, i], "right")
+        return EncodedRows(inputs, categories)
+
+
+class _MeanOfTarget(_Averages):
+    """The mean of a transformed target."""
+
+    def __init__(self, estimator, variables, marginals):
+        super().__init__(estimator, variables, marginals)
+        self.clip = control_of(estimator, "gp_options").clip
 
     def effects(self, wanted):
         """Means of what moves do, and standard deviations by draws of the function."""
@@ -377,35 +473,103 @@ class _MeanOfTarget:
             stds[k] = np.std(np.mean(end - start, axis=0))
         return means, stds
 
-    def _points(self, n_rows, n_columns):
-        """Points of low discrepancy in the unit cube, moved by one draw."""
-        points = qmc.Sobol(n_columns, scramble=False).random(n_rows)
-        return (points + np.random.default_rng(0).random(n_columns)) % 1.0
+    def _n_observed(self):
+        # A sum of lines costs the same however many rows it was learned from.
+        return getattr(self.model, "n_observed", 0.0)
 
     def _values(self, points):
         return self.model.mean(self._rows(points), self.clip)
 
-    def _rows(self, points):
-        """Rows whose variables are at quantiles of their distributions."""
-        n_inputs, n_categoricals = self.shape
-        inputs = np.zeros((len(points), n_inputs))
-        categories = np.zeros((len(points), n_categoricals), dtype=int)
-        for variable, column in zip(self.variables, points.T, strict=True):
-            i, k, frequency, mean, _ = variable
-            level = np.searchsorted(np.cumsum(frequency)[:-1], column, side="right")
-            if i is None:
-                categories[:, k] = level
-            elif not self.is_numeric[i]:
-                inputs[:, i] = np.where(column < 0.5 - 0.5 * mean[0], -1.0, 1.0)
-            else:
-                inputs[:, i] = 2.0 * column - 1.0
-                if self.marginals is not None:
-                    values = self.marginals.values[i]
-                    inputs[:, i] = values[(column * len(values)).astype(int)]
-                if k is not None:
-                    edges = self.edges[k]
-                    categories[:, k] = np.searchsorted(edges, inputs[:, i], "right")
-        return EncodedRows(inputs, categories)
+
+class _Classes(_Averages):
+    """Log-odds and chances of classes, by one model or by an ensemble of several."""
+
+    def effects(self, wanted):
+        """What moves do to chances and log-odds, with standard errors.
+
+        An ensemble says that one of its members is right: these are standard deviations
+        of draws of a member and of its function.
+
+        Parameters
+        ----------
+        wanted : list of tuples
+            As of `Model.contrasts`; None for a move that changes nothing.
+
+        Returns
+        -------
+        effects : ndarray of shape (n_wanted, n_classes, 4)
+            On the chance, its standard error, and the same of the log-odds.
+        """
+        members, ensemble_weights = self.model.members, self.model.ensemble_weights
+        rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
+        few = rows.take(slice(_ROWS_OF_DRAWS))
+        samplers = [member.sampler() for member in members]
+        found = [np.zeros((self.n_classes, 4))] * len(wanted)
+        for k, move in enumerate(wanted):
+            if move is None:
+                continue
+            both = self._both(rows, move)
+            log_proba = np.array([member.log_proba(both) for member in members])
+            mean, apart = _change(self._average(log_proba)), _change(log_proba)
+            both, variance = self._both(few, move), np.zeros_like(mean)
+            rng = np.random.default_rng(0)
+            for sampler, weight, own in zip(
+                samplers, ensemble_weights, apart, strict=True
+            ):
+                draws = log_softmax(sampler(both, _DRAWS, rng), axis=2)
+                spread = np.var(_change(draws.swapaxes(0, 1)), axis=0)
+                variance += weight * (spread + (own - mean) ** 2)
+            found[k] = np.stack([mean, np.sqrt(variance)], axis=2).reshape(-1, 4)
+        return np.reshape(found, (len(wanted), self.n_classes, 4))
+
+    @property
+    def n_classes(self):
+        """How many there are, of which one may have no weights of its own."""
+        n_outputs = self.model.readable.weights.shape[0]
+        return max(n_outputs, 2)
+
+    def _both(self, rows, move):
+        """Rows before a move, then after it."""
+        number, *ends = move
+        start, end = (_moved(rows, self.variables[number], index) for index in ends)
+        return start.join(end)
+
+    def _average(self, log_proba):
+        """Log probabilities by all members, from those by each."""
+        joint = log_proba + np.log(self.model.ensemble_weights)[:, None, None]
+        return logsumexp(joint, axis=0)
+
+    def _n_observed(self):
+        members = self.model.members
+        return sum(len(getattr(member, "rows", ())) for member in members)
+
+    def _values(self, points):
+        """Log-odds: of the second of two classes, or log probabilities of all."""
+        log_odds = self.model.log_odds(self._rows(points))
+        if self.n_classes > 2:
+            return log_odds
+        return log_odds[:, 1:] - log_odds[:, :1]
+
+
+def _change(log_proba):
+    """What a move does on average to chances and to log-odds against all other classes.
+
+    Parameters
+    ----------
+    log_proba : ndarray of shape (..., n_rows, n_classes)
+        Of rows before, then of the same rows after it.
+
+    Returns
+    -------
+    change : ndarray of shape (..., n_classes, 2)
+    """
+    rest = [
+        logsumexp(np.delete(log_proba, k, axis=-1), axis=-1)
+        for k in range(log_proba.shape[-1])
+    ]
+    both = np.stack([np.exp(log_proba), log_proba - np.stack(rest, axis=-1)], axis=-1)
+    start, end = np.split(both, 2, axis=-3)
+    return np.mean(end - start, axis=-3)
 
 
 def _moved(rows, variable, index):

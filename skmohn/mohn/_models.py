@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
+from scipy.stats import t as student
 
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
@@ -21,7 +22,6 @@ from skmohn.mohn._table.rows import (
     EncodedRows,
     count_observations,
     distinct_rows,
-    join_groups,
     members_of,
     sizes_of,
 )
@@ -31,14 +31,17 @@ from skmohn.mohn._table.variables import Variable
 
 # A priori variance of the constant; the target is standardized.
 CONSTANT_VARIANCE = 1.0
+# Weights of classes of which the joint covariance is kept: 8 MB.
+MOST_JOINT = 1000
 # Least variance of the noise.
 LEAST_NOISE = 1e-6
 # Log-normal densities of the variance of a function and of its noise, in units of the
 # target's variance: mean and standard deviation of the logarithm.
 LOG_SCALE = 0.0, 1.0
 LOG_NOISE = -1.0, 1.0
-# Probability that any weight of an order is listed where all are zero.
-FAMILY_WISE_ERROR = 0.05
+# Fraction of the listed weights of an order that are zero, on average: where all are,
+# the probability that any is listed.
+FALSE_DISCOVERY_RATE = 0.05
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
 # Values of a numeric column that stand for all.
@@ -161,6 +164,53 @@ def standard_ratios(means, stds, prior_stds):
     is_known = (shrinkage > _LEAST_SHRINKAGE) & (stds > 0.0)
     error = stds * np.sqrt(np.maximum(shrinkage, 0.0))
     return np.divide(means, error, np.zeros(len(means)), where=is_known)
+
+
+def find_significant(ratios, n_tested, df=math.inf):
+    """Which weights of an order are not zero, by tests in steps up.
+
+    Student's t tests of the ratios, of which the largest number is taken that has at
+    most the accepted rate of false discoveries.
+
+    Source: Benjamini and Hochberg, Controlling the false discovery rate, Journal of the
+    Royal Statistical Society B 57, 1995.
+
+    Parameters
+    ----------
+    ratios : ndarray of shape (n_weights,)
+        See `standard_ratios`.
+
+    n_tested : int
+        Weights of the order: others than these have smaller ratios.
+
+    df : float, default=inf
+        Degrees of freedom of the noise.
+
+    Returns
+    -------
+    is_significant : ndarray of shape (n_weights,), bool
+    """
+    p_values = 2.0 * student.sf(np.abs(ratios), df)
+    ranked = np.sort(p_values)
+    ranks = 1.0 + np.arange(len(ranked))
+    passed = ranked[ranked * n_tested <= FALSE_DISCOVERY_RATE * ranks]
+    return p_values <= passed.max(initial=-1.0)
+
+
+def noise_df(n_observed, n_fitted):
+    """Degrees of freedom of the noise: what a fit leaves, and what its prior adds.
+
+    Parameters
+    ----------
+    n_observed, n_fitted : float
+        Observations, and how many weights they could have told as well.
+
+    Returns
+    -------
+    df : float
+    """
+    # The logarithm of an estimate by so many has a variance of about 2 / df.
+    return n_observed - n_fitted + 2.0 / LOG_NOISE[1] ** 2
 
 
 def residual_fraction(function, noise):
@@ -730,7 +780,7 @@ class Model(ABC):
             away, count = self.left_out_distances(*data, with_equals=True)
             found.append(fit_tails(away**2, count))
         n_each, precision = count_and_precision(sample_weight, len(rows))
-        unit = join_groups(index, rows.group)
+        unit = rows.group if has_groups else index
         is_repeated = has_groups or len(first) < n_each.sum()
         is_repeated = is_repeated and np.all(precision == 1.0)
         # Equal rows with equal targets are copies.
@@ -793,9 +843,10 @@ class Model(ABC):
         errors : LeftOut
         """
         some = rows.take(chosen)
-        with_equals = with_equals or rows.group is not None
         count, precision = count_and_precision(sample_weight, len(rows))
         values, left = self.transform.forward(y) / self.scale, precision
+        if rows.group is not None:
+            return self._leave_groups_out(rows, chosen, values, count, precision)
         known = values
         if with_equals:
             index, _ = distinct_rows(rows)
@@ -803,9 +854,6 @@ class Model(ABC):
             total = np.bincount(index, weight)
             known = (np.bincount(index, weight * values) / total)[index]
             left = total[index]
-        if rows.group is not None:
-            data = (values, known), (left, count, precision)
-            return self._leave_groups_out(rows, chosen, *data)
         function, noise, kept = self.variances_at_map(some, left[chosen])
         # Without what is left out, its error and the variance of the function are
         # larger by one over the fraction of the error that its own fit leaves.
@@ -816,34 +864,30 @@ class Model(ABC):
         noise = noise * (left / precision)[chosen]
         return LeftOut(residual, function / kept, noise, count)
 
-    def _leave_groups_out(self, rows, chosen, targets, weights):
-        """The same, each with all rows that belong to it.
+    def _leave_groups_out(self, rows, chosen, values, count, precision):
+        """The same, each with all rows of its group.
+
+        Equal rows of other groups stay: they are what is known of a new group.
 
         Parameters
         ----------
         rows, chosen
             As of :meth:`leave_out`.
 
-        targets : tuple of two ndarrays of shape (n_rows,)
-            Of the observations, and their means in each distinct row.
-
-        weights : tuple of three ndarrays of shape (n_rows,)
-            Of the distinct row, how many observations each is, and their precision.
+        values, count, precision : ndarrays of shape (n_rows,)
+            Standardized targets, how many observations each is, and their precision.
 
         Returns
         -------
         errors : LeftOut
         """
-        (values, known), (left, count, precision) = targets, weights
-        index, first = distinct_rows(rows)
-        unit = join_groups(index, rows.group)
+        weight = count * precision
         residual, variance, noise, is_known = np.zeros((4, len(rows)))
-        for some in members_of(unit[first]):
-            some = first[some]
-            if not np.isin(unit[chosen], unit[some[0]]).any():
+        for some in members_of(rows.group):
+            if not np.isin(rows.group[chosen], rows.group[some[0]]).any():
                 continue
             own = rows.take(some)
-            _, own_noise, _ = self.variances_at_map(own, left[some])
+            _, own_noise, _ = self.variances_at_map(own, weight[some])
             # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
             # that of the function given all rows, and N their noise.
             root = np.sqrt(own_noise)
@@ -851,7 +895,7 @@ class Model(ABC):
                 self.given_covariance(own) / np.multiply.outer(root, root)
             )
             kept = 1.0 - probabilities
-            off = known[some] - self._standard_mean(own)
+            off = values[some] - self._standard_mean(own)
             if kept.min() > _LEAST_KEPT:
                 vectors = root[:, None] * vectors
                 off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
@@ -860,10 +904,7 @@ class Model(ABC):
                 around = np.diagonal(self.given_covariance(own))
             residual[some], variance[some] = off, np.maximum(around, 0.0)
             noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
-        of_row = first[index]
-        residual = residual[of_row] + values - known
-        noise = noise[of_row] * left / precision
-        found = residual, variance[of_row], noise, count * is_known[of_row]
+        found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
 
     def _known_noise(self, rows):
@@ -961,7 +1002,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def probabilities(
+    def sobol_variances(
         self, variables: list[Variable]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Split the variance of the function over independent variables.

@@ -29,6 +29,7 @@ from skmohn.mohn._gp.classification import (
     needs_logistic_likelihood,
     stacking_weights,
 )
+from skmohn.mohn._gp.exact import draw_normal
 from skmohn.mohn._models import MissingInputs
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
@@ -153,6 +154,25 @@ class SparseClassModel(ProductClassModel):
         """The model of all weights: those that are shown."""
         return self.readable
 
+    @property
+    def members(self):
+        """As of an ensemble: itself."""
+        return (self,)
+
+    @property
+    def ensemble_weights(self):
+        """As of an ensemble: all."""
+        return np.ones(1)
+
+    def sampler(self):
+        """What draws log-odds, see `EnsembleMember.sampler`."""
+
+        def draw(rows, n_draws, rng):
+            inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
+            return self.readable.draw(inputs, n_draws, rng)
+
+        return draw
+
     def relevance(self):
         """None: it has no prior."""
         return None
@@ -178,6 +198,10 @@ class SpikeSlabClassModel(ProductClassModel):
     learned : list
         Hyperparameters of each output: the `mass` of an additive model, or the `priors`
         of spikes and slabs.
+
+    roots : list of ndarray of shape (n_terms, rank) or (n_terms,)
+        By output, what times its transpose is the covariance of all weights, or the
+        standard deviations of weights that are too many for it.
     """
 
     readable: LogisticModel
@@ -185,7 +209,23 @@ class SpikeSlabClassModel(ProductClassModel):
     whole: LogisticModel
     name: str
     learned: list
+    roots: list
     is_listed = False
+
+    def sampler(self):
+        """What draws log-odds by a normal posterior, see `EnsembleMember.sampler`."""
+
+        def draw(rows, n_draws, rng):
+            inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
+            columns = product_columns(inputs, self.whole.terms)
+            log_odds = self.whole.log_odds(inputs)[:, None].repeat(n_draws, axis=1)
+            for output, root in enumerate(self.roots, start=-len(self.roots)):
+                part = columns * root if root.ndim == 1 else columns @ root
+                mean = log_odds[:, 0, output]
+                log_odds[..., output] = draw_normal(mean, part @ part.T, n_draws, rng)
+            return log_odds
+
+        return draw
 
     def split(self, rows, term_names, classes):
         """What inputs, then categoricals contribute to one row.
@@ -714,6 +754,7 @@ def _link(name, outputs, lesson, coding):
         LogisticModel(terms, weights, constants, None),
         name,
         [output.learned for output in outputs],
+        [link.slope * output.root for output in outputs],
     )
     chances = log_softmax(link.log_odds(means), axis=1)
     return member, chances[np.arange(len(means)), labels.label]

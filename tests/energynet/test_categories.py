@@ -42,7 +42,7 @@ KINDS = X[["color", "word", "switch"]]
 
 
 def net(n_components=3, **parameters):
-    options = {"n_final_epochs": 40, "n_bins": 3, "random_state": 0}
+    options = {"n_final_epochs": 40, "n_bins": 3, "random_state": 4}
     return EnergyNetTransformer(n_components=n_components, **options | parameters)
 
 

@@ -237,7 +237,7 @@ def test_the_likelihood_of_a_layer_is_by_a_narrow_machine_too(monkeypatch):
         given.append(narrow and narrow.n_hidden)
         return exact_log_partition(rbm)
 
-    monkeypatch.setattr("skmohn.energynet._stack.settled_log_partition", settled)
+    monkeypatch.setattr("skmohn.energynet._stack.converged_log_partition", settled)
     X = (load_digits().data[:100, 2:22] >= 8).astype(float)
     net(n_final_epochs=5, max_units=16).fit(X)
     # Of independent columns, and of the layer.

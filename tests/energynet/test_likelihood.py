@@ -208,5 +208,5 @@ def test_bad_choices_are_refused(listed):
         description_length([listed.rbm], listed.V, 0.0, unit_cost=())
     with pytest.raises(ValueError, match="'log_partition' parameter of description"):
         description_length([listed.rbm], listed.V, "auto")
-    with pytest.raises(ValueError, match="'p' parameter of rademacher_complexity"):
-        rademacher_complexity([listed.rbm], listed.V, p=0.5)
+    with pytest.raises(ValueError, match="'p' parameter of description_length"):
+        description_length([listed.rbm], listed.V, 0.0, p=0.5)

@@ -107,7 +107,7 @@ def test_arrays_have_numbered_variables():
 )
 @pytest.mark.parametrize("other", [None, 3, {"x": 1}, "result"])
 def test_what_is_no_result(display, other):
-    with pytest.raises(TypeError, match="result must be what minimize_black_box or"):
+    with pytest.raises(TypeError, match="result must be what minimize_black_box"):
         display.from_result(other)
 
 

@@ -224,15 +224,13 @@ def test_terms_count_as_columns_and_have_an_order(data):
 @pytest.mark.parametrize(
     ("kind", "strategy", "name", "value"),
     [
-        *[(MOHNClassifier, s, "terms", [0]) for s in ("gp", "msda", "full")],
-        *[(MOHNTransformer, s, "terms", [0]) for s in ("gp", "msda", "full")],
+        *[(MOHNClassifier, s, "terms", [0]) for s in ("gp", "full")],
+        (MOHNTransformer, "full", "terms", [0]),
         (MOHNClassifier, "gp", "max_terms", 5),
         (MOHNClassifier, "gp", "include_inputs", False),
         (MOHNClassifier, "gp", "C", 1.0),
         (MOHNClassifier, "gp", "selection", "cv"),
         (MOHNClassifier, "logistic", "gp_options", GPOptions()),
-        (MOHNClassifier, "logistic", "msda_options", MSDAOptions()),
-        (MOHNTransformer, "pursuit", "msda_options", MSDAOptions()),
         (MOHNRegressor, "pursuit", "msda_options", MSDAOptions()),
         (MOHNRegressor, "gp", "learning_rule", "lasso"),
         (MOHNRegressor, "spike_slab", "learning_rule", "delta"),

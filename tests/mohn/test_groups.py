@@ -88,6 +88,48 @@ def test_groups_are_left_out_of_classes_at_once():
         assert_allclose(found[own], mean, rtol=1e-6)
 
 
+def make_crossed(n_subjects=8, seed=0):
+    """Each subject sees all of eight conditions: equal rows are of other groups."""
+    rng = np.random.default_rng(seed)
+    conditions = np.array(np.meshgrid(*[[-1.0, 1.0]] * 3)).reshape(3, -1).T
+    X = np.tile(conditions, (n_subjects, 1))
+    subject = np.repeat(np.arange(n_subjects), 8)
+    y = X[:, 0] + rng.normal(size=n_subjects)[subject]
+    return X, y + 0.1 * rng.normal(size=len(subject)), subject
+
+
+@pytest.mark.filterwarnings("ignore:the samples are too few")
+def test_subjects_that_see_the_same_conditions_are_groups():
+    X, y, subject = make_crossed()
+    model = MOHNRegressor(selection="cv", random_state=0).fit(X, y, groups=subject)
+    assert (0,) in model.terms_
+    labels = y > np.median(y)
+    classes = MOHNClassifier("logistic", selection="cv", random_state=0)
+    classes.fit(X, labels, groups=subject)
+    # Folds were dealt.
+    assert classes.history_[0]["validation_log_loss"] is not None
+
+
+@pytest.mark.parametrize("X", [make_crossed()[0], make_crossed()[0][:, :2]])
+def test_equal_rows_of_other_groups_stay(X):
+    """By the definition: the model of the other groups, at its hyperparameters."""
+    _, y, subject = make_crossed()
+    model = fit_gp(rows_of(X), y, noise="constant", strong_terms=False)
+    found = model.leave_out(rows_of(X, subject), y, None, np.arange(len(y)))
+    prior, scale = model.posterior.covariance.prior, model.scale
+    K = model.posterior.covariance.between(rows_of(X), rows_of(X))
+    target = (y - model.center) / scale
+    for one in (0, 5):
+        own, rest = np.flatnonzero(subject == one), np.flatnonzero(subject != one)
+        known = K[np.ix_(rest, rest)] + prior.noise * np.eye(len(rest))
+        gain = np.linalg.solve(known, K[np.ix_(rest, own)]).T
+        expected = target[own] - gain @ target[rest]
+        assert_allclose(found.residual[own], expected, atol=1e-6)
+        around = K[np.ix_(own, own)] - gain @ K[np.ix_(rest, own)]
+        assert_allclose(found.variance[own], np.diagonal(around), atol=1e-6)
+        assert_allclose(found.noise[own], prior.noise)
+
+
 def dense(X, y):
     return fit_gp(rows_of(X), y, noise="constant", strong_terms=False)
 

@@ -536,7 +536,7 @@ def test_a_residual_is_screened_once(monkeypatch):
         screened.extend(residuals)
         return screen(residuals, size)
 
-    monkeypatch.setattr(search.frontier, "screen_base", spy)
+    monkeypatch.setattr(search.frontier, "screen_low_orders", spy)
     bars = 0.9 ** np.arange(8)
     path = [last_of(search.descend(bar)) for bar in bars]
     assert len({id(residual) for residual in screened}) == len(screened)

@@ -19,7 +19,7 @@ def passes(monkeypatch):
         served.append(sum(len(v.wanted) for v in pair_cache._views if v.is_waiting))
         return run_scans(pair_cache)
 
-    monkeypatch.setattr(PairCache, "serve", count)
+    monkeypatch.setattr(PairCache, "run_scans", count)
     monkeypatch.setattr(_training_data, "WIDE", 100)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
         monkeypatch.setattr(_pairs, name, 200)

@@ -20,8 +20,9 @@ from scipy.special import log_softmax, logsumexp
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._design.terms import in_order
-from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.exact import ExactPosterior, draw_normal
 from skmohn.mohn._gp.laplace import (
+    LEAST_CURVATURE,
     LaplaceEvidence,
     leave_groups_out,
     leave_one_out,
@@ -254,6 +255,12 @@ class EnsembleMember(NamedTuple):
         The score of each class is the sum of these times the covariances with the rows.
 
     link : Link
+
+    posteriors : tuple of ExactPosterior or NystroemPosterior
+        Of each output, or one of which all have the covariance.
+
+    axes : ndarray of shape (n_outputs, n_classes)
+        What a latent function adds to the score of each class.
     """
 
     likelihood: str
@@ -262,6 +269,8 @@ class EnsembleMember(NamedTuple):
     rows: EncodedRows
     weights: np.ndarray
     link: CalibrationLink
+    posteriors: tuple
+    axes: np.ndarray
 
     @property
     def name(self):
@@ -290,6 +299,34 @@ class EnsembleMember(NamedTuple):
             cross = self.covariance.between(rows.take(part), self.rows)
             scores[part] = cross @ self.weights
         return self.link.log_odds(scores)
+
+    def sampler(self):
+        """What draws log-odds from the posterior, at fixed hyperparameters and link.
+
+        Returns
+        -------
+        draw : callable
+            Of rows, a number of draws and a random generator; returns an ndarray of
+            shape (n_rows, n_draws, n_classes).
+        """
+        # Copies, whose Cholesky factors are dropped with them.
+        posteriors = [replace(posterior) for posterior in self.posteriors]
+        n_outputs = len(self.axes)
+
+        def draw(rows, n_draws, rng):
+            known = _known_to(self.covariance.alphabets, rows)
+            nothing, each = np.zeros(len(rows)), n_outputs // len(posteriors)
+            drawn = [
+                draw_normal(
+                    nothing, posterior.covariance_at(known), each * n_draws, rng
+                )
+                for posterior in posteriors
+            ]
+            drawn = np.hstack(drawn).reshape(len(rows), n_outputs, n_draws)
+            moved = self.link.slope * np.einsum("rod,ok->rdk", drawn, self.axes)
+            return self.log_odds(rows)[:, None] + moved
+
+        return draw
 
     def split(self, rows, weights):
         """What inputs, then categoricals contribute to one row's log-odds.
@@ -427,12 +464,11 @@ class MemberFit(NamedTuple):
         learned = learn(start, prior)
         if learned is None:
             return None
-        prior, rows, weights, means = learned
+        prior, rows, (alpha, axes), posteriors, means = learned
         link = CalibrationLink.learn(means, self.labels)
         covariance = Covariance(prior, self.alphabets)
-        member = EnsembleMember(
-            likelihood, self.numeric, covariance, rows, weights, link
-        )
+        function = covariance, rows, alpha @ axes, link, posteriors, axes
+        member = EnsembleMember(likelihood, self.numeric, *function)
         label = self.labels.label
         chances = log_softmax(link.log_odds(means), axis=1)
         return member, chances[np.arange(len(label)), label]
@@ -506,7 +542,10 @@ class MemberFit(NamedTuple):
         posterior, leave_one_out = self._condition(prior)
         means = labels.leave_out(prior.noise, *leave_one_out())
         rows, alpha = posterior.support()
-        return prior, rows, alpha @ labels.axes, means @ labels.axes
+        # A copy has no Cholesky factor yet.
+        posteriors = (replace(posterior),)
+        axes = labels.axes
+        return prior, rows, (alpha, axes), posteriors, means @ axes
 
     def _by_likelihood(self, start, prior=None):
         """None where it would take too long, or has no mode."""
@@ -519,13 +558,13 @@ class MemberFit(NamedTuple):
             prior = self._latent_prior(start)
         whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
         covariance = whole.pairs.covariance(prior)
-        weights, means = [], []
+        posteriors, means = [], []
         for k in range(n_outputs):
             mode = whole.mode(k, covariance)
             if mode is None:
                 return None
             is_success = labels.label == (1 if n_outputs == 1 else k)
-            weights.append(mode.alpha)
+            posteriors.append(self._latent_posterior(prior, mode, whole.totals))
             if rows.group is None:
                 left_out = leave_one_out(mode, labels.row, is_success, labels.unit)
             else:
@@ -533,8 +572,20 @@ class MemberFit(NamedTuple):
                 left_out = leave_groups_out(mode, totals, rows.group)[labels.row]
             means.append(left_out)
         signs = OUTPUT_SIGNS if n_outputs == 1 else np.eye(n_classes)
-        weights, means = np.transpose(weights) @ signs, np.transpose(means) @ signs
-        return prior, rows, weights, means
+        alpha = np.transpose([posterior.alpha for posterior in posteriors])
+        means = np.transpose(means) @ signs
+        return prior, rows, (alpha, signs), tuple(posteriors), means
+
+    def _latent_posterior(self, prior, mode, totals):
+        """That of normal observations, with the curvature at the mode for precision."""
+        curvature = totals * mode.probability * (1.0 - mode.probability)
+        sample = replace(
+            self.labels.sample,
+            target=mode.latent,
+            weight=prior.noise * np.maximum(curvature, LEAST_CURVATURE),
+            excess=np.ones(len(totals)),
+        )
+        return ExactPosterior(Covariance(prior, self.alphabets), sample, mode.alpha)
 
     def _latent_prior(self, start):
         """The hyperparameters of the latent functions, learned from some rows."""

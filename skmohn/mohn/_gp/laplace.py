@@ -25,7 +25,7 @@ _MOST_HALVINGS = 20
 # Of a class whose weights are next to nothing, or nearly all.
 _LEAST_PRIOR = 1e-12
 # Below, an observation tells rounding errors.
-_LEAST_CURVATURE = 1e-12
+LEAST_CURVATURE = 1e-12
 _FLAT = 1e-6
 
 
@@ -136,7 +136,7 @@ def _posterior_variance(
 ) -> NDArray[np.float64]:
     """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
     curvature = root**2
-    variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, _LEAST_CURVATURE)
+    variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, LEAST_CURVATURE)
     # Where there is hardly any curvature, that is a difference of equal numbers.
     flat = np.flatnonzero(curvature < _FLAT)
     cross = covariance[flat]
@@ -250,7 +250,7 @@ def leave_groups_out(
     Means without the offset; `totals` are the weights of the observations in each row.
     """
     curvature = totals * mode.probability * (1.0 - mode.probability)
-    root = np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
+    root = np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
     means = np.empty(len(totals))
     for some in members_of(group):
         own = root[some]

@@ -17,17 +17,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.stats import t as student
 
 from skmohn._core._types import Term
 from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._gp.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import (
-    FAMILY_WISE_ERROR,
     LEAST_NOISE,
-    LOG_NOISE,
+    find_significant,
     fit_noise_factor,
+    noise_df,
     standard_ratios,
 )
 from skmohn.mohn._table.rows import EncodedRows
@@ -236,8 +235,7 @@ def find_significant_terms(
     """Weights that are further from 0 than any zero is likely to be.
 
     The test is Student's t of least squares, as of the terms of sparse models, beside
-    all other weights, which have their prior. It passes the bar of a two-sided
-    Bonferroni test over all weights of the order.
+    all other weights, which have their prior; see `find_significant` for the bar.
 
     Their means and standard deviations are returned as well.
     """
@@ -245,19 +243,18 @@ def find_significant_terms(
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))
     df = _residual_df(model.posterior)
-    terms, bars = [], []
+    terms, tried = [], []
     for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
         found = screen(columns, alpha * base, order, _LISTED, groups)
-        terms += found
-        fraction = FAMILY_WISE_ERROR / (2 * math.comb(n_members, order))
-        bars += [student.isf(fraction, df)] * len(found)
-    strong = [term for term in model.covariance.terms if term not in terms]
-    terms, bars = terms + strong, np.append(bars, np.zeros(len(strong)))
-    # What hyperparameters leave open is how far weights are shrunk, which the test
-    # does not ask.
-    ratios = standard_ratios(*model.weights_of(terms, True), model.prior_stds(terms))
-    kept = np.flatnonzero(np.abs(ratios) > bars)
-    terms = [terms[j] for j in kept]
+        # What hyperparameters leave open is how far weights are shrunk, which the test
+        # does not ask.
+        ratios = standard_ratios(
+            *model.weights_of(found, True), model.prior_stds(found)
+        )
+        tried += found
+        kept = find_significant(ratios, math.comb(n_members, order), df)
+        terms += [found[j] for j in np.flatnonzero(kept)]
+    terms += [term for term in model.covariance.terms if term not in tried]
     return terms, *model.weights_of(terms, False)
 
 
@@ -268,9 +265,8 @@ def _residual_df(posterior: ExactPosterior) -> float:
         return math.inf
     sample = posterior.sample
     kept = sample.noise(posterior.covariance.prior) * posterior.precisions
-    # The logarithm of an estimate by so many has a variance of about 2 / df.
-    of_prior = 2.0 / LOG_NOISE[1] ** 2
-    return float(np.sum(kept) + np.sum(sample.count - 1.0)) + of_prior
+    left = float(np.sum(kept) + np.sum(sample.count - 1.0))
+    return noise_df(left, 0.0)
 
 
 def description_length(

@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
+from skmohn.mohn._models import MOST_JOINT
 from skmohn.mohn._sparse.given import TrainingData
 from skmohn.mohn._sparse.logistic import SEARCH_C
 
@@ -31,12 +32,17 @@ class LogisticModel(NamedTuple):
 
     C : float
         Inverse strength of the penalty.
+
+    root : ndarray of shape (n_outputs * (n_terms + 1), rank), default=None
+        Times its transpose the covariance of weights, by output, each with its constant
+        last; None where they are too many, or their posterior is not normal.
     """
 
     terms: list[Term]
     weights: np.ndarray
     constants: np.ndarray
     C: float
+    root: np.ndarray | None = None
     name = "sparse"
 
     @classmethod
@@ -54,8 +60,13 @@ class LogisticModel(NamedTuple):
                 log_priors = log_priors[1:] - log_priors[:1]
             return cls(terms, np.zeros((n_rows, 0)), log_priors, C)
         model: Any = LogisticRegression(C=C, tol=_TOLERANCE, max_iter=_MOST_STEPS)
-        model.fit(product_columns(inputs, terms), labels, sample_weight=sample_weight)
-        return cls(terms, model.coef_, model.intercept_, C)
+        columns = product_columns(inputs, terms)
+        model.fit(columns, labels, sample_weight=sample_weight)
+        root = None
+        if n_rows * (len(terms) + 1) <= MOST_JOINT:
+            chances = model.predict_proba(columns)
+            root = _covariance_root(columns, chances[:, -n_rows:], sample_weight, C)
+        return cls(terms, model.coef_, model.intercept_, C, root)
 
     def log_odds(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities up to a constant per row, (n_rows, n_classes)."""
@@ -67,3 +78,44 @@ class LogisticModel(NamedTuple):
     def log_proba(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities of the classes."""
         return log_softmax(self.log_odds(inputs), axis=1)
+
+    def draw(
+        self, inputs: NDArray, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw log odds, (n_rows, n_draws, n_classes); NaN without a posterior."""
+        log_odds = np.repeat(self.log_odds(inputs)[:, None], n_draws, axis=1)
+        n_outputs = len(self.weights)
+        if self.root is None:
+            log_odds[..., -n_outputs:] = np.nan
+            return log_odds
+        columns = product_columns(inputs, self.terms)
+        columns = np.column_stack([columns, np.ones(len(columns))])
+        moved = self.root @ rng.standard_normal((self.root.shape[1], n_draws))
+        moved = moved.reshape(n_outputs, -1, n_draws)
+        log_odds[..., -n_outputs:] += np.einsum("rj,ojd->rdo", columns, moved)
+        return log_odds
+
+
+def _covariance_root(
+    columns: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    C: float,
+) -> NDArray[np.float64]:
+    """See `LogisticModel.root`: Laplace's approximation, by the penalized curvature."""
+    wider = np.column_stack([columns, np.ones(len(columns))])
+    weight = np.ones(len(columns)) if sample_weight is None else sample_weight
+    n_columns, n_outputs = wider.shape[1], chances.shape[1]
+    curvature = np.empty((n_outputs, n_columns, n_outputs, n_columns))
+    for k, own in enumerate(chances.T):
+        for m, other in enumerate(chances.T[: k + 1]):
+            of_rows = weight * own * ((k == m) - other)
+            curvature[k, :, m] = (wider * of_rows[:, None]).T @ wider
+            curvature[m, :, k] = curvature[k, :, m].T
+    penalty = np.append(np.full(n_columns - 1, 1.0 / C), 0.0)
+    curvature = curvature.reshape(n_outputs * n_columns, -1)
+    curvature.ravel()[:: len(curvature) + 1] += np.tile(penalty, n_outputs)
+    values, vectors = np.linalg.eigh(curvature)
+    # The constants of all classes together are free, and change nothing.
+    kept = values > len(values) * np.finfo(float).eps * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])

@@ -26,7 +26,6 @@ from skmohn.mohn._sparse.logistic import (
 )
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
-from skmohn.mohn._table.rows import join_groups
 
 # Penalties that are compared for C="auto".
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -168,7 +167,8 @@ def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
     n_rows = groups.max() + 1
-    groups = join_groups(groups, samples.rows.group)
+    if samples.rows.group is not None:
+        groups = samples.rows.group
     if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         return []
     if samples.folds is not None:

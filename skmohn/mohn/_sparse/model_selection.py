@@ -39,7 +39,6 @@ from skmohn.mohn._sparse.pair_cache import (
     run_together,
 )
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._table.rows import join_groups
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
 # Within the first, a function is sparse.
@@ -223,7 +222,8 @@ class PathValidation:
         design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
         n_rows = groups.max() + 1
-        groups = join_groups(groups, samples.rows.group)
+        if samples.rows.group is not None:
+            groups = samples.rows.group
         if samples.held is not None:
             inputs, y, weight = samples.held.data
             held = make_design(inputs, weight), y, weight
@@ -237,7 +237,8 @@ class PathValidation:
             return "ebic", [], None
         folds = samples.folds
         if folds is None:
-            # Equal rows stay together: a copy of a training row tests nothing.
+            # Equal rows stay together unless they are of different groups: a copy of a
+            # training row tests nothing.
             dealer = GroupKFold(
                 min(self.cv, groups.max() + 1), shuffle=True, random_state=samples.seed
             )

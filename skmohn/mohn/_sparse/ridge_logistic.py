@@ -6,10 +6,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
-from scipy.stats import norm
 
 from skmohn._core._types import Term
-from skmohn.mohn._models import FAMILY_WISE_ERROR
+from skmohn.mohn._models import MOST_JOINT, find_significant
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # Prior standard deviations of the log odds, from negligible ones to those of separated
@@ -38,6 +37,9 @@ class RidgeLogistic:
 
     mass : ndarray of shape (n_spreads,)
         Posterior probability of each prior standard deviation.
+
+    joint : ndarray of shape (n_inputs, rank), default=None
+        Times its transpose the posterior covariance; None where it is not known.
     """
 
     weights: NDArray[np.float64]
@@ -45,6 +47,12 @@ class RidgeLogistic:
     constant: float
     left_out: NDArray[np.float64]
     mass: NDArray[np.float64]
+    joint: NDArray[np.float64] | None = None
+
+    @property
+    def root(self) -> NDArray[np.float64]:
+        """As of `ProbitModel`."""
+        return self.stds if self.joint is None else self.joint
 
     @property
     def terms(self) -> list[Term]:
@@ -58,9 +66,15 @@ class RidgeLogistic:
 
     @property
     def is_likely(self) -> NDArray[np.bool_]:
-        """Which weights pass a two-sided Bonferroni test."""
-        least = norm.isf(0.5 * FAMILY_WISE_ERROR / len(self.weights))
-        return np.abs(self.weights) > least * self.stds
+        """Which weights are significant, see `find_significant`.
+
+        Their prior is a mixture, which least squares does not undo: the test keeps what
+        shrinkage takes.
+        """
+        ratios = np.divide(
+            self.weights, self.stds, np.zeros(len(self.weights)), where=self.stds > 0.0
+        )
+        return find_significant(ratios, len(ratios))
 
 
 def work_of(n_rows: int, n_inputs: int) -> float:
@@ -112,12 +126,22 @@ def fit_ridge_logistic(
     ]
     weights = probability @ np.array(each)
     square = probability @ (np.array(variances) + np.square(each))
+    joint = None
+    if inputs.shape[1] <= MOST_JOINT:
+        along = [s * p.weights for s, p in zip(spreads, posteriors, strict=True)]
+        along = np.array(along)
+        apart = np.sqrt(probability)[:, None] * (along - probability @ along)
+        covariance = apart.T @ apart
+        for chance, spread, own in zip(probability, spreads, posteriors, strict=True):
+            covariance += chance * spread**2 * own.covariance[:-1, :-1]
+        joint = back.T @ np.linalg.cholesky(covariance)
     return RidgeLogistic(
         weights,
         np.sqrt(np.maximum(square - weights**2, 0.0)),
         -float(means @ weights),
         probability @ np.array([p.left_out - p.constant for p in posteriors]),
         mass,
+        joint,
     )
 
 

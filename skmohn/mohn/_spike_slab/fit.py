@@ -277,6 +277,7 @@ class _Standard(NamedTuple):
             self.n_inputs,
             evidence,
             log_occam_factor,
+            self.n_observed,
         )
 
     def _condition(

@@ -18,8 +18,10 @@ from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
-    FAMILY_WISE_ERROR,
     Model,
+    find_significant,
+    noise_df,
+    standard_ratios,
 )
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
@@ -93,6 +95,9 @@ class SpikeSlabModel(Model):
 
     log_occam_factor : float
         Log Occam factor of the hyperparameters.
+
+    n_observed : float
+        Observations learned from.
     """
 
     candidates: Candidates
@@ -104,6 +109,7 @@ class SpikeSlabModel(Model):
     n_inputs: int
     evidence: float
     log_occam_factor: float
+    n_observed: float
     has_posterior = True
     # Terms that are not listed have weights, too.
     is_listed = False
@@ -158,6 +164,15 @@ class SpikeSlabModel(Model):
             inclusion[members] = found.inclusion[:, 0]
             variance[members] = found.variance[:, 0]
         return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
+
+    @property
+    def _significant(self) -> NDArray:
+        """Which weights of an additive model are significant."""
+        means, stds = self.posterior.mean[:-1], np.sqrt(self.posterior.variances()[:-1])
+        prior_stds = np.full(len(means), self.posterior.precision**-0.5)
+        df = noise_df(self.n_observed, self.posterior.n_fitted())
+        ratios = standard_ratios(means, stds, prior_stds)
+        return find_significant(ratios, len(ratios), df)
 
     @property
     def _constant_unit(self) -> float:
@@ -240,17 +255,13 @@ class SpikeSlabModel(Model):
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """Weights that are more likely nonzero than zero, and standard deviations.
 
-        For an additive model, weights that pass a two-sided Bonferroni test, as those
-        of other models of all weights do.
+        For an additive model, those that are significant, as of other models of all
+        weights.
         """
         inclusion, stds = self.beliefs
-        graph = self.graph
-        most, least = max_order or math.inf, 0.5
-        if self.is_additive:
-            least = 1.0 - FAMILY_WISE_ERROR / len(inclusion)
-        kept = [
-            j for j in np.flatnonzero(inclusion > least) if len(graph.terms[j]) <= most
-        ]
+        graph, most = self.graph, max_order or math.inf
+        is_likely = self._significant if self.is_additive else inclusion > 0.5
+        kept = [j for j in np.flatnonzero(is_likely) if len(graph.terms[j]) <= most]
         terms = tuple(graph.terms[j] for j in kept)
         return WalshPolynomial(terms, graph.coef[kept], graph.intercept), stds[kept]
 
@@ -329,5 +340,8 @@ class SpikeSlabModel(Model):
         gained -= count.sum() * math.log(self.scale)
         gained += sum_log_slope(self.transform, y, sample_weight)
         return replace(
-            self, posterior=posterior, evidence=self.evidence + float(gained)
+            self,
+            posterior=posterior,
+            evidence=self.evidence + float(gained),
+            n_observed=self.n_observed + float(count.sum()),
         ).with_targets(y)

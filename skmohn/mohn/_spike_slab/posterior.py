@@ -48,6 +48,21 @@ class NormalPosterior:
         less = (self.spectrum.vectors**2) @ (1.0 - self._known)
         return np.maximum(1.0 - less, 0.0) / self.precision
 
+    def n_fitted(self) -> float:
+        """Effective number of weights."""
+        return float(np.sum(1.0 - self._known))
+
+    def root(self, most: int) -> NDArray[np.float64]:
+        """A square root of the covariance of the weights.
+
+        Of more than `most` weights: their standard deviations instead.
+        """
+        if len(self.mean) > most:
+            return np.sqrt(self.variances())
+        vectors = self.spectrum.vectors
+        along = (np.sqrt(self._known) - 1.0)[:, None] * vectors.T
+        return (np.eye(len(vectors)) + vectors @ along) / math.sqrt(self.precision)
+
     def variance_at(
         self, columns: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

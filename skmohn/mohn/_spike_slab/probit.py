@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtri
 
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import CONSTANT_VARIANCE, MOST_JOINT
 from skmohn.mohn._spike_slab.fit import (
     ONE_STRENGTH,
     best_run,
@@ -262,6 +262,9 @@ class ProbitModel:
     weights, inclusion : ndarrays of shape (n_terms,)
         Posterior means, and probabilities that a weight is not zero.
 
+    root : ndarray of shape (n_terms, n_terms) or (n_terms,)
+        See `NormalPosterior.root`.
+
     constant : float
         Where all products are zero, if the function has mean zero in the data.
 
@@ -279,6 +282,7 @@ class ProbitModel:
     terms: tuple[Term, ...]
     weights: NDArray[np.float64]
     inclusion: NDArray[np.float64]
+    root: NDArray[np.float64]
     constant: float
     left_out: NDArray[np.float64]
     priors: tuple[SpikeSlab, ...]
@@ -362,6 +366,7 @@ class ProbitSample:
             candidates.terms,
             weights,
             state.inclusion[:, 0],
+            (posterior.root(MOST_JOINT).T / candidates.stds).T,
             -float(weights @ candidates.means),
             self._leave_out(vamp, state, posterior),
             tuple(state.priors),

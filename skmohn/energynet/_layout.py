@@ -1,0 +1,219 @@
+"""Visible units in an order and with signs of their own, whatever those of the columns.
+
+Training draws weights and bits one after another, so that the same columns in another
+order, or 0 and 1 exchanged, would train another machine. So it sees units in a layout
+that follows from what the columns say, and what was trained is written in the layout of
+the columns afterwards: the same probabilities, other signs.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
+
+# Digits of moments that are compared: more would tell rounding errors.
+_DIGITS = 6
+# Rows that are written in another layout at once.
+_ROWS_ARRANGED = 256
+
+
+def sort_columns(X, is_number):
+    """Find an order and signs of columns that do not depend on those they have.
+
+    Columns are told apart by their own moments, and by those with the sum of squares of
+    all columns, which has neither order nor sign. Where these are equal, as of balanced
+    designs, columns keep the order and the sign that they have.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        With NaN for unknown values.
+
+    is_number : ndarray of shape (n_features,), bool
+        Categories have no sign; of them counts how frequent they are.
+
+    Returns
+    -------
+    order : ndarray of shape (n_features,), int
+
+    sign : ndarray of shape (n_features,)
+        1 or -1.
+    """
+    n_features = X.shape[1]
+    shares = {j: _share_of_categories(X[:, j]) for j in np.flatnonzero(~is_number)}
+    scale = np.nanmax(np.abs(X), axis=0).astype(np.float64)
+    scale = np.where(scale > 0.0, scale, 1.0)
+
+    def read(rows):
+        values = X[rows].astype(np.float64) / scale
+        for j, share in shares.items():
+            values[:, j] = share[rows]
+        return values
+
+    rows = list(gen_batches(len(X), ROWS_AT_ONCE))
+    n_known = np.maximum(sum(np.sum(~np.isnan(X[part]), axis=0) for part in rows), 1)
+    mean = sum(np.nansum(read(part), axis=0) for part in rows) / n_known
+    square = sum(np.nansum((read(part) - mean) ** 2, axis=0) for part in rows)
+    std = np.sqrt(square / n_known)
+    # Of a constant column rounding errors are left.
+    std = np.where(std > 10.0**-_DIGITS * np.abs(mean), std, np.inf)
+    third, fourth, cross, cross_square = np.zeros((4, n_features))
+    for part in rows:
+        z = np.nan_to_num((read(part) - mean) / std)
+        power = np.sum(z**2, axis=1)[:, None] / n_features
+        third += np.sum(z**3, axis=0)
+        fourth += np.sum(z**4, axis=0)
+        cross += np.sum(z * power, axis=0)
+        cross_square += np.sum(z**2 * power, axis=0)
+    moments = np.stack([third, cross, fourth, cross_square]) / n_known
+    moments = np.round(moments, _DIGITS)
+    odd = np.where(moments[0] != 0.0, moments[0], moments[1])
+    sign = np.where(is_number & (odd < 0.0), -1.0, 1.0)
+    # Signs are turned, so that the first two have none.
+    return np.lexsort([*np.abs(moments[::-1]), n_known]), sign
+
+
+def _share_of_categories(values):
+    """How frequent the category of each sample is; NaN where it is unknown."""
+    known = ~np.isnan(values)
+    shares = np.full(len(values), np.nan)
+    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    shares[known] = counts[place] / known.sum()
+    return shares
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the visible units of columns are while a machine is trained.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_units,), int
+        Number of each unit among those of the columns.
+
+    is_turned : ndarray of shape (n_units,), bool
+        Which of them, in this order, are 1 where those of the columns are 0.
+
+    groups : Groups
+        The units of each column in this order.
+    """
+
+    order: np.ndarray
+    is_turned: np.ndarray
+    groups: Groups
+
+    @classmethod
+    def of(cls, n_units, is_ordered, order, sign):
+        """Lay out the units of columns.
+
+        Parameters
+        ----------
+        n_units : ndarray of shape (n_features,), int
+            Of each column.
+
+        is_ordered : ndarray of shape (n_features,), bool
+            See `Groups`.
+
+        order, sign : ndarrays of shape (n_features,)
+            See :func:`sort_columns`.
+
+        Returns
+        -------
+        layout : Layout
+        """
+        ends = np.cumsum(n_units)
+        # The last threshold is the first of what is turned.
+        units = [
+            np.arange(ends[j] - n_units[j], ends[j])[:: int(sign[j])] for j in order
+        ]
+        order = order[n_units[order] > 0]
+        groups = Groups(n_units[order], is_ordered[order])
+        return cls(np.concatenate(units), groups.of_units(sign[order] < 0.0), groups)
+
+    def arrange(self, units):
+        """Write units of columns in this layout, where they are.
+
+        Parameters
+        ----------
+        units : ndarray of shape (n_samples, n_units)
+
+        Returns
+        -------
+        arranged : ndarray of shape (n_samples, n_units)
+            The same array.
+        """
+        for rows in gen_batches(len(units), _ROWS_ARRANGED):
+            units[rows] = _turn(units[rows][:, self.order], self.is_turned)
+        return units
+
+    def restore(self, arranged):
+        """A copy of units in this layout as those of columns."""
+        units = np.empty_like(arranged)
+        units[:, self.order] = arranged
+        return _turn(units, self.order[self.is_turned])
+
+    def arrange_gaps(self, gaps):
+        """What is unknown, in this layout; None for nothing."""
+        return gaps and replace(gaps, unknown=gaps.unknown[:, self.order])
+
+    def arrange_machine(self, rbm):
+        """A machine of the units of columns in this layout.
+
+        Parameters
+        ----------
+        rbm : RBM
+
+        Returns
+        -------
+        arranged : RBM
+        """
+        arranged = RBM(
+            rbm.weights[:, self.order],
+            rbm.hidden_bias,
+            rbm.visible_bias[self.order],
+            self.groups,
+        )
+        return self._turn_machine(arranged, self.groups)
+
+    def restore_machine(self, arranged, groups):
+        """The machine of the units of columns that a machine in this layout is.
+
+        Parameters
+        ----------
+        arranged : RBM
+
+        groups : Groups
+            The units of the columns.
+
+        Returns
+        -------
+        rbm : RBM
+        """
+        turned = self._turn_machine(arranged, self.groups)
+        back = np.argsort(self.order)
+        return RBM(
+            turned.weights[:, back],
+            turned.hidden_bias,
+            turned.visible_bias[back],
+            groups,
+        )
+
+    def log_volume(self, arranged):
+        """What a log partition function in this layout is more than in the other."""
+        return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
+
+    def _turn_machine(self, rbm, groups):
+        """The machine whose turned units are 1 where those of the other are 0."""
+        sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
+        turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
+        bias = (rbm.hidden_bias + turned).astype(np.float32)
+        return RBM(rbm.weights * sign, bias, rbm.visible_bias * sign, groups)
+
+
+def _turn(units, which):
+    """Exchange 0 and 1 of some units, where they are."""
+    units[:, which] = 1.0 - units[:, which]
+    return units
