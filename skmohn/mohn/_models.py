@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
+from scipy.special import expit, logsumexp
 from scipy.stats import t as student
 
 from skmohn._core._types import Term
@@ -42,6 +43,19 @@ LOG_NOISE = -1.0, 1.0
 # Fraction of the listed weights of an order that are zero, on average: where all are,
 # the probability that any is listed.
 FALSE_DISCOVERY_RATE = 0.05
+# Mean probability of being zero of the weights that a spike-and-slab model lists. In
+# six cells of spin glasses with R2 above 0.7 (eight each) 3 to 6 % of the listed are
+# then false, with 0.05 up to 7 %.
+MEAN_EXCLUSION = 0.025
+# Values of R2 over which the evidence of an additive function is integrated, in steps
+# of the log odds.
+_STEP = 0.05
+_R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
+# Prior odds that any column matters. If none does, prediction errors are then those of
+# RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public tables whose mean has the
+# shorter description none is predicted worse than by the mean; with even odds one in
+# four is.
+_ODDS = 3.0
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
 # Values of a numeric column that stand for all.
@@ -115,6 +129,89 @@ def occam_factor(density, curvature, by_data):
     """
     ratios = eigvalsh(by_data, curvature)
     return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
+
+
+class AdditiveFit(NamedTuple):
+    """What is learned of an additive function whose columns share one variance.
+
+    Attributes
+    ----------
+    signal, noise : float
+        Variances, of the function and of the noise.
+
+    evidence : float
+        Log density of the target at these, but for the direction of the constant.
+
+    log_occam_factor : float
+        What having learned them takes from it.
+    """
+
+    signal: float
+    noise: float
+    evidence: float
+    log_occam_factor: float
+
+
+def integrate_r2(values, along, others, n_directions, least_noise):
+    """Learn how much of a target's variance a function with a normal prior explains.
+
+    This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
+    posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
+    priori.
+
+    Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
+    model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
+    Association 117, 2022 (the uniform prior of R2).
+
+    Parameters
+    ----------
+    values, along : ndarrays of shape (rank,)
+        Eigenvalues of the covariance of the function at the rows, whose mean variance
+        is 1, and the target along their directions.
+
+    others : float
+        Sum of squares of the target in all other directions.
+
+    n_directions : float
+        Number of all directions but that of the constant.
+
+    least_noise : float
+
+    Returns
+    -------
+    fit : AdditiveFit
+    """
+
+    def log_density(r2):
+        """Log density of the target at its most likely variance, and that variance."""
+        spread = 1.0 - r2 + r2 * values[:, None]
+        square = np.sum(along[:, None] ** 2 / spread, axis=0) + others / (1.0 - r2)
+        volume = np.sum(np.log(spread), axis=0)
+        volume += (n_directions - len(along)) * np.log1p(-r2)
+        total = np.maximum(square / n_directions, least_noise / (1.0 - r2))
+        volume += n_directions * np.log(2.0 * np.pi * total)
+        return -0.5 * (volume + square / total), total
+
+    densities, _ = log_density(_R2_GRID)
+    # dR2 = R2 (1 - R2) d(log odds).
+    log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
+    mass = logsumexp(log_mass)
+    (of_nothing,), _ = log_density(np.zeros(1))
+    matters = expit(math.log(_ODDS) + mass - of_nothing)
+    r2 = float(matters * (np.exp(log_mass - mass) @ _R2_GRID))
+    (evidence,), (total,) = log_density(np.array([r2]))
+    center, deviation = LOG_NOISE
+    # The prior of the noise, for the whole variance: the same where R2 is zero.
+    away = (math.log(total) - center) / deviation
+    log_occam_factor = occam_factor(
+        -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
+    )
+    return AdditiveFit(
+        float(r2 * total),
+        float((1.0 - r2) * total),
+        float(evidence),
+        float(mass - evidence) + log_occam_factor,
+    )
 
 
 def fit_noise_factor(squares, certain, noise, count=1.0):

@@ -88,10 +88,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
           which everything matters a little; `terms_` lists the significant ones.
         - ``"spike_slab"``: Bayesian, with the weights of all terms up to order 2 or 3,
           most of which are zero; predicts by their posterior mean. For noise and few
-          rows; `terms_` lists those that are likelier not zero. Where columns hardly
-          differ, such as products with a column of few ones, one of them is believed
-          in: predictions agree with exact sampling within some per cent, but standard
-          errors may be from a third to one and a half of the right ones.
+          rows; `terms_` lists those that are likely not zero, of which at most 2.5 %
+          are expected to be false discoveries. Where columns are collinear, such as
+          products with a column of few ones, weights are sampled if that takes
+          seconds; if not, one of these columns is believed in.
         - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAOptions`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.

@@ -14,7 +14,7 @@ from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import fit_gp
-from skmohn.mohn._gp.solve import solve_gp
+from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
 from skmohn.mohn._models import Solution
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
@@ -195,7 +195,11 @@ def solve_auto(samples, settings, report):
                     "weights: leave it at its default"
                 )
         gp = solve_gp(samples, settings, report)
-        found = {"gp": gp, "nothing": _find_nothing(samples, gp)}
+        found = {"gp": gp}
+        if gp.model.route == "cholesky":
+            additive = solve_additive_categories(samples, settings)
+            found["additive"] = _on_scale_of(gp.model, additive, samples, settings)
+        found["nothing"] = _find_nothing(samples, gp)
         return _choose(found, samples, settings, report)
     sparse = solve_pursuit(samples, settings, report)
     if sparse.is_exact:
@@ -236,17 +240,22 @@ def solve_auto(samples, settings, report):
     if gp is not None:
         found["gp"] = gp
         if "additive" in found:
-            found["additive"] = _on_scale_of(gp.model, found["additive"], samples)
+            found["additive"] = _on_scale_of(
+                gp.model, found["additive"], samples, settings
+            )
     found["nothing"] = nothing
     beyond = ["gp"] if gp is None else []
     return _choose(found, samples, settings, report, beyond)
 
 
-def _on_scale_of(gp, additive, samples):
+def _on_scale_of(gp, additive, samples, settings):
     """The additive model on another scale of the target, if it is shorter there."""
     if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
         return additive
-    other = solve_additive(samples, gp.transform)
+    if samples.term_names.has_categories:
+        other = solve_additive_categories(samples, settings, gp.transform)
+    else:
+        other = solve_additive(samples, gp.transform)
     own, there = (each.model.description_length() for each in (additive, other))
     return other if there < own else additive
 

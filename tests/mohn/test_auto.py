@@ -382,10 +382,10 @@ def test_nothing_varies():
         model.predict(np.ones((2, 2)), return_std=True)
 
 
-def test_columns_with_categories_are_for_the_gaussian_process():
+def test_products_of_categories_are_for_the_gaussian_process():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 3, 80), rng.integers(0, 2, (80, 3))])
-    y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
+    y = (X[:, 0] == 1) * (2.0 * X[:, 1] - 1.0) + 0.1 * rng.standard_normal(80)
     model = MOHNRegressor(categorical_features=[0]).fit(X, y)
     dense = MOHNRegressor("gp", categorical_features=[0]).fit(X, y)
     assert model.stopping_reason_.startswith("the Gaussian process has the shortest")

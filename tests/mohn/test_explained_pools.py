@@ -107,7 +107,9 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
 
 
 def test_a_gaussian_process_alone_of_three_classes_is_normalized(monkeypatch):
-    monkeypatch.setattr(_stacking, "needs_logistic_likelihood", lambda lessons, _: [False])
+    monkeypatch.setattr(
+        _stacking, "needs_logistic_likelihood", lambda lessons, _: [False]
+    )
     X, y = draw(60)
     y[X[:, 1] > 1.0] = 2
     lines = GPOptions(numeric="multilinear")

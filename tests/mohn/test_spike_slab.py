@@ -297,8 +297,9 @@ def test_weak_terms_are_used_before_they_can_be_listed(seeds):
         model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
         scores.append(r2(model, T, f))
         hits = len(set(model.terms_) & set(terms))
-        assert hits >= 0.75 * len(model.terms_)
-        assert 30 < hits < 90
+        # Of the terms likelier not zero, up to a quarter would be false.
+        assert hits >= 0.9 * len(model.terms_)
+        assert 15 < hits < 90
     assert 0.68 < np.mean(scores) < 0.9
 
 

@@ -628,3 +628,18 @@ def test_an_unknown_number_is_a_middle_one_without_levels():
     assert trial.evidence != part.learn(Unchanged(), alphabets).evidence
     X = np.where(levels == 5, np.nan, places)
     assert MOHNRegressor(random_state=0).fit(X, y).score(X, y) > 0.2
+
+
+def test_hyperparameters_of_wide_tables_are_learned_from_fewer_rows():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(500)
+
+    def n_drawn(n_columns, n_rows=None):
+        X = rng.choice([-1.0, 1.0], (500, n_columns))
+        rows = EncodedRows(X, np.empty((500, 0), dtype=int))
+        return len(_Part.draw(rows, y, None, 0, n_rows).rows)
+
+    assert n_drawn(20) == n_drawn(250) == 400
+    assert n_drawn(1000) == 200
+    assert n_drawn(6000) == 100
+    assert n_drawn(1000, 450) == 450

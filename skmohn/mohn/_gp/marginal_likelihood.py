@@ -29,9 +29,11 @@ from skmohn.mohn._table.rows import (
     sizes_of,
 )
 
+# Least variance of a function of products, in that of the target.
+LEAST_SCALE = 1e-6
 _BOUNDS = {
     "rate": (1e-8, 8.0),
-    "scale": (1e-6, 1e4),
+    "scale": (LEAST_SCALE, 1e4),
     "linear": (1e-8, 1e4),
 }
 # Bounds within which every hyperparameter can be computed with, as logarithms.

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
-from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
+from skmohn.mohn._gp.marginal_likelihood import LEAST_SCALE, MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.multitask import TrainingData, ValidationData
 from skmohn.mohn._gp.term_variances import highest_order
@@ -21,7 +22,7 @@ from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import MOST_LEFT_OUT, Solution
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.rows import Categorical
-from skmohn.mohn._table.target import Unchanged
+from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
@@ -94,6 +95,37 @@ def solve_gp(
         model.noise_std(),
         reason,
         with_kept(coverage, terms),
+        model=model,
+    )
+
+
+def solve_additive_categories(
+    samples: TrainingData, settings: FitSettings, transform: Transform = UNCHANGED
+) -> Solution:
+    """Learn what each input and categorical explains alone, see `fit_additive`."""
+    term_names = samples.term_names
+    model = fit_additive(
+        samples.rows.as_float(),
+        samples.y,
+        samples.weight,
+        term_names.alphabets,
+        transform,
+        settings.memory_budget,
+    )
+    graph, errors = model.listed(1)
+    on_scale = f", for the target's {transform}" if model.is_transformed else ""
+    reason = (
+        f"ridge regression on {term_names.describe()} by its evidence{on_scale}; "
+        f"{len(graph.terms)} of the weights are significant"
+    )
+    count = term_names.count(1)
+    coverage = [{"order": 1, "possible": count, "tried": count}]
+    return Solution(
+        graph,
+        errors,
+        model.noise_std(),
+        reason,
+        with_kept(coverage, graph.terms),
         model=model,
     )
 
@@ -199,11 +231,13 @@ def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
 
 
 def _earlier_prior(samples: TrainingData) -> Prior | None:
-    """Hyperparameters of the model to begin with, when they fit."""
+    """Hyperparameters of the model to begin with, when they fit and have products."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.rates) != n_inputs:
         return None
     if earlier.covariance.alphabets != samples.term_names.alphabets:
+        return None
+    if earlier.prior.scale <= LEAST_SCALE:
         return None
     return earlier.prior
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._design.design import make_design
@@ -18,12 +17,18 @@ from skmohn.mohn._models import (
     LEAST_NOISE,
     LOG_NOISE,
     LOG_SCALE,
+    integrate_r2,
     occam_factor,
 )
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
+from skmohn.mohn._spike_slab.sampling import (
+    has_collinear,
+    sample_weights,
+    sampling_work,
+)
 from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, State, Vamp
 from skmohn.mohn._table.rows import count_observations, standardize
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
@@ -51,15 +56,6 @@ ONE_STRENGTH = 3.0
 _AT_REST = 1e-2
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
-# Values of R2 over which the evidence of an additive function is integrated, in steps
-# of the log odds.
-_STEP = 0.05
-_R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
-# Prior odds that any column matters. If none does, prediction errors are then those of
-# RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public tables whose mean has the
-# shorter description none is predicted worse than by the mean; with even odds one in
-# four is.
-_ODDS = 3.0
 # Bytes of an entry of the columns: itself, directions, and half of that twice.
 _BYTES = 8 * 4
 
@@ -76,11 +72,16 @@ def fit_spike_slab(
     sample_weight: NDArray[np.float64] | None,
     max_order: int,
     starts: Sequence[Start] = STARTS,
+    seed: int = 0,
+    most_work: float = math.inf,
 ) -> SpikeSlabModel | None:
     """Learn the posterior of all sets up to an order; None if all runs diverge.
 
-    Inputs are in [-1, 1], 0 where unknown, and y is not constant. Integer weights are
-    repeats, others inverse variances relative to a mean of 1.
+    By message passing; where the columns of likely sets are collinear, weights are
+    sampled from its end, within `most_work` nanoseconds, by `seed`. The evidence is
+    that of message passing. Inputs are in [-1, 1], 0 where unknown, and y is not
+    constant. Integer weights are repeats, others inverse variances relative to a mean
+    of 1.
     """
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     vamp = Vamp(
@@ -93,9 +94,18 @@ def fit_spike_slab(
     if found is None:
         return None
     state, evidence = found
+    precision, log_occam_factor = float(state.precision[0]), charge(state)
+    work = sampling_work(len(state.data), len(sample.spectrum.values))
+    if work <= most_work and has_collinear(vamp, state.inclusion[:, 0]):
+        rng = np.random.default_rng(seed)
+        sampled = sample_weights(vamp, state, sample.n_observed, rng)
+        data = sample.data_of(sampled.mean, precision, sampled.noise)
+        model = sample.model(
+            sampled.priors, sampled.noise, precision, data, evidence, log_occam_factor
+        )
+        return replace(model, sampled=(sampled.inclusion, sampled.variance))
     priors = tuple(prior.take(np.array([0])) for prior in state.priors)
-    noise, precision = float(state.noise[0]), float(state.precision[0])
-    log_occam_factor = charge(state)
+    noise = float(state.noise[0])
     return sample.model(
         priors, noise, precision, state.data[:, 0], evidence, log_occam_factor
     )
@@ -118,56 +128,29 @@ def fit_additive(
 ) -> SpikeSlabModel:
     """Learn one normal prior for the weights of all inputs: a slab without a spike.
 
-    It is ridge regression on standardized columns. The proportion of variance that the
-    function explains, R2, is uniform a priori; the evidence is integrated over it. Its
-    posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
-    priori. Predictions of a transformed target stay in the range of the targets. The
-    other parameters are those of `fit_spike_slab`.
-
-    Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
-    model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
-    Association 117, 2022 (the uniform prior of R2).
+    It is ridge regression on standardized columns, whose R2 `integrate_r2` learns. Of a
+    transformed target, predictions stay in the range of the targets. The other
+    parameters are those of `fit_spike_slab`.
     """
     sample = _Standard.of(inputs, transform.forward(y), sample_weight, 1)
     values, observed = sample.spectrum.values, sample.observed
-    n_terms, n_directions = len(sample.candidates.terms), sample.n_observed - 1.0
-
-    def log_density(
-        r2: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Log density of the target at its most likely variance, and that variance."""
-        along = 1.0 - r2 + r2 / n_terms * values[:, None]
-        square = np.sum(observed.along[:, None] ** 2 / along, axis=0)
-        square += observed.others / (1.0 - r2)
-        volume = np.sum(np.log(along), axis=0)
-        volume += observed.n_others * np.log1p(-r2)
-        total = np.maximum(square / n_directions, sample.least_noise / (1.0 - r2))
-        volume += n_directions * np.log(2.0 * math.pi * total)
-        return -0.5 * (volume + square / total), total
-
-    densities, _ = log_density(_R2_GRID)
-    # dR2 = R2 (1 - R2) d(log odds).
-    log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
-    mass: Any = logsumexp(log_mass)
-    (of_nothing,), _ = log_density(np.zeros(1))
-    matters = expit(math.log(_ODDS) + mass - of_nothing)
-    r2 = float(matters * (np.exp(log_mass - mass) @ _R2_GRID))
-    (evidence,), total = log_density(np.array([r2]))
-    noise, variance = float((1.0 - r2) * total[0]), r2 * total / n_terms
-    prior = SpikeSlab(*np.array([[1.0], variance, [0.0]]))
-    center, deviation = LOG_NOISE
-    # The prior of the noise, for the whole variance: the same where R2 is zero.
-    away = (math.log(total[0]) - center) / deviation
-    log_occam_factor = occam_factor(
-        -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
+    n_terms = len(sample.candidates.terms)
+    found = integrate_r2(
+        values / n_terms,
+        observed.along,
+        observed.others,
+        sample.n_observed - 1.0,
+        sample.least_noise,
     )
+    noise, variance = found.noise, np.array([found.signal / n_terms])
+    prior = SpikeSlab(*np.array([[1.0], variance, [0.0]]))
     model = sample.model(
         (prior,),
         noise,
         float(1.0 / variance[0]),
         np.zeros(n_terms),
-        float(evidence) + sum_log_slope(transform, y, sample_weight),
-        float(mass - evidence) + log_occam_factor,
+        found.evidence + sum_log_slope(transform, y, sample_weight),
+        found.log_occam_factor,
     )
     if isinstance(transform, Unchanged):
         return model
@@ -279,6 +262,13 @@ class _Standard(NamedTuple):
             log_occam_factor,
             self.n_observed,
         )
+
+    def data_of(self, mean: NDArray, precision: float, noise: float) -> NDArray:
+        """Means of a normal prior with which the weights have a posterior mean."""
+        (values, vectors), along = self.spectrum, self.observed.along
+        roots = np.sqrt(values)
+        step = vectors @ (roots * (along - roots * (vectors.T @ mean)))
+        return mean - step / (noise * precision)
 
     def _condition(
         self, data: NDArray[np.float64], precision: float, noise: float

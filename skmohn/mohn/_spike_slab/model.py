@@ -18,6 +18,7 @@ from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
+    MEAN_EXCLUSION,
     Model,
     find_significant,
     noise_df,
@@ -33,6 +34,31 @@ from skmohn.mohn._table.variables import Variable
 
 # A row whose own fit leaves a smaller fraction of its error does not estimate it.
 _LEAST_KEPT = 1e-9
+
+
+def find_discoveries(inclusion: NDArray) -> NDArray[np.bool_]:
+    """The most weights, each likelier not zero, of which few are expected to be zero.
+
+    Parameters
+    ----------
+    inclusion : ndarray of shape (n_weights,)
+        Probability that each is not zero.
+
+    Returns
+    -------
+    is_found : ndarray of shape (n_weights,), bool
+        The likeliest, whose mean probability of being zero is at most
+        `MEAN_EXCLUSION`. Certain ones make no room for those likelier zero.
+
+    Source: Newton, Noueiry, Sarkar and Ahlquist, Detecting differential gene expression
+    with a semiparametric hierarchical mixture method, Biostatistics 5, 2004.
+    """
+    order = np.argsort(-inclusion, kind="stable")
+    expected = np.cumsum(1.0 - inclusion[order]) / np.arange(1.0, len(order) + 1.0)
+    is_found = np.zeros(len(order), dtype=bool)
+    # Means of growing numbers grow: those within the rate come first.
+    is_found[order[expected <= MEAN_EXCLUSION]] = True
+    return is_found & (inclusion > 0.5)
 
 
 @dataclass(frozen=True)
@@ -98,6 +124,9 @@ class SpikeSlabModel(Model):
 
     n_observed : float
         Observations learned from.
+
+    sampled : tuple of two ndarrays of shape (n_terms,), or None, default=None
+        Inclusion and variance of the weights, if these were sampled.
     """
 
     candidates: Candidates
@@ -110,6 +139,7 @@ class SpikeSlabModel(Model):
     evidence: float
     log_occam_factor: float
     n_observed: float
+    sampled: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     has_posterior = True
     # Terms that are not listed have weights, too.
     is_listed = False
@@ -147,14 +177,17 @@ class SpikeSlabModel(Model):
     def beliefs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probability that each weight is not zero, and its standard deviation.
 
-        Given pseudo-data, which replace the data without the prior. If all weights are
-        nonzero a priori, it is one minus the two-sided p-value of the sign.
+        Sampled, or given pseudo-data, which replace the data without the prior. If all
+        weights are nonzero a priori, it is one minus the two-sided p-value of the sign.
         """
         posterior, data = self.posterior, self.data
         if self.is_additive:
             stds = np.sqrt(posterior.variances()[:-1])
             ratio = np.abs(posterior.mean[:-1]) / stds
             return 1.0 - 2.0 * norm.sf(ratio), self.scale * stds / self.candidates.stds
+        if self.sampled is not None:
+            inclusion, variance = self.sampled
+            return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
         both = 1.0 / posterior.variances()[:-1].mean()
         precision = max(both - posterior.precision, 1e-9 * both)
         pseudo = (both * posterior.mean[:-1] - posterior.precision * data) / precision
@@ -253,15 +286,19 @@ class SpikeSlabModel(Model):
     def listed(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
-        """Weights that are more likely nonzero than zero, and standard deviations.
+        """Weights that are likely nonzero, and their standard deviations.
 
-        For an additive model, those that are significant, as of other models of all
-        weights.
+        Those of `find_discoveries`; for an additive model, those that are significant,
+        as of other models of all weights.
         """
         inclusion, stds = self.beliefs
         graph, most = self.graph, max_order or math.inf
-        is_likely = self._significant if self.is_additive else inclusion > 0.5
-        kept = [j for j in np.flatnonzero(is_likely) if len(graph.terms[j]) <= most]
+        is_allowed = np.array([len(term) <= most for term in graph.terms], dtype=bool)
+        if self.is_additive:
+            is_listed = self._significant & is_allowed
+        else:
+            is_listed = find_discoveries(inclusion * is_allowed)
+        kept = np.flatnonzero(is_listed)
         terms = tuple(graph.terms[j] for j in kept)
         return WalshPolynomial(terms, graph.coef[kept], graph.intercept), stds[kept]
 
@@ -344,4 +381,5 @@ class SpikeSlabModel(Model):
             posterior=posterior,
             evidence=self.evidence + float(gained),
             n_observed=self.n_observed + float(count.sum()),
+            sampled=None,
         ).with_targets(y)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 # Pseudo-counts of weights that are not zero, and of all weights, see `learn`.
-_INCLUDED, _COUNTED = 0.3, 2.3
+INCLUDED, COUNTED = 0.3, 2.3
 # Pseudo-counts of the variance and of the center of a slab.
-_KEPT = 2.0, 1.0
+KEPT = 2.0, 1.0
 # Prior ratio of a slab's variance and squared center: a center learned from few weights
 # is less certain than their spread suggests.
 WIDTH = 0.01
@@ -130,14 +130,14 @@ class SpikeSlab:
     def learn(self, denoised: Denoised) -> "SpikeSlab":
         """One step of expectation maximization, with pseudo-counts."""
         included, center = denoised.included, self.center
-        moved = (denoised.signed + _KEPT[1] * center) / (included + _KEPT[1])
+        moved = (denoised.signed + KEPT[1] * center) / (included + KEPT[1])
         is_apart = center > 0.0
         moved = np.where(is_apart, np.maximum(moved, 0.0), 0.0)
         around = denoised.square - 2.0 * moved * denoised.signed + included * moved**2
-        kept = np.where(is_apart, _KEPT[1], _KEPT[0])
+        kept = np.where(is_apart, KEPT[1], KEPT[0])
         before = np.where(is_apart, WIDTH * moved**2, self.variance)
         return SpikeSlab(
-            (_INCLUDED + included) / (_COUNTED + len(denoised.mean)),
+            (INCLUDED + included) / (COUNTED + len(denoised.mean)),
             np.maximum((around + kept * before) / (included + kept), _TINY),
             moved,
         )

@@ -26,7 +26,7 @@ from skmohn.mohn._spike_slab.fit import (
     standardize_columns,
     starts_for,
 )
-from skmohn.mohn._spike_slab.model import Candidates, Term
+from skmohn.mohn._spike_slab.model import Candidates, Term, find_discoveries
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import Denoised, SpikeSlab
 from skmohn.mohn._spike_slab.vamp import (
@@ -295,8 +295,8 @@ class ProbitModel:
 
     @property
     def is_likely(self) -> NDArray[np.bool_]:
-        """Which weights are more likely nonzero than zero."""
-        return self.inclusion > 0.5
+        """Which weights are likely nonzero, see `find_discoveries`."""
+        return find_discoveries(self.inclusion)
 
 
 @dataclass(frozen=True)

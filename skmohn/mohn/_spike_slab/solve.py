@@ -6,7 +6,7 @@ import numpy as np
 
 from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import MEAN_EXCLUSION, Solution
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.given import Report, TrainingData, ValidationData
 from skmohn.mohn._spike_slab.fit import (
@@ -59,7 +59,15 @@ def solve_spike_slab(
     inputs, best, coverage = samples.rows.as_float().inputs, None, []
     for order in orders:
         starts = _starts(order, is_brief)
-        model = fit_spike_slab(inputs, samples.y, samples.weight, order, starts)
+        model = fit_spike_slab(
+            inputs,
+            samples.y,
+            samples.weight,
+            order,
+            starts,
+            samples.seed,
+            _MOST_BRIEF if is_brief else MOST_WORK,
+        )
         n_sets = math.comb(n_inputs, order)
         coverage.append({"order": order, "possible": n_sets, "tried": n_sets})
         if model is None:
@@ -74,7 +82,8 @@ def solve_spike_slab(
     n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
     reason = (
         f"posterior mean of all {n_sets:,} sets up to order {highest}; "
-        f"{len(graph.terms)} of them are likelier in than out"
+        f"{len(graph.terms)} of them are listed, at most {MEAN_EXCLUSION:.1%} "
+        "expected to be false"
     )
     return Solution(
         graph,

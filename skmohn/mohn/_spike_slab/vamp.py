@@ -10,7 +10,8 @@ matrix.
 All weights have one precision in the normal belief, which is exact for many columns
 that are random and even. With 36 to 78 columns that are signs of an autoregressive
 process, inclusions differ by up to 0.16 from Gibbs sampling, with columns of 4% to
-50% ones by up to 0.6, where a rare column and its products differ in few rows.
+50% ones by up to 0.6, where a rare column and its products differ in few rows: weights
+of such columns are sampled, see `sampling`.
 
 Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
 Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
