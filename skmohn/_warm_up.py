@@ -61,8 +61,11 @@ def _compile_mohn() -> None:
         best_pairs(design, np.ones((1, design.n_samples)), 1)
         design.screen(_NOISY[: design.n_samples], 1, 1)
         design.columns([(0, 1)])
-    # Two columns that say the same.
+    # Collinear columns, whose weights are sampled where most are zero.
     MOHNRegressor("full", max_order=1).fit(_FEW[:, [0, 0]], _Y[:16])
+    collinear = np.column_stack([_FEW[:, 0], _FEW[:, 0], _FEW[:, 1]])
+    collinear[0, 1] *= -1.0
+    MOHNRegressor("spike_slab", max_order=1).fit(collinear, collinear @ [3.0, 0.0, 0.0])
     for rule in ("ols", "lasso", "delta"):
         MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(_SIGNS, _Y)
         # Until sets that it has dropped are to be proposed again.

@@ -86,7 +86,6 @@ PRODUCTS = [
     MOHNTransformer(),
     MOHNTransformer("logistic", 2, target_type="classes", include_inputs=False),
     MOHNTransformer("pursuit", max_terms=20, include_inputs=False, selection="ebic"),
-    MOHNTransformer("msda", 1, max_iter=50),
     MOHNTransformer("full", 2),
 ]
 CLASSIFIERS = [

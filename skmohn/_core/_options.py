@@ -1,6 +1,6 @@
 """Parameters that belong together, in an object of their own."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sklearn.base import BaseEstimator
 
@@ -60,7 +60,13 @@ class Nested(_Owner):
             check_parameters(control_of(self, name))
 
 
-def control_of(estimator: Nested, name: str) -> Control:
+class HasControls(Protocol):
+    """An estimator that names the classes of its controls."""
+
+    _controls: dict[str, type[Control]]
+
+
+def control_of(estimator: HasControls, name: str) -> Any:
     """A parameter that is a control; the default one for None."""
     given = getattr(estimator, name)
     return estimator._controls[name]() if given is None else given

@@ -70,8 +70,8 @@ from sklearn.utils._param_validation import (
     Options,
     StrOptions,
     validate_parameter_constraints,
-    validate_params,
 )
+from sklearn.utils._param_validation import validate_params as _validate_params
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import _raise_for_params
@@ -172,6 +172,16 @@ def callback_context(estimator: Any, max_subtasks: int | None) -> Any:
     if VERSION < (1, 9):
         return _NoCallbacks()
     return estimator._init_callback_context(max_subtasks=max_subtasks)
+
+
+def validate_params(
+    constraints: Mapping[str, Any], *, prefer_skip_nested_validation: bool
+) -> Callable[[_Method], _Method]:
+    """Check arguments of a function, whose signature type checkers still see."""
+    decorate: Any = _validate_params(
+        constraints, prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
 
 
 def check_parameters(estimator: BaseEstimator) -> None:

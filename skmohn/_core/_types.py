@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from datetime import tzinfo
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from scipy.linalg import lapack as _lapack
-from sklearn.utils import validation
+from sklearn.utils import metaestimators, validation
 
 # A table as users pass it: arrays of several libraries, sparse matrices, data frames of
 # pandas, polars and arrow, lists of rows, genotypes. No protocol is common to all.
@@ -24,7 +24,15 @@ class TableReader(Protocol):
 
 # Routines of LAPACK are made at run time: no checker finds them.
 lapack: Any = _lapack
+_Method = TypeVar("_Method")
+
 # Scikit-learn has no types; those that checkers guess of its defaults are wrong.
 check_array: Callable[..., Any] = validation.check_array
 check_X_y: Callable[..., Any] = validation.check_X_y  # noqa: N816 - its name
 validate_data: Callable[..., Any] = validation.validate_data
+
+
+def available_if(check: Callable[[Any], bool]) -> Callable[[_Method], _Method]:
+    """Offer a method where a check of its estimator passes, by scikit-learn's."""
+    decorate: Any = metaestimators.available_if(check)
+    return decorate

@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import validate_params
+from skmohn.datasets._optimum import Optima
 from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, Count, sample
 from skmohn.datasets._walsh import sum_of_tables
 
@@ -21,16 +23,16 @@ from skmohn.datasets._walsh import sum_of_tables
     prefer_skip_nested_validation=True,
 )
 def make_mk_trap(
-    k=4,
-    m=10,
+    k: int = 4,
+    m: int = 10,
     *,
-    n_samples=1000,
-    shuffle=False,
-    noise=0.0,
-    snr=None,
-    coding="pm1",
-    random_state=None,
-    return_X_y=False,
+    n_samples: int = 1000,
+    shuffle: bool = False,
+    noise: float = 0.0,
+    snr: float | None = None,
+    coding: str = "pm1",
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Generate a sum of m deceptive traps of k bits each.
 
@@ -143,15 +145,15 @@ def make_mk_trap(
     prefer_skip_nested_validation=True,
 )
 def make_bmda_quadratic(
-    n_features=40,
+    n_features: int = 40,
     *,
-    n_samples=1000,
-    shuffle=True,
-    noise=0.0,
-    snr=None,
-    coding="pm1",
-    random_state=None,
-    return_X_y=False,
+    n_samples: int = 1000,
+    shuffle: bool = True,
+    noise: float = 0.0,
+    snr: float | None = None,
+    coding: str = "pm1",
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Generate the quadratic function that introduced BMDA.
 
@@ -230,16 +232,16 @@ def make_bmda_quadratic(
     )
 
 
-def _deal(rng, n_blocks, size, shuffle):
+def _deal(
+    rng: np.random.RandomState, n_blocks: int, size: int, shuffle: bool
+) -> NDArray[np.intp]:
     features = np.arange(n_blocks * size)
     return (rng.permutation(features) if shuffle else features).reshape(n_blocks, size)
 
 
-def _known_optima(blocks, maximum):
-    """Optima of the trap and of the quadratic: one bit of each block cleared, or none.
-
-    The minimum is 0 in both.
-    """
+def _known_optima(blocks: NDArray[np.intp], maximum: float) -> Optima:
+    """Optima of trap and quadratic: one bit of each block cleared, or none."""
+    # The minimum is 0 in both.
     x_maximum = np.ones(blocks.size)
     x_minimum = x_maximum.copy()
     x_minimum[blocks[:, 0]] = -1.0

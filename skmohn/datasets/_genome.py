@@ -1,12 +1,14 @@
-"""A simulated genome scan: correlated genotypes, single effects and pairs."""
+"""A simulated genome scan: correlated genotypes, main effects and pairs."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
 
 from skmohn._core._sklearn import validate_params
+from skmohn._core._types import Term
 from skmohn.datasets._sampling import Count, Number
 from skmohn.mohn import Genotypes
 
@@ -34,23 +36,23 @@ _SHARE = [Number(0.0, 1.0, closed="left")]
     prefer_skip_nested_validation=True,
 )
 def make_gwas(
-    n_variants=1000,
-    n_samples=1000,
+    n_variants: int = 1000,
+    n_samples: int = 1000,
     *,
-    n_pairs=5,
-    n_main_effects=5,
-    n_pairs_with_main_effects=0,
-    pair_variance=0.05,
-    main_effect_variance=0.05,
-    block_size=20,
-    correlation=0.9,
-    min_maf=0.1,
-    missing=0.01,
-    case_control=False,
-    random_state=None,
-    return_X_y=False,
+    n_pairs: int = 5,
+    n_main_effects: int = 5,
+    n_pairs_with_main_effects: int = 0,
+    pair_variance: float = 0.05,
+    main_effect_variance: float = 0.05,
+    block_size: int = 20,
+    correlation: float = 0.9,
+    min_maf: float = 0.1,
+    missing: float = 0.01,
+    case_control: bool = False,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
-    """Simulate genotypes in linkage disequilibrium and a trait of singles and pairs.
+    """Simulate genotypes in linkage disequilibrium, and a trait with interactions.
 
     Neighboring variants are correlated within blocks, as they are along a chromosome.
     The trait depends on single variants, and on pairs of variants of different blocks
@@ -95,7 +97,7 @@ def make_gwas(
         y : ndarray of shape (n_samples,)
             The trait, of mean 0 and variance 1 up to chance, or 0 and 1.
         terms : list of tuple of int
-            Variants with effects, the singles first, then the pairs.
+            Variants with effects, the main effects first, then the pairs.
         weights : ndarray of shape (len(terms),)
             Effect of each, for standardized counts and their products.
         blocks : ndarray of shape (n_variants,)
@@ -133,31 +135,22 @@ def make_gwas(
     """
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     n_blocks = -(-n_variants // block_size)
-    n_all_singles = n_main_effects + 2 * n_pairs_with_main_effects
-    if n_pairs_with_main_effects > n_pairs:
-        raise ValueError(
-            f"n_pairs_with_main_effects={n_pairs_with_main_effects} is more than "
-            f"n_pairs={n_pairs}"
-        )
-    if n_main_effects + 2 * n_pairs > n_blocks:
-        raise ValueError(
-            f"n_variants={n_variants} in blocks of block_size={block_size} are "
-            f"{n_blocks} blocks, fewer than the {n_main_effects + 2 * n_pairs} "
-            "variants with effects: each needs a block of its own"
-        )
-    explained = n_pairs * pair_variance + n_all_singles * main_effect_variance
+    n_all_main_effects = n_main_effects + 2 * n_pairs_with_main_effects
+    n_used = n_main_effects + 2 * n_pairs
+    _require_blocks(n_pairs, n_pairs_with_main_effects, n_used, n_variants, block_size)
+    explained = n_pairs * pair_variance + n_all_main_effects * main_effect_variance
     if explained >= 1.0:
         raise ValueError(
             f"pair_variance and main_effect_variance: {n_pairs} pairs and "
-            f"{n_all_singles} main effects explain {explained:.2f} of the variance; "
-            "it must be less than 1"
+            f"{n_all_main_effects} main effects explain {explained:.2f} of the "
+            "variance; it must be less than 1"
         )
     blocks = np.arange(n_variants) // block_size
     lowest = rng.uniform(min_maf, 0.5, n_blocks)[blocks]
     frequencies = np.minimum(lowest * rng.uniform(1.0, 1.1, n_variants), 0.5)
     terms, weights = _draw_effects(
         rng,
-        rng.permutation(n_blocks)[: n_main_effects + 2 * n_pairs],
+        rng.permutation(n_blocks)[:n_used],
         block_size,
         n_variants,
         n_main_effects,
@@ -165,23 +158,13 @@ def make_gwas(
         np.sqrt([main_effect_variance, pair_variance]),
     )
     used = {i for term in terms for i in term}
-    parts, standard = [], {}
-    # Some blocks at a time: normal numbers take much more room than counts.
-    for start in range(0, n_variants, block_size):
-        part = slice(start, min(start + block_size, n_variants))
-        counts = _draw_counts(rng, n_samples, frequencies[part], correlation)
-        for i in used.intersection(range(part.start, part.stop)):
-            spread = np.sqrt(2.0 * frequencies[i] * (1.0 - frequencies[i]))
-            standard[i] = (counts[:, i - start] - 2.0 * frequencies[i]) / spread
-        counts = counts.astype(np.float32)
-        counts[rng.random(counts.shape, dtype=np.float32) < missing] = np.nan
-        parts.append(Genotypes.from_counts(counts))
+    shape = n_samples, block_size
+    X, standard = _draw_genotypes(rng, shape, frequencies, correlation, missing, used)
     y = np.sqrt(1.0 - explained) * rng.standard_normal(n_samples)
     for term, weight in zip(terms, weights, strict=True):
         y += weight * np.prod([standard[i] for i in term], axis=0)
     if case_control:
         y = (y > np.median(y)).astype(float)
-    X = Genotypes.join(parts, names=[f"rs{j}" for j in range(n_variants)])
     if return_X_y:
         return X, y
     return Bunch(
@@ -193,21 +176,68 @@ def make_gwas(
         frequencies=frequencies,
         DESCR=(
             f"Simulated genome scan of {n_variants} variants in blocks of "
-            f"{block_size}, with {n_all_singles} single effects and {n_pairs} pairs."
+            f"{block_size}, with {n_all_main_effects} main effects and {n_pairs} pairs."
         ),
     )
 
 
+def _require_blocks(
+    n_pairs: int,
+    n_pairs_with_main_effects: int,
+    n_used: int,
+    n_variants: int,
+    block_size: int,
+) -> None:
+    """Refuse more effects than there are pairs or blocks for."""
+    n_blocks = -(-n_variants // block_size)
+    if n_pairs_with_main_effects > n_pairs:
+        raise ValueError(
+            f"n_pairs_with_main_effects={n_pairs_with_main_effects} is more than "
+            f"n_pairs={n_pairs}"
+        )
+    if n_used > n_blocks:
+        raise ValueError(
+            f"n_variants={n_variants} in blocks of block_size={block_size} are "
+            f"{n_blocks} blocks, fewer than the {n_used} variants "
+            "with effects: each needs a block of its own"
+        )
+
+
+def _draw_genotypes(
+    rng: np.random.Generator,
+    shape: tuple[int, int],  # of a block
+    frequencies: NDArray[np.float64],
+    correlation: float,
+    missing: float,
+    used: set[int],
+) -> tuple[Genotypes, dict[int, NDArray[np.float64]]]:
+    """Draw genotypes of all blocks, and standardized counts of used variants."""
+    (n_samples, block_size), n_variants = shape, len(frequencies)
+    parts, standard = [], {}
+    # Some blocks at a time: normal numbers take much more memory than counts.
+    for start in range(0, n_variants, block_size):
+        part = slice(start, min(start + block_size, n_variants))
+        counts = _draw_counts(rng, n_samples, frequencies[part], correlation)
+        for i in used.intersection(range(part.start, part.stop)):
+            spread = np.sqrt(2.0 * frequencies[i] * (1.0 - frequencies[i]))
+            standard[i] = (counts[:, i - start] - 2.0 * frequencies[i]) / spread
+        known = counts.astype(np.float32)
+        known[rng.random(known.shape, dtype=np.float32) < missing] = np.nan
+        parts.append(Genotypes.from_counts(known))
+    names = [f"rs{j}" for j in range(n_variants)]
+    return Genotypes.join(parts, names=names), standard
+
+
 def _draw_effects(
-    rng,
-    chosen,
-    block_size,
-    n_variants,
-    n_main_effects,
-    n_pairs_with_main_effects,
-    sizes,
-):
-    """A variant of each chosen block; the first are singles, the others pairs."""
+    rng: np.random.Generator,
+    chosen: NDArray[np.intp],
+    block_size: int,
+    n_variants: int,
+    n_main_effects: int,
+    n_pairs_with_main_effects: int,
+    sizes: NDArray[np.float64],
+) -> tuple[list[Term], NDArray[np.float64]]:
+    """Draw a variant of each chosen block; the first are singles, the others pairs."""
     low = chosen * block_size
     variants = rng.integers(low, np.minimum(low + block_size, n_variants)).tolist()
     singles = [(i,) for i in variants[:n_main_effects]]
@@ -219,8 +249,13 @@ def _draw_effects(
     return terms, sign * [sizes[len(term) - 1] for term in terms]
 
 
-def _draw_counts(rng, n_samples, frequencies, correlation):
-    """Counts of alleles of a block, shape (n_samples, n_variants)."""
+def _draw_counts(
+    rng: np.random.Generator,
+    n_samples: int,
+    frequencies: NDArray[np.float64],
+    correlation: float,
+) -> NDArray[np.intp]:
+    """Draw counts of alleles of a block, (n_samples, n_variants)."""
     shape = len(frequencies), 2 * n_samples
     normal = rng.standard_normal(shape, dtype=np.float32)
     for j in range(1, len(normal)):

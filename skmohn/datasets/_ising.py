@@ -26,14 +26,14 @@ from skmohn.datasets._walsh import walsh_function
 def make_ising(
     shape: Sequence[int] = (10, 10),
     *,
-    n_samples=1000,
-    couplings="pm1",
-    noise=0.0,
-    snr=None,
-    coding="pm1",
+    n_samples: int = 1000,
+    couplings: str = "pm1",
+    noise: float = 0.0,
+    snr: float | None = None,
+    coding: str = "pm1",
     optimum: bool | str = "auto",
-    random_state=None,
-    return_X_y=False,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Generate energies of an Ising spin glass on a torus.
 

@@ -28,17 +28,17 @@ from skmohn.datasets._walsh import sum_of_tables
     prefer_skip_nested_validation=True,
 )
 def make_nk(
-    n_features=30,
-    k=3,
+    n_features: int = 30,
+    k: int = 3,
     *,
-    n_samples=1000,
-    neighbors="nearest",
-    noise=0.0,
-    snr=None,
-    coding="pm1",
+    n_samples: int = 1000,
+    neighbors: str = "nearest",
+    noise: float = 0.0,
+    snr: float | None = None,
+    coding: str = "pm1",
     optimum: bool | str = "auto",
-    random_state=None,
-    return_X_y=False,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Generate an NK landscape.
 

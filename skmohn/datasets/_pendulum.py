@@ -4,10 +4,13 @@ import math
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import lru_cache
 from numbers import Integral, Real
+from typing import Any, cast
 
 import numpy as np
-from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from skmohn._core._types import check_array
 from skmohn._core._validation import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
@@ -115,7 +118,7 @@ class InvertedPendulum:
     max_position: float = 20.0
     fall_cost: float = 6.5
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Refuse values that make no system."""
         for name, allowed in {
             "observe": ("all", "positions"),
@@ -127,7 +130,9 @@ class InvertedPendulum:
                 )
         for field in fields(self)[1:]:
             name, value = field.name, getattr(self, field.name)
-            kind = {"str": None, "int": Integral, "float": Real}[field.type.__name__]
+            kind = {"str": None, "int": Integral, "float": Real}[
+                cast(type, field.type).__name__
+            ]
             if kind is None:
                 continue
             may_be_zero = name in ("transient", "max_start", "position_weight")
@@ -156,31 +161,33 @@ class InvertedPendulum:
             )
 
     @property
-    def n_inputs(self):
+    def n_inputs(self) -> int:
         """Size of an observation."""
         return 4 if self.observe == "all" else 2
 
     @property
-    def n_outputs(self):
+    def n_outputs(self) -> int:
         """Size of an action."""
         return 1
 
     @property
-    def n_actions(self):
+    def n_actions(self) -> int:
         """Forces of a simulation."""
         return round(self.duration / (self.time_step * self.hold))
 
     @property
-    def _n_silent(self):
+    def _n_silent(self) -> int:
         """Steps at the start that do not count."""
         return round(self.transient / self.time_step)
 
     @property
-    def _n_counted(self):
+    def _n_counted(self) -> int:
         """Steps of a simulation that count."""
         return self.n_actions * self.hold - self._n_silent
 
-    def __call__(self, policy, rng, incumbent=np.inf):
+    def __call__(
+        self, policy: Any, rng: np.random.Generator, incumbent: float = np.inf
+    ) -> float:
         """Error of a policy, the mean over all simulations.
 
         Parameters
@@ -201,7 +208,13 @@ class InvertedPendulum:
         angles = self._angles(self.n_simulations, rng)
         return self._simulate(policy, angles, incumbent)[0]
 
-    def test(self, policy, n_simulations=50, duration=1000.0, random_state=None):
+    def test(
+        self,
+        policy: Any,
+        n_simulations: int = 50,
+        duration: float = 1000.0,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Run a policy from new random starts.
 
         Parameters
@@ -229,7 +242,9 @@ class InvertedPendulum:
         _, errors, falls = test._simulate(policy, angles, np.inf)
         return errors, np.where(falls >= 0, falls * self.time_step, np.inf)
 
-    def trace(self, policy, start=0.4, duration=None):
+    def trace(
+        self, policy: Any, start: ArrayLike = 0.4, duration: float | None = None
+    ) -> Any:
         """Record one simulation.
 
         Parameters
@@ -269,7 +284,7 @@ class InvertedPendulum:
         times = np.arange(len(forces)) * self.time_step
         return Bunch(time=times, **columns, force=np.array(forces))
 
-    def derivative(self, state, force=0.0):
+    def derivative(self, state: ArrayLike, force: float = 0.0) -> NDArray[np.float64]:
         """Compute the right-hand side of the differential equations.
 
         Parameters
@@ -290,7 +305,7 @@ class InvertedPendulum:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.array(_slopes(self._cart(), state, force))
 
-    def energy(self, state):
+    def energy(self, state: ArrayLike) -> Any:
         """Compute the kinetic plus potential energy, constant without a force.
 
         Parameters
@@ -311,13 +326,17 @@ class InvertedPendulum:
             kinetic = 0.5 * (self.cart_mass * velocity**2 + self.mass * square)
         return kinetic + self.mass * self.gravity * self.length * np.cos(angle)
 
-    def _angles(self, n_simulations, rng):
+    def _angles(
+        self, n_simulations: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         if self.starts == "random":
             angles = rng.uniform(-self.max_start, self.max_start, n_simulations)
             return _hardest_first(angles)
         return _even_angles(self.max_start, n_simulations)
 
-    def _simulate(self, policy, angles, incumbent):
+    def _simulate(
+        self, policy: Any, angles: NDArray[np.float64], incumbent: float
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.intp]]:
         """Mean error, errors and steps of the falls."""
         require_policy(policy)
         check_scalar(incumbent, "incumbent", Real)
@@ -348,12 +367,12 @@ class InvertedPendulum:
         )
         return total / n_all, costs / n_counted, falls
 
-    def _room(self):
-        """Room for an observation and an action."""
+    def _room(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Arrays for an observation and an action."""
         return np.empty(4 if self.observe == "all" else 2), np.zeros(1)
 
-    def _cart(self):
-        """What the kernels need."""
+    def _cart(self) -> kernels.Cart:
+        """Arguments of the kernels."""
         # A number that overflows ends any simulation.
         max_angle = min(float(self.max_angle), _LARGEST)
         max_position = min(float(self.max_position), _LARGEST)
@@ -374,7 +393,7 @@ class InvertedPendulum:
         )
 
 
-def _is_at_most(value, most):
+def _is_at_most(value: Any, most: float) -> bool:
     """Whether a number is no larger than one, nor is minus infinite."""
     try:
         return -_LARGEST <= float(value) <= most
@@ -382,7 +401,7 @@ def _is_at_most(value, most):
         return False
 
 
-def _slopes(cart, state, force):
+def _slopes(cart: kernels.Cart, state: Any, force: float) -> tuple[Any, ...]:
     """Velocities and accelerations."""
     _, angle, *velocities = state
     # As compiled, to the last digit: numpy's sine is another one.
@@ -391,29 +410,30 @@ def _slopes(cart, state, force):
     return *velocities, *pair
 
 
-def _read_state(state):
+def _read_state(state: ArrayLike) -> NDArray[np.float64]:
     """Positions, angles and their velocities as rows of an array."""
+    values: Any = state
     try:
-        state = check_array(
+        values = check_array(
             state, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="state"
         )
-        is_one = len(state) == 4
+        is_one = len(values) == 4
     except (TypeError, OverflowError):  # a number or no list of numbers
         is_one = False
     if not is_one:
         raise ValueError(
             "a state is position, angle and their velocities, four numbers, got "
-            f"{state!r}"
+            f"{values!r}"
         )
-    return state
+    return values
 
 
-def _hardest_first(angles):
+def _hardest_first(angles: NDArray[np.float64]) -> NDArray[np.float64]:
     """Order angles so that evaluations that may end early end soonest."""
     return angles[np.argsort(-np.abs(angles), kind="stable")]
 
 
 @lru_cache
-def _even_angles(max_start, n_simulations):
-    """Made once: an evaluation may take no longer than they do."""
+def _even_angles(max_start: float, n_simulations: int) -> NDArray[np.float64]:
+    """Equally spaced angles, cached: an evaluation may take no longer than they do."""
     return _hardest_first(np.linspace(-max_start, max_start, n_simulations))

@@ -1,12 +1,15 @@
 """Draw samples of a known function: what all generators share."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from skmohn._core._sklearn import Interval, Options, StrOptions
-from skmohn.datasets._walsh import evaluate
+from skmohn.datasets._optimum import Optima
+from skmohn.datasets._walsh import WalshFunction, evaluate
 
 # Squares of larger numbers would be infinite.
 _LARGEST = 1e150
@@ -15,28 +18,30 @@ _LARGEST = 1e150
 class Count(Interval):
     """An integer; True is none, though Python takes it for 1."""
 
-    def __init__(self, least, most=None):
+    def __init__(self, least: int, most: int | None = None) -> None:
         closed = "left" if most is None else "both"
         super().__init__(Integral, least, most, closed=closed)
 
-    def is_satisfied_by(self, value):
+    def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is such a number."""
-        return not isinstance(value, bool) and super().is_satisfied_by(value)
+        return not isinstance(val, bool) and super().is_satisfied_by(val)
 
 
 class Number(Interval):
     """A number whose square is finite; True is none, though Python takes it for 1."""
 
-    def __init__(self, least, most=_LARGEST, closed="both"):
+    def __init__(
+        self, least: float, most: float = _LARGEST, closed: str = "both"
+    ) -> None:
         super().__init__(Real, least, most, closed=closed)
 
-    def is_satisfied_by(self, value):
+    def is_satisfied_by(self, val: Any) -> bool:
         """Whether a value is such a number."""
-        if isinstance(value, bool) or not isinstance(value, Real):
+        if isinstance(val, bool) or not isinstance(val, Real):
             return False
         try:
             # In fewer bytes the largest would be infinite.
-            return super().is_satisfied_by(float(value))
+            return super().is_satisfied_by(float(val))
         except OverflowError:  # an integer that no float can be
             return False
 
@@ -54,40 +59,23 @@ OPTIMUM_CONSTRAINT = [StrOptions({"auto"}), Options(bool, {True, False})]
 
 
 def sample(
-    function,
-    rng,
+    function: WalshFunction,
+    rng: np.random.RandomState,
     *,
-    n_samples,
-    noise,
-    snr,
-    coding,
-    return_X_y,
-    optima,
-    direction,
-    descr,
-    feature_names=None,
-    **extra,
-):
-    """Return the Bunch, or (X, y), of uniform random inputs to a function.
-
-    Parameters
-    ----------
-    function : WalshFunction
-    rng : RandomState
-        Continues where the problem was drawn: the number of samples, the noise and
-        the coding do not change the problem.
-    n_samples, noise, snr, coding, return_X_y
-        As the user gave them.
-    optima : pair of tuple of (float, ndarray of shape (n_features,))
-        Minimum and maximum: the value and an input of -1 and +1 that has it, both
-        None where unknown.
-    direction : {"minimize", "maximize"}
-    descr : str
-    feature_names : list of str, default=None
-        None names them x0, x1, ...
-    **extra
-        Further fields of the Bunch.
-    """
+    n_samples: int,
+    noise: float,
+    snr: float | None,
+    coding: str,
+    return_X_y: bool,
+    optima: Optima,
+    direction: str,
+    descr: str,
+    feature_names: list[str] | None = None,
+    **extra: Any,
+) -> Any:
+    """The Bunch, or (X, y), of uniform random inputs to a function."""
+    # The random numbers continue those of the problem: the number of samples, the noise
+    # and the coding do not change it. `extra` are further fields of the Bunch.
     if snr is not None:
         if noise:
             raise ValueError(
@@ -99,7 +87,7 @@ def sample(
     if noise:
         y += noise * rng.standard_normal(n_samples)
 
-    def encode(spins):
+    def encode(spins: NDArray) -> NDArray[np.float64]:
         return (spins if coding == "pm1" else spins > 0).astype(np.float64)
 
     X = encode(spins)

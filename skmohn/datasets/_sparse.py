@@ -3,6 +3,7 @@
 from itertools import chain
 from typing import Any
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import StrOptions, validate_params
@@ -38,20 +39,20 @@ WEIGHT_DISTRIBUTIONS = {
     prefer_skip_nested_validation=True,
 )
 def make_sparse_walsh(
-    n_features=50,
-    n_terms: int | dict = 20,
+    n_features: int = 50,
+    n_terms: int | dict[int, int] = 20,
     *,
-    n_samples=1000,
-    max_order=3,
+    n_samples: int = 1000,
+    max_order: int = 3,
     heredity: str | None = "strong",
-    weight_distribution="gaussian",
-    intercept=0.0,
-    noise=0.0,
-    snr=None,
-    coding="pm1",
+    weight_distribution: str = "gaussian",
+    intercept: float = 0.0,
+    noise: float = 0.0,
+    snr: float | None = None,
+    coding: str = "pm1",
     optimum: bool | str = "auto",
-    random_state=None,
-    return_X_y=False,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Generate a random sparse polynomial in two-valued features.
 

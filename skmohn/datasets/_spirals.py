@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
 from skmohn._core._sklearn import validate_params
@@ -19,7 +20,11 @@ from skmohn.datasets._sampling import Count, Number
     prefer_skip_nested_validation=True,
 )
 def make_two_spirals(
-    n_samples=194, *, noise=0.0, random_state=None, return_X_y=False
+    n_samples: int = 194,
+    *,
+    noise: float = 0.0,
+    random_state: int | np.random.RandomState | None = None,
+    return_X_y: bool = False,
 ) -> Any:
     """Make the two spirals of Lang and Witbrock.
 
@@ -66,7 +71,7 @@ def make_two_spirals(
     return (X, y) if return_X_y else Bunch(X=X, y=y)
 
 
-def _arm(n_points):
+def _arm(n_points: int) -> NDArray[np.float64]:
     """Points of one arm, from its outer end: shape (n_points, 2)."""
     # 97 points in steps of 1/16 of a half turn, the last at a radius of half a unit.
     place = np.linspace(0.0, 96.0, n_points)

@@ -4,26 +4,24 @@ A term is a sorted tuple of features. All functions return sorted lists of disti
 terms, so that what a seed gives does not depend on the order of a set.
 """
 
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from math import comb
 
+import numpy as np
+
+from skmohn._core._types import Term
 from skmohn._core._validation import is_integer
 
 
-def terms_by_order(rng, n_features, counts, heredity):
-    """Draw the asked number of terms of each order.
-
-    Parameters
-    ----------
-    rng : RandomState
-    n_features : int
-    counts : dict of int to int
-    heredity : {"strong", "weak"} or None
-
-    Returns
-    -------
-    terms : list of tuple of int
-    """
+def terms_by_order(
+    rng: np.random.RandomState,
+    n_features: int,
+    counts: Mapping[int, int],
+    heredity: str | None,
+) -> list[Term]:
+    """Draw numbers of terms by order."""
     numbers = [*counts.keys(), *counts.values()]
     if not all(is_integer(number) for number in numbers) or not (
         min(counts, default=0) >= 1 and min(counts.values()) >= 0
@@ -63,19 +61,14 @@ def terms_by_order(rng, n_features, counts, heredity):
     return sorted(terms)
 
 
-def terms_by_tower(rng, n_features, n_terms, max_order, heredity):
-    """Draw terms of orders up to max_order, in groups that satisfy heredity.
-
-    Parameters
-    ----------
-    rng : RandomState
-    n_features, n_terms, max_order : int
-    heredity : {"strong", "weak"} or None
-
-    Returns
-    -------
-    terms : list of tuple of int
-    """
+def terms_by_tower(
+    rng: np.random.RandomState,
+    n_features: int,
+    n_terms: int,
+    max_order: int,
+    heredity: str | None,
+) -> list[Term]:
+    """Draw terms of orders up to max_order, in groups that satisfy heredity."""
     if max_order > n_features:
         raise ValueError(
             f"max_order must be at most n_features={n_features}, got {max_order}."
@@ -94,8 +87,8 @@ def terms_by_tower(rng, n_features, n_terms, max_order, heredity):
     elif heredity == "weak":
         height = size = min(max_order, n_terms)
     else:
-        size = 1
-    terms = set()
+        height = size = 1  # the height of each is drawn below
+    terms: set[Term] = set()
     for _ in range(n_terms // size):
         if heredity is None:
             height = rng.randint(1, max_order + 1)
@@ -118,7 +111,13 @@ def terms_by_tower(rng, n_features, n_terms, max_order, heredity):
     return sorted(terms)
 
 
-def _draw(rng, features, order, count, taken=frozenset()):
+def _draw(
+    rng: np.random.RandomState,
+    features: Sequence[int],
+    order: int,
+    count: int,
+    taken: AbstractSet[Term] = frozenset(),
+) -> set[Term]:
     """Draw `count` terms of one order that are not among those taken (same order)."""
     possible = comb(len(features), order)
     if count > possible - len(taken):
@@ -138,7 +137,13 @@ def _draw(rng, features, order, count, taken=frozenset()):
     return terms
 
 
-def _draw_children(rng, features, parents, order, count):
+def _draw_children(
+    rng: np.random.RandomState,
+    features: Sequence[int],
+    parents: AbstractSet[Term],
+    order: int,
+    count: int,
+) -> set[Term]:
     """Draw `count` terms of one order that contain a parent of one order less."""
     # A term has at most `order` parents.
     possible = len(parents) * (len(features) - order + 1) // order
@@ -157,15 +162,15 @@ def _draw_children(rng, features, parents, order, count):
                 f"{order - 1}, as weak heredity wants."
             )
         return _pick(rng, terms, count)
-    parents = sorted(parents)
+    ordered = sorted(parents)
     terms = set()
     while len(terms) < count:
-        parent = parents[rng.randint(len(parents))]
+        parent = ordered[rng.randint(len(ordered))]
         feature = features[rng.randint(len(features))]
         if feature not in parent:
             terms.add(tuple(sorted((*parent, feature))))
     return terms
 
 
-def _pick(rng, terms, count):
+def _pick(rng: np.random.RandomState, terms: Sequence[Term], count: int) -> set[Term]:
     return {terms[i] for i in rng.choice(len(terms), count, replace=False)}

@@ -1,10 +1,14 @@
 """Walsh expansions: from tables to weights and from weights to values."""
 
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from math import fsum
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._types import Term
 
 
 class WalshFunction(NamedTuple):
@@ -15,16 +19,16 @@ class WalshFunction(NamedTuple):
     """
 
     n_features: int
-    terms: list
+    terms: list[Term]
     weights: np.ndarray
     intercept: float
 
     @property
-    def variance(self):
+    def variance(self) -> float:
         """Variance of f over uniform x: the weights are orthonormal coordinates."""
         return float(self.weights @ self.weights)
 
-    def value_at(self, x):
+    def value_at(self, x: NDArray[np.float64]) -> float:
         """Value at one input, correctly rounded: for optima to compare with."""
         minus = set(np.flatnonzero(x < 0).tolist())
         odd = (len(minus.intersection(term)) % 2 for term in self.terms)
@@ -34,19 +38,11 @@ class WalshFunction(NamedTuple):
         return fsum([self.intercept, *signed])
 
 
-def walsh_function(n_features, weights):
-    """Sum (members, weight) pairs that name the same variables into a function.
-
-    Parameters
-    ----------
-    n_features : int
-    weights : iterable of (iterable of int, float)
-        Members of one weight are distinct, in any order; no members: a constant.
-
-    Returns
-    -------
-    function : WalshFunction
-    """
+def walsh_function(
+    n_features: int, weights: Iterable[tuple[Sequence[int], float]]
+) -> WalshFunction:
+    """Sum weights of equal sets of variables into a function."""
+    # Members of one weight are distinct, in any order; no members: a constant.
     collected = defaultdict(list)
     for members, weight in weights:
         collected[tuple(sorted(members))].append(weight)
@@ -54,25 +50,18 @@ def walsh_function(n_features, weights):
     total = {term: fsum(parts) for term, parts in collected.items()}
     intercept = total.pop((), 0.0)
     terms = sorted((t for t, w in total.items() if w), key=lambda t: (len(t), t))
-    weights = np.array([total[t] for t in terms], dtype=np.float64)
-    return WalshFunction(n_features, terms, weights, intercept)
+    sums = np.array([total[t] for t in terms], dtype=np.float64)
+    return WalshFunction(n_features, terms, sums, intercept)
 
 
-def evaluate(X, terms, weights, intercept):
-    """Value of a Walsh expansion at each row of X.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), values -1 and +1 of any dtype
-    terms : list of tuple of int
-    weights : array-like of shape (len(terms),)
-    intercept : float
-
-    Returns
-    -------
-    y : ndarray of shape (n_samples,)
-        O(n_samples) per member of a term.
-    """
+def evaluate(
+    X: NDArray,
+    terms: Sequence[Term],
+    weights: NDArray | Sequence[float],
+    intercept: float,
+) -> NDArray[np.float64]:
+    """Evaluate a Walsh expansion at rows of -1 and +1, in any dtype."""
+    # O(n_samples) per member of a term.
     columns = np.ascontiguousarray(X.T)
     y = np.full(len(X), intercept, dtype=np.float64)
     for term, weight in zip(terms, weights, strict=True):
@@ -80,19 +69,10 @@ def evaluate(X, terms, weights, intercept):
     return y
 
 
-def table_to_weights(table):
-    """Fast Walsh-Hadamard transform of function tables.
-
-    Parameters
-    ----------
-    table : ndarray of shape (..., 2**k)
-        Bit j of the last index is 1 where variable j is +1.
-
-    Returns
-    -------
-    weights : ndarray of shape (..., 2**k)
-        Bit j of the last index is 1 where variable j is in the term. O(k 2**k).
-    """
+def table_to_weights(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fast Walsh-Hadamard transform of function tables (..., 2**k), O(k 2**k)."""
+    # Bit j of the last index is 1 where variable j is +1; of the weights, where
+    # variable j is in the term.
     weights = table
     for j in range(table.shape[-1].bit_length() - 1):
         halves = weights.reshape(*table.shape[:-1], -1, 2, 2**j)
@@ -102,22 +82,11 @@ def table_to_weights(table):
     return weights
 
 
-def sum_of_tables(n_features, blocks, tables):
-    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]].
-
-    Parameters
-    ----------
-    n_features : int
-    blocks : ndarray of int of shape (n_blocks, k)
-        The distinct variables that each table reads.
-    tables : ndarray of shape (n_blocks, 2**k)
-        Bit j of the last index is 1 where variable ``blocks[b, j]`` is +1.
-
-    Returns
-    -------
-    function : WalshFunction
-        O(n_blocks k 2**k).
-    """
+def sum_of_tables(
+    n_features: int, blocks: NDArray[np.intp], tables: NDArray[np.float64]
+) -> WalshFunction:
+    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]], O(n_blocks k 2**k)."""
+    # Bit j of the last index is 1 where variable ``blocks[b, j]`` is +1.
     subsets = [
         [j for j in range(blocks.shape[1]) if index >> j & 1]
         for index in range(tables.shape[1])

@@ -33,7 +33,7 @@ class Groups:
 
     Examples
     --------
-    >>> from skmohn.energynet import Groups
+    >>> from skmohn.energynet._groups import Groups
     >>> Groups([3, 2], [True, False]).n_states
     12
     """

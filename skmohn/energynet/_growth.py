@@ -474,7 +474,7 @@ class DescriptionLengthGrowth:
     def train(self, run, stage, clock):
         """Train for a stage."""
         n_steps = self.plan.steps_of_clock(clock)
-        if stage != "n_final_epochs":
+        if stage != "final":
             n_steps = min(n_steps, self.control.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
         train(run, self.X, self.plan, stage, self.report, self.n_steps)

@@ -376,7 +376,7 @@ def description_length(
     >>> X = [[0, 0], [1, 0], [0, 1], [1, 1]]
     >>> rbm = RBM([[0.0, 0.0]], hidden_bias=[0.0], visible_bias=[0.0, 0.0])
     >>> description_length([rbm], X, exact_log_partition(rbm)).total
-    5.5452
+    7.6246
     """
     cost = complexity_of(layers, X, complexity, unit_cost=unit_cost, p=p)
     log_likelihood = dbn_log_likelihood(

@@ -1,8 +1,14 @@
 """What the estimators share: how they name columns, route metadata, list attributes."""
 
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+from typing import Any, Protocol, TypeAlias
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn import get_config
 from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -10,19 +16,86 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import Categories
 from skmohn._core._html import HTMLRepr
-from skmohn._core._options import Nested
+from skmohn._core._options import Control, Nested
 from skmohn._core._sklearn import raise_for_params
+from skmohn.mohn._genotypes import GenotypeReader
+from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
+from skmohn.mohn._table.variables import Marginals
+from skmohn.mohn._table.variants import Variants
+
+# Columns by their names, all of one length.
+Table: TypeAlias = dict[str, list[Any]]
+
+
+class FittedTerms(GenotypeReader, Protocol):
+    """What reports read of a fitted estimator."""
+
+    terms_: list[tuple[Any, ...]]
+    weights_: np.ndarray
+    collinear_terms_: list[list]
+    coding_: InputCoding
+    stopping_reason_: str
+
+    @property
+    def categories_(self) -> dict[int, NDArray]: ...
+
+    @property
+    def intercept_(self) -> Any: ...
+
+    @property
+    def model_(self) -> Any: ...
+
+    @property
+    def term_names_(self) -> TermNames: ...
+
+
+class FittedClassifier(FittedTerms, Protocol):
+    """What reports read of a fitted MOHNClassifier."""
+
+    classes_: np.ndarray
+
+
+class FittedRegressor(FittedTerms, Protocol):
+    """What reports read of a MOHNRegressor that is fitted to one target."""
+
+    terms: Any
+    standard_errors_: np.ndarray
+    p_values_: np.ndarray
+    _controls: dict[str, type[Control]]
+    _corrected_p_values: NDArray[np.float64]
+    _marginals: Marginals | None
+    _n_tried: NDArray[np.intp]
+
+    @property
+    def one_hot_groups_(self) -> list[tuple[int, ...]]: ...
+
+    def _names(self) -> Sequence[str] | None: ...
 
 
 class BaseMOHN(HTMLRepr, Nested):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
+    categorical_features: ArrayLike | None
+    cv: Any
+    handle_unknown: str
+    random_state: Any
+    strategy: str
+    coding_: InputCoding
+    feature_names_in_: np.ndarray
+    n_features_in_: int
+    _categories: Categories
+    _genotype_strategies: tuple[str, ...]
+    _input_dtype: str
+    _time_zones: dict[int, tzinfo | str | None]
+    _variants: Variants
+
     _when_long = 'fewer rows or columns, or strategy="pursuit", take less time'
 
     @property
-    def categories_(self):
+    def categories_(self) -> dict[int, NDArray]:
         """Categories of each categorical column.
 
         Returns
@@ -34,7 +107,7 @@ class BaseMOHN(HTMLRepr, Nested):
         return self._categories.known()
 
     @property
-    def is_categorical_(self):
+    def is_categorical_(self) -> NDArray[np.bool_]:
         """Mask of the categorical columns.
 
         Returns
@@ -48,7 +121,7 @@ class BaseMOHN(HTMLRepr, Nested):
         return mask
 
     @property
-    def term_names_(self):
+    def term_names_(self) -> TermNames:
         """Names of columns, categories and levels, and their internal numbers.
 
         Returns
@@ -59,7 +132,7 @@ class BaseMOHN(HTMLRepr, Nested):
         check_is_fitted(self)
         return self._vocabulary(self.coding_)
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Route arguments of `fit` to the estimator and to the splitter `cv`.
 
         Returns
@@ -76,28 +149,24 @@ class BaseMOHN(HTMLRepr, Nested):
             )
         )
 
-    def __sklearn_tags__(self):
-        """Say what the estimator can take."""
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         return tags
 
-    def _names(self):
+    def _names(self) -> Sequence[str] | None:
         return getattr(self, "feature_names_in_", None)
 
-    def _vocabulary(self, coding):
+    def _vocabulary(self, coding: InputCoding) -> TermNames:
         return TermNames(coding, self._categories, self._names())
 
-    def _split_params(self, params, groups=None):
-        """Arguments for ``cv.split``.
-
-        Raises
-        ------
-        ValueError
-            When there are any and metadata routing is off.
-        """
+    def _split_params(
+        self, params: Mapping[str, Any], groups: ArrayLike | None = None
+    ) -> Mapping[str, Any]:
+        """Arguments for ``cv.split``; refused where metadata routing is off."""
         raise_for_params(params, self, "fit")
         if groups is not None:
             params = {**params, "groups": groups}

@@ -1,12 +1,12 @@
 """MOHNClassifier: classes by all weights, by few, or by an ensemble of both."""
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Self
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import one_row, read_table
@@ -24,26 +24,35 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, available_if
 from skmohn.mohn._effects import (
     importances_of_classes,
     measure,
     split_ensemble,
     tabulate_class_effects,
 )
-from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
+from skmohn.mohn._findings import find_collinear_sets, tabulate_collinear_terms
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import FitSettings, GPOptions
 from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
-from skmohn.mohn._stacking import CLASS_STRATEGIES, asks_for_few, learn_further
+from skmohn.mohn._stacking import (
+    CLASS_STRATEGIES,
+    Observed,
+    SparseClassModel,
+    StackedClassModel,
+    asks_for_few,
+    learn_further,
+)
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._term_search import expand
 from skmohn.mohn._training_data import TrainingData, weigh_classes
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
 
-def _learns_further(estimator):
-    """Whether it is to have Gaussian processes, which remember their samples."""
+def _learns_further(estimator: "MOHNClassifier") -> bool:
+    """Whether the fit has Gaussian processes, which keep their samples."""
     strategy = estimator.strategy
     if not CLASS_STRATEGIES[strategy].may_be_dense:
         why = f'strategy="{strategy}" forgets its samples'
@@ -237,12 +246,12 @@ class MOHNClassifier(
     [(3, 5, 11)]
     """
 
-    terms_: list[tuple]
+    terms_: list[tuple[Any, ...]]
     weights_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
     C_: float | None
-    model_: object
+    model_: SparseClassModel | StackedClassModel
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
@@ -273,25 +282,25 @@ class MOHNClassifier(
 
     def __init__(
         self,
-        strategy="auto",
-        max_order=None,
-        max_terms=None,
+        strategy: str = "auto",
+        max_order: int | None = None,
+        max_terms: int | None = None,
         *,
-        include_inputs=True,
-        terms=None,
+        include_inputs: bool = True,
+        terms: Sequence[Any] | None = None,
         C: float | str = "auto",
-        class_weight=None,
-        selection="auto",
-        cv: object = 5,
-        max_iter=200,
-        work_budget=1e9,
-        memory_budget=1e9,
+        class_weight: Mapping[Any, float] | str | None = None,
+        selection: str = "auto",
+        cv: Any = 5,
+        max_iter: int = 200,
+        work_budget: float = 1e9,
+        memory_budget: float = 1e9,
         categorical_features: ArrayLike | None = "from_dtype",
-        handle_unknown="error",
-        gp_options=None,
-        random_state=None,
-        n_jobs=None,
-    ):
+        handle_unknown: str = "error",
+        gp_options: GPOptions | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.strategy = strategy
         self.max_order = max_order
         self.max_terms = max_terms
@@ -313,7 +322,14 @@ class MOHNClassifier(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, groups=None, **params) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """Learn the classes.
 
         Parameters
@@ -366,7 +382,13 @@ class MOHNClassifier(
     @available_if(_learns_further)
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn from more samples, without choosing hyperparameters anew.
 
         The first call is `fit`. After later calls the ensemble is that of a fit to all
@@ -401,12 +423,13 @@ class MOHNClassifier(
             return self.fit(X, y, sample_weight)
         samples, observed = self._read_more(X, y, sample_weight)
         with blas_threads_for(len(samples.y)):
-            found = learn_further(self.model_, observed, samples, FitSettings.of(self))
+            ensemble = cast(StackedClassModel, self.model_)
+            found = learn_further(ensemble, observed, samples, FitSettings.of(self))
         self._expose(samples, found.model)
         self.stopping_reason_ = found.reason
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Compute the log-odds of the second of two classes, or a score per class.
 
         Parameters
@@ -423,7 +446,7 @@ class MOHNClassifier(
         scores = self.model_.log_odds(rows)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Predict class probabilities.
 
         Parameters
@@ -438,7 +461,7 @@ class MOHNClassifier(
         """
         return np.exp(self.predict_log_proba(X))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: TableLike) -> NDArray[np.float64]:
         """Predict log probabilities of the classes.
 
         Parameters
@@ -454,7 +477,7 @@ class MOHNClassifier(
         rows = self._to_rows(X)
         return self.model_.log_proba(rows)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray:
         """Predict classes.
 
         Parameters
@@ -472,7 +495,7 @@ class MOHNClassifier(
         return self.classes_[best]
 
     @ComputedProperty
-    def feature_importances_(self):
+    def feature_importances_(self) -> NDArray[np.float64]:
         """Total Sobol index of each column, for the log-odds.
 
         Returns
@@ -488,7 +511,7 @@ class MOHNClassifier(
         return importances_of_classes(self)
 
     @property
-    def relevance_(self):
+    def relevance_(self) -> NDArray[np.float64]:
         """Relevance of each column to the Gaussian processes, from 0 (none) to 1.
 
         Returns
@@ -511,7 +534,7 @@ class MOHNClassifier(
         return self.coding_.by_column(*found)
 
     @property
-    def ensemble_weights_(self):
+    def ensemble_weights_(self) -> dict[str, float]:
         """Fraction of each model in the probabilities, the largest first.
 
         Returns
@@ -522,7 +545,7 @@ class MOHNClassifier(
         check_is_fitted(self)
         return self.model_.weights_by_name()
 
-    def terms_table(self):
+    def terms_table(self) -> Any:
         """List the products of `terms_` with their weights, the largest first.
 
         Returns
@@ -540,7 +563,7 @@ class MOHNClassifier(
         check_is_fitted(self)
         return to_frame(tabulate_classes(self), "terms_table")
 
-    def effects_table(self):
+    def effects_table(self) -> Any:
         """List what moving each column does to the classes, the most important first.
 
         One column moves and all others vary as in :attr:`feature_importances_`,
@@ -570,7 +593,7 @@ class MOHNClassifier(
         check_is_fitted(self)
         return to_frame(tabulate_class_effects(self), "effects_table")
 
-    def collinear_terms_table(self):
+    def collinear_terms_table(self) -> Any:
         """List sets of columns that say nearly the same as the products.
 
         See :meth:`MOHNRegressor.collinear_terms_table`.
@@ -587,9 +610,9 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_equivalents(self), "collinear_terms_table")
+        return to_frame(tabulate_collinear_terms(self), "collinear_terms_table")
 
-    def explain(self, x, label=None):
+    def explain(self, x: TableLike, label: object = None) -> Any:
         """Split the score of one row for a class into contributions, the largest first.
 
         Parameters
@@ -636,20 +659,21 @@ class MOHNClassifier(
             weights, constant = classes[1] * weights, classes[1] * constant
         contributions = weights * values + 0.0  # no zero has a sign
         names = self._term_names()
+        ensemble = cast(
+            StackedClassModel, self.model_
+        )  # where other weights or models are
         found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
-            others = self.model_.distribute_other_weights(
+            others = ensemble.distribute_other_weights(
                 rows, self.term_names_, contributions, classes
             )
             found += list_others(self, others)
         last = []
         if len(self.ensemble_weights_) > 1:
-            changes, score = split_ensemble(
-                self.model_, self.term_names_, rows, classes
-            )
+            changes, score = split_ensemble(ensemble, self.term_names_, rows, classes)
             found += list_others(self, changes, "models")
             last = [("(other models)", score - own @ classes - changes.sum())]
-            if any(self.model_.missing_inputs.imputations(rows, 1)):
+            if any(ensemble.missing_inputs.imputations(rows, 1)):
                 last.insert(0, ("(missing values)", whole @ classes - score))
         elif len(classes) > 2 and self.C_ is None:
             last = [("(normalization)", (whole - own) @ classes)]
@@ -666,20 +690,22 @@ class MOHNClassifier(
             "explain",
         )
 
-    def _get_fitted_attr_html(self, doc_link=""):
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(
             self, super()._get_fitted_attr_html(doc_link), tabulate_classes
         )
 
-    def _index_of(self, label):
-        """Where a class is among all."""
+    def _index_of(self, label: object) -> int:
+        """Index of a class among all."""
         classes = self.classes_.tolist()
         # Lists and arrays are no labels.
         if np.ndim(label) or label not in classes:
             raise ValueError(f"label={label!r} is not among the classes {classes}")
         return classes.index(label)
 
-    def _class_factors(self, X, y, sample_weight):
+    def _class_factors(
+        self, X: TableLike, y: Any, sample_weight: ArrayLike | None
+    ) -> NDArray[np.float64] | None:
         """Weight of the class of each row; None for 1."""
         if self.class_weight is None or y is None:
             return None
@@ -695,7 +721,9 @@ class MOHNClassifier(
         )
         return by_class[numbers]
 
-    def _read_more(self, X, y, sample_weight):
+    def _read_more(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[TrainingData, Observed]:
         """Check further samples; return all, weighed, and as they were observed."""
         check_parameters(self)
         table = read_table(self, X, weights=[sample_weight])
@@ -743,7 +771,7 @@ class MOHNClassifier(
         )
         return samples, observed
 
-    def _fitted_attributes(self, samples, model):
+    def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
         model = model() if callable(model) else model
         terms, weights, constants, C, _ = model.readable
         return {
@@ -757,14 +785,16 @@ class MOHNClassifier(
             "_terms": terms,
         }
 
-    def _expose(self, samples, model):
+    def _expose(
+        self, samples: TrainingData, model: SparseClassModel | StackedClassModel
+    ) -> None:
         vars(self).update(self._fitted_attributes(samples, model))
         self._marginals = measure(samples, model, self.terms_)
         self.collinear_terms_ = [[] for _ in self._terms]
         if model.is_listed:
-            self.collinear_terms_ = equivalents_of(expand(samples), self._terms)
+            self.collinear_terms_ = find_collinear_sets(expand(samples), self._terms)
 
-    def _coding_options(self):
+    def _coding_options(self) -> dict[str, Any]:
         if not CLASS_STRATEGIES[self.strategy].may_be_dense:
             return {}
         control = control_of(self, "gp_options")
@@ -777,22 +807,24 @@ class MOHNClassifier(
                 )
         return {"has_levels": True, "one_hot": control.one_hot}
 
-    def _to_rows(self, X):
+    def _to_rows(self, X: TableLike) -> EncodedRows:
         check_is_fitted(self)
         return encode(self.coding_, read_inputs(self, X), self._names())
 
 
-def _require_all(classes, X, y, sample_weight):
-    """Refuse first samples that do not show all classes, or show others."""
+def _require_all(
+    classes: NDArray, X: TableLike, y: Any, sample_weight: ArrayLike | None
+) -> None:
+    """Refuse first samples that lack a class, or have others."""
     if y is None:
         return
     check_consistent_length(X, y)
     numbers, found = read_classes(y)
     weights = check_sample_weight(sample_weight, numbers)
     shown = found[np.unique(numbers[weights != 0])].tolist()
-    classes = classes.tolist()
-    _refuse_others(classes, shown)
-    missing = [label for label in classes if label not in shown]
+    wanted = classes.tolist()
+    _refuse_others(wanted, shown)
+    missing = [label for label in wanted if label not in shown]
     if missing:
         raise ValueError(
             f"classes has {missing[0]!r}, but the first samples show none of it: what "
@@ -800,7 +832,7 @@ def _require_all(classes, X, y, sample_weight):
         )
 
 
-def _refuse_others(classes, labels):
+def _refuse_others(classes: Sequence[object], labels: Sequence[object]) -> None:
     """Refuse labels that are none of the classes."""
     for label in labels:
         if label not in classes:

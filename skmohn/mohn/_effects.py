@@ -6,45 +6,47 @@ was distributed in the rows of the fit, or evenly where that is asked for.
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import qmc
 
 from skmohn._core._categories import column_names
 from skmohn._core._options import control_of
+from skmohn.mohn._base import Table
 from skmohn.mohn._gp.classification import LINES
+from skmohn.mohn._models import Model
 from skmohn.mohn._sparse.sobol import contrast_rows
-from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT
+from skmohn.mohn._stacking import SparseClassModel, StackedClassModel
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT, InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import moments
-from skmohn.mohn._table.variables import Marginals
+from skmohn.mohn._table.term_names import TermNames
+from skmohn.mohn._table.variables import Contrast, Marginals, Variable
+from skmohn.mohn._training_data import TrainingData
 
 OBSERVED, UNIFORM = "observed", "uniform"
 # Of a transformed target nothing is a sum: rows for which its mean is computed, which
 # take n_rows^2 operations each, and of a table of effects, where draws are joint.
 _MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
 _ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
-# Places on the path to a row's log-odds, enough for probabilities of 1e-10.
+# Nodes on the path to a row's log-odds, enough for probabilities of 1e-10.
 _N_NODES = 64
+# A column, the number of its variable, and both ends of a move, as inputs and
+# categories and as users write them.
+_Move: TypeAlias = tuple[int, int, tuple[float, int], tuple[float, int], Any, Any]
 
 
-def measure(samples, model, terms):
-    """How the columns of a fit were distributed: all, or those of the terms.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    model : Model, SparseClasses or PooledClasses
-
-    terms : list of tuples
-        As `terms_` has them.
-
-    Returns
-    -------
-    marginals : Marginals
-    """
+def measure(
+    samples: TrainingData,
+    model: Model | SparseClassModel | StackedClassModel,
+    terms: Sequence[tuple[Any, ...]],
+) -> Marginals:
+    """How the columns of a fit were distributed: all, or those of the terms."""
     inputs = None
     # Other members of an ensemble have all columns.
     if model.is_listed and len(getattr(model, "members", [model])) == 1:
@@ -58,27 +60,15 @@ def measure(samples, model, terms):
     return Marginals.of(*known, with_values=with_values)
 
 
-def marginals_of(estimator, distribution):
+def marginals_of(estimator: object, distribution: str) -> Marginals | None:
     """How columns vary; None for evenly, as do those of weights without data."""
     return getattr(estimator, "_marginals", None) if distribution == OBSERVED else None
 
 
-def split_sobol(estimator, distribution):
-    """Sobol indices of each variable, and the columns of each.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted to one target.
-
-    distribution : {"observed", "uniform"}
-
-    Returns
-    -------
-    first, total : ndarrays of shape (n_variables,)
-
-    columns : list of tuples of int
-    """
+def split_sobol(
+    estimator: Any, distribution: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[tuple[int, ...]]]:
+    """Sobol indices of each variable, and the columns of each."""
     marginals, model = marginals_of(estimator, distribution), estimator.model_
     variables, columns = estimator.term_names_.columns(marginals)
     if model.is_transformed:
@@ -89,51 +79,25 @@ def split_sobol(estimator, distribution):
     return first, total, columns
 
 
-def tabulate_sobol(estimator, distribution=OBSERVED):
-    """List the Sobol indices of each column of a model of one target.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-
-    distribution : {"observed", "uniform"}, default="observed"
-
-    Returns
-    -------
-    table : dict of lists
-
-    Raises
-    ------
-    ValueError
-        For another distribution.
-    """
+def tabulate_sobol(estimator: Any, distribution: str = OBSERVED) -> Table:
+    """List the Sobol indices of each column of a model of one target."""
     if distribution not in (OBSERVED, UNIFORM):
         raise ValueError(
             f"distribution={distribution!r} is neither 'observed' nor 'uniform'"
         )
     *parts, columns = split_sobol(estimator, distribution)
-    ensemble_weights = np.zeros((2, estimator.n_features_in_))
+    indices = np.zeros((2, estimator.n_features_in_))
     for own, *part in zip(columns, *parts, strict=True):
-        ensemble_weights[:, own] = np.array(part)[:, None]
+        indices[:, own] = np.array(part)[:, None]
     return {
         "feature": column_names(estimator),
-        "first_order": ensemble_weights[0].tolist(),
-        "total": ensemble_weights[1].tolist(),
+        "first_order": indices[0].tolist(),
+        "total": indices[1].tolist(),
     }
 
 
-def tabulate_effects(estimator):
-    """List what moving each column does to the target, the most important first.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted to one target.
-
-    Returns
-    -------
-    table : dict of lists
-    """
+def tabulate_effects(estimator: Any) -> Table:
+    """List what moving each column does to the target, the most important first."""
     table = tabulate_sobol(estimator)
     marginals = marginals_of(estimator, OBSERVED)
     variables, columns = estimator.term_names_.columns(marginals)
@@ -156,39 +120,21 @@ def tabulate_effects(estimator):
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def importances_of_classes(estimator):
-    """Total Sobol index of each column for the log-odds of the classes.
-
-    Parameters
-    ----------
-    estimator : MOHNClassifier
-
-    Returns
-    -------
-    importances : ndarray of shape (n_features,)
-    """
+def importances_of_classes(estimator: Any) -> NDArray[np.float64]:
+    """Total Sobol index of each column for the log-odds of the classes."""
     marginals, model = marginals_of(estimator, OBSERVED), estimator.model_
     if len(model.members) == 1:
         return model.importances(estimator.term_names_, marginals)
     variables, columns = estimator.term_names_.columns(marginals)
     _, total = _Classes(estimator, variables, marginals).indices()
     importances = np.zeros(estimator.n_features_in_)
-    for own, frequency in zip(columns, total.tolist(), strict=True):
-        importances[list(own)] = frequency
+    for own, value in zip(columns, total.tolist(), strict=True):
+        importances[list(own)] = value
     return importances
 
 
-def tabulate_class_effects(estimator):
-    """List what moving each column does to the chances, the most important first.
-
-    Parameters
-    ----------
-    estimator : MOHNClassifier
-
-    Returns
-    -------
-    table : dict of lists
-    """
+def tabulate_class_effects(estimator: Any) -> Table:
+    """List what moving each column does to the chances, the most important first."""
     total = importances_of_classes(estimator).tolist()
     names, labels = column_names(estimator), estimator.classes_.tolist()
     marginals = marginals_of(estimator, OBSERVED)
@@ -213,33 +159,18 @@ def tabulate_class_effects(estimator):
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def split_ensemble(model, term_names, rows, classes):
+def split_ensemble(
+    model: StackedClassModel,
+    term_names: TermNames,
+    rows: EncodedRows,
+    classes: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
     """Contributions of columns to a row's score by the other models of an ensemble.
 
     The score is no sum over members, but along the straight path from log-odds of 0 to
     theirs each of its steps is: their slopes, averaged over the path, are weights of
     their log-odds, whose parts are then those of the score (integrated gradients:
     Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
-
-    Parameters
-    ----------
-    model : PooledClasses
-
-    term_names : Vocabulary
-
-    rows : Rows
-        One row.
-
-    classes : ndarray of shape (n_classes,)
-        Weights of the log probabilities of the classes in the score.
-
-    Returns
-    -------
-    changes : ndarray of shape (n_features,)
-        By column, beside what the model that is shown says of it.
-
-    score : float
-        Of the ensemble, were what is unknown of the row at its mean.
     """
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
     slopes, score = _average_slopes(log_odds, model.ensemble_weights, classes)
@@ -249,7 +180,11 @@ def split_ensemble(model, term_names, rows, classes):
     return changes, score
 
 
-def _average_slopes(log_odds, ensemble_weights, classes):
+def _average_slopes(
+    log_odds: NDArray[np.float64],
+    ensemble_weights: NDArray[np.float64],
+    classes: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
     """Mean slopes of an ensemble's score by its members' log-odds, and the score.
 
     Slopes are (n_members, n_classes), averaged over a path to these log-odds.
@@ -259,13 +194,16 @@ def _average_slopes(log_odds, ensemble_weights, classes):
     log_proba = log_softmax(path, axis=2)
     with np.errstate(divide="ignore"):
         joint = log_proba + np.log(ensemble_weights)[:, None]
-    averaged = logsumexp(joint, axis=1, keepdims=True)
+    averaged: Any = logsumexp(joint, axis=1, keepdims=True)
     parts = classes * np.exp(joint - averaged)
     slopes = parts - np.exp(log_proba) * parts.sum(axis=2, keepdims=True)
-    return np.tensordot(lengths / 2.0, slopes[:-1], 1), float(averaged[-1, 0] @ classes)
+    mean: Any = np.tensordot(lengths / 2.0, slopes[:-1], 1)
+    return mean, float(averaged[-1, 0] @ classes)
 
 
-def _split_member(member, term_names, rows, classes):
+def _split_member(
+    member: Any, term_names: TermNames, rows: EncodedRows, classes: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """What each column contributes to a sum of one member's log-odds, (n_features,)."""
     if getattr(member, "is_listed", False):
         values, _ = member.parts(rows, term_names)
@@ -284,7 +222,12 @@ def _split_member(member, term_names, rows, classes):
     return term_names.distribute_others([], np.zeros(0), contributions)
 
 
-def _list_moves(estimator, variables, columns, marginals):
+def _list_moves(
+    estimator: Any,
+    variables: list[Variable],
+    columns: list[tuple[int, ...]],
+    marginals: Marginals | None,
+) -> list[_Move]:
     """From where to where columns move.
 
     Returns
@@ -322,7 +265,9 @@ def _list_moves(estimator, variables, columns, marginals):
     return moves
 
 
-def _ends(coding, column, variable, marginals):
+def _ends(
+    coding: InputCoding, column: int, variable: Variable, marginals: Marginals | None
+) -> list[tuple[float, int]]:
     """Both ends of an input's move, with their levels: quartiles where they differ."""
     ends = np.array([-1.0, 1.0])
     if marginals is not None and variable.input in marginals.quartiles:
@@ -336,14 +281,21 @@ def _ends(coding, column, variable, marginals):
     return list(zip(ends.tolist(), levels, strict=True))
 
 
-def _decode(coding, column, inputs):
+def _decode(
+    coding: InputCoding, column: int, inputs: NDArray[np.float64]
+) -> list[float]:
     """Values of a column that inputs are coded from, but for rounding."""
     low, high = coding.low[column], coding.high[column]
     values = low * (0.5 - 0.5 * inputs) + high * (0.5 + 0.5 * inputs)
     return [float(f"{value:.12g}") for value in values]
 
 
-def _effects(estimator, variables, marginals, wanted):
+def _effects(
+    estimator: Any,
+    variables: list[Variable],
+    marginals: Marginals | None,
+    wanted: Sequence[Contrast],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means and standard errors of what moves do, in the target's unit."""
     model = estimator.model_
     if model.is_transformed:
@@ -354,7 +306,9 @@ def _effects(estimator, variables, marginals, wanted):
     return means, stds
 
 
-def _independent_errors(estimator, variables, wanted):
+def _independent_errors(
+    estimator: Any, variables: list[Variable], wanted: Sequence[Contrast]
+) -> NDArray[np.float64]:
     """Standard errors of effects where those of weights are known, one by one."""
     graph, errors = estimator.model_.graph, estimator.standard_errors_
     rows = contrast_rows(graph.n_variables, variables, wanted)
@@ -367,7 +321,7 @@ def _independent_errors(estimator, variables, wanted):
     return np.sqrt(squares)
 
 
-class _Averages:
+class _Averages(ABC):
     """A function of rows that no sum over terms or rows gives.
 
     So it is averaged over rows with low discrepancy, whose columns are independent: the
@@ -375,7 +329,9 @@ class _Averages:
     analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b, f).
     """
 
-    def __init__(self, estimator, variables, marginals):
+    def __init__(
+        self, estimator: Any, variables: list[Variable], marginals: Marginals | None
+    ) -> None:
         self.model, self.variables, self.marginals = (
             estimator.model_,
             variables,
@@ -391,7 +347,15 @@ class _Averages:
         kinds = coding.kind[coding.usable]
         self.is_numeric = (kinds == NUMERIC).tolist()
 
-    def indices(self):
+    @abstractmethod
+    def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of the function at points of the unit cube."""
+
+    @abstractmethod
+    def _n_observed(self) -> float:
+        """Number of observations on which the cost of an evaluation depends."""
+
+    def indices(self) -> Any:
         """First-order and total indices of each variable."""
         n_variables = len(self.variables)
         if not n_variables:
@@ -414,7 +378,7 @@ class _Averages:
             total[i] = np.mean((moved - values) ** 2, axis=0).sum() / (2.0 * variance)
         return np.clip(first, 0.0, total), total
 
-    def _points(self, n_rows, n_columns):
+    def _points(self, n_rows: int, n_columns: int) -> NDArray[np.float64]:
         """Points of low discrepancy in the unit cube, moved by one draw."""
         rng = np.random.default_rng(0)
         if n_columns > qmc.Sobol.MAXDIM:
@@ -422,7 +386,7 @@ class _Averages:
         points = qmc.Sobol(n_columns, scramble=False).random(n_rows)
         return (points + rng.random(n_columns)) % 1.0
 
-    def _rows(self, points):
+    def _rows(self, points: NDArray[np.float64]) -> EncodedRows:
         """Rows whose variables are at quantiles of their distributions."""
         n_inputs, n_categoricals = self.shape
         inputs = np.zeros((len(points), n_inputs))
@@ -449,11 +413,15 @@ class _Averages:
 class _MeanOfTarget(_Averages):
     """The mean of a transformed target."""
 
-    def __init__(self, estimator, variables, marginals):
+    def __init__(
+        self, estimator: Any, variables: list[Variable], marginals: Marginals | None
+    ) -> None:
         super().__init__(estimator, variables, marginals)
         self.clip = control_of(estimator, "gp_options").clip
 
-    def effects(self, wanted):
+    def effects(
+        self, wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means of what moves do, and standard deviations by draws of the function."""
         model, rng = self.model, np.random.default_rng(0)
         rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
@@ -473,38 +441,28 @@ class _MeanOfTarget(_Averages):
             stds[k] = np.std(np.mean(end - start, axis=0))
         return means, stds
 
-    def _n_observed(self):
+    def _n_observed(self) -> float:
         # A sum of lines costs the same however many rows it was learned from.
         return getattr(self.model, "n_observed", 0.0)
 
-    def _values(self, points):
+    def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model.mean(self._rows(points), self.clip)
 
 
 class _Classes(_Averages):
     """Log-odds and chances of classes, by one model or by an ensemble of several."""
 
-    def effects(self, wanted):
+    def effects(self, wanted: Sequence[Contrast | None]) -> NDArray[np.float64]:
         """What moves do to chances and log-odds, with standard errors.
 
         An ensemble says that one of its members is right: these are standard deviations
         of draws of a member and of its function.
-
-        Parameters
-        ----------
-        wanted : list of tuples
-            As of `Model.contrasts`; None for a move that changes nothing.
-
-        Returns
-        -------
-        effects : ndarray of shape (n_wanted, n_classes, 4)
-            On the chance, its standard error, and the same of the log-odds.
         """
         members, ensemble_weights = self.model.members, self.model.ensemble_weights
         rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
         few = rows.take(slice(_ROWS_OF_DRAWS))
         samplers = [member.sampler() for member in members]
-        found = [np.zeros((self.n_classes, 4))] * len(wanted)
+        found: list[Any] = [np.zeros((self.n_classes, 4))] * len(wanted)
         for k, move in enumerate(wanted):
             if move is None:
                 continue
@@ -523,27 +481,27 @@ class _Classes(_Averages):
         return np.reshape(found, (len(wanted), self.n_classes, 4))
 
     @property
-    def n_classes(self):
+    def n_classes(self) -> int:
         """How many there are, of which one may have no weights of its own."""
         n_outputs = self.model.readable.weights.shape[0]
         return max(n_outputs, 2)
 
-    def _both(self, rows, move):
+    def _both(self, rows: EncodedRows, move: Contrast) -> EncodedRows:
         """Rows before a move, then after it."""
         number, *ends = move
         start, end = (_moved(rows, self.variables[number], index) for index in ends)
         return start.join(end)
 
-    def _average(self, log_proba):
+    def _average(self, log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log probabilities by all members, from those by each."""
         joint = log_proba + np.log(self.model.ensemble_weights)[:, None, None]
         return logsumexp(joint, axis=0)
 
-    def _n_observed(self):
+    def _n_observed(self) -> float:
         members = self.model.members
         return sum(len(getattr(member, "rows", ())) for member in members)
 
-    def _values(self, points):
+    def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log-odds: of the second of two classes, or log probabilities of all."""
         log_odds = self.model.log_odds(self._rows(points))
         if self.n_classes > 2:
@@ -551,18 +509,8 @@ class _Classes(_Averages):
         return log_odds[:, 1:] - log_odds[:, :1]
 
 
-def _change(log_proba):
-    """What a move does on average to chances and to log-odds against all other classes.
-
-    Parameters
-    ----------
-    log_proba : ndarray of shape (..., n_rows, n_classes)
-        Of rows before, then of the same rows after it.
-
-    Returns
-    -------
-    change : ndarray of shape (..., n_classes, 2)
-    """
+def _change(log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean change of chances, and of log-odds against all other classes, by a move."""
     rest = [
         logsumexp(np.delete(log_proba, k, axis=-1), axis=-1)
         for k in range(log_proba.shape[-1])
@@ -572,7 +520,9 @@ def _change(log_proba):
     return np.mean(end - start, axis=-3)
 
 
-def _moved(rows, variable, index):
+def _moved(
+    rows: EncodedRows, variable: Variable, index: tuple[float, int]
+) -> EncodedRows:
     """The same rows with one variable at one place."""
     inputs, categories = rows.inputs.copy(), rows.categories.copy()
     if variable.input is not None:

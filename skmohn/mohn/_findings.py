@@ -1,30 +1,28 @@
 """What else is known of the terms that were found: what says the same, and p-values."""
 
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import is_pair_given
+from skmohn.mohn._base import FittedRegressor, FittedTerms, Table
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._models import NoPosteriorError
-from skmohn.mohn._sparse.equivalents import find_equivalents
+from skmohn.mohn._models import NoPosteriorError, Solution
+from skmohn.mohn._sparse.collinear import find_collinear_terms
 from skmohn.mohn._sparse.rank_scores import rank_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._training_data import TrainingData
 
 
-def equivalents_of(samples, terms):
-    """For each term the sets that say nearly the same, as users call them.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    terms : sequence of tuples of int
-
-    Returns
-    -------
-    equivalents : list of list of (tuple, float)
-    """
+def find_collinear_sets(
+    samples: TrainingData, terms: Sequence[Term]
+) -> list[list[tuple[Any, float]]]:
+    """Sets of columns that are collinear with each term, and their correlations."""
     design = make_design(samples.inputs, samples.weight)
     label, groups = samples.term_names.label, samples.term_names.groups
     return [
@@ -34,26 +32,14 @@ def equivalents_of(samples, terms):
             # None has two categories of one column.
             if len(set(groups[list(other)])) == len(other)
         ]
-        for alike in find_equivalents(design, terms)
+        for alike in find_collinear_terms(design, terms)
     ]
 
 
-def findings_of(estimator, samples, solution):
-    """Attributes of an estimator about its terms.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        With what `terms_` are of.
-
-    samples : Samples
-
-    solution : Solution
-
-    Returns
-    -------
-    attributes : dict
-    """
+def findings_of(
+    estimator: FittedRegressor, samples: TrainingData, solution: Solution
+) -> dict[str, Any]:
+    """Attributes of an estimator about its terms."""
     terms = solution.graph.terms
     if not estimator.model_.is_listed:
         return no_findings(terms)
@@ -64,32 +50,15 @@ def findings_of(estimator, samples, solution):
     given = always_of(estimator)
     n_tried, corrected = correct_p_values(*tested, solution.coverage, given)
     return {
-        "collinear_terms_": equivalents_of(samples, terms),
+        "collinear_terms_": find_collinear_sets(samples, terms),
         "p_values_": p_values,
         "_n_tried": n_tried,
         "_corrected_p_values": corrected,
     }
 
 
-def require_posterior(estimator, what):
-    """Return the model of an estimator, or say what has none.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted.
-
-    what : str
-        What needs a posterior.
-
-    Returns
-    -------
-    model : Model
-
-    Raises
-    ------
-    NoPosteriorError
-    """
+def require_posterior(estimator: FittedRegressor, what: str) -> Any:
+    """Return the model of an estimator, or refuse one without a posterior."""
     if not estimator.model_.has_posterior:
         why = f'strategy="{estimator.strategy}" has none'
         if STRATEGIES[estimator.strategy].may_be_dense:
@@ -102,8 +71,8 @@ def require_posterior(estimator, what):
     return estimator.model_
 
 
-def no_findings(terms):
-    """The same attributes where nothing is known about some terms."""
+def no_findings(terms: Sequence[object]) -> dict[str, Any]:
+    """The same attributes where nothing is known about the terms."""
     return {
         "collinear_terms_": [[] for _ in terms],
         "p_values_": np.full(len(terms), np.nan),
@@ -112,18 +81,8 @@ def no_findings(terms):
     }
 
 
-def tabulate_equivalents(estimator):
-    """List sets that say nearly the same as terms.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor or MOHNClassifier
-        Fitted.
-
-    Returns
-    -------
-    table : dict of lists
-    """
+def tabulate_collinear_terms(estimator: FittedTerms) -> Table:
+    """List sets that are collinear with terms."""
     term_names = estimator.term_names_
     names = term_names.name_terms(term_names.indices(estimator.terms_))
     others = {other for alike in estimator.collinear_terms_ for other, _ in alike}
@@ -138,21 +97,11 @@ def tabulate_equivalents(estimator):
     return table
 
 
-def tabulate_significance(estimator, X, y):
-    """List terms with their p-values, the smallest first.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted.
-
-    X, y : array-like or None
-        Rows to test on; None for what the fit has left.
-
-    Returns
-    -------
-    table : dict of lists
-    """
+def tabulate_significance(
+    estimator: FittedRegressor, X: TableLike | None, y: ArrayLike | None
+) -> Table:
+    """List terms with their p-values, the smallest first."""
+    # X and y are rows to test on; None for the p-values of the fit.
     term_names, terms = estimator.term_names_, estimator.terms_
     if is_pair_given(X, y, ""):
         p_values = _test_again(estimator, X, y)
@@ -172,21 +121,26 @@ def tabulate_significance(estimator, X, y):
     }
 
 
-def always_of(estimator):
-    """The terms that a search did not decide on, as sets of members."""
+def always_of(estimator: FittedRegressor) -> list[Term]:
+    """Terms that the search left fixed, as sets of members."""
     if estimator.terms is None or estimator.strategy == "given":
         return []
     find = estimator.term_names_.find
     return [tuple(sorted(find(term, "terms")[1])) for term in estimator.terms]
 
 
-def _test_again(estimator, X, y):
+def _test_again(
+    estimator: FittedRegressor, X: TableLike | None, y: ArrayLike | None
+) -> NDArray[np.float64]:
+    """P-values of the terms on further rows."""
     if not estimator.model_.is_listed:
         raise ValueError(
             "significance_table tests the terms of a sparse model, but this one has "
             'more weights than these: fit with strategy="pursuit"'
         )
-    X, y = read_inputs(estimator, X, y)
-    rows = encode(estimator.coding_, X, getattr(estimator, "feature_names_in_", None))
+    table, target = read_inputs(estimator, X, y)
+    rows = encode(
+        estimator.coding_, table, getattr(estimator, "feature_names_in_", None)
+    )
     indices = estimator.term_names_.indices(estimator.terms_)
-    return p_values_of_terms(make_design(rows.inputs), y, indices)
+    return p_values_of_terms(make_design(rows.inputs), target, indices)

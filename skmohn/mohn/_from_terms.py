@@ -1,9 +1,11 @@
 """Models made of known weights, and known weights made of models."""
 
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
@@ -20,24 +22,16 @@ _CONSTRAINTS = {
 }
 
 
-def read_known(terms, weights, intercept, n_features, feature_names, low, high):
-    """Check known weights and the columns that they are of.
-
-    Parameters
-    ----------
-    terms : list of lists
-
-    weights, intercept, n_features, feature_names, low, high : objects
-        As for `MOHNRegressor.from_terms`.
-
-    Returns
-    -------
-    graph : WalshPolynomial
-
-    coding : InputCoding
-
-    feature_names : ndarray of shape (n_features,) or None
-    """
+def read_known(
+    terms: Sequence[tuple[int | str, ...]],
+    weights: ArrayLike,
+    intercept: float,
+    n_features: int | None,
+    feature_names: Iterable[str] | None,
+    low: ArrayLike,
+    high: ArrayLike,
+) -> tuple[WalshPolynomial, InputCoding, NDArray[np.object_] | None]:
+    """Check the arguments of `MOHNRegressor.from_terms`."""
     given = {"n_features": n_features, "intercept": intercept}
     validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
     feature_names = _read_names(feature_names)
@@ -60,7 +54,7 @@ def read_known(terms, weights, intercept, n_features, feature_names, low, high):
     return graph, _coding(low, high, n_features), feature_names
 
 
-def _read_names(feature_names):
+def _read_names(feature_names: Iterable[str] | None) -> NDArray[np.object_] | None:
     """Names of columns as an array, or None."""
     if feature_names is None:
         return None
@@ -71,8 +65,12 @@ def _read_names(feature_names):
     return np.array(names, dtype=object)
 
 
-def _count(terms, n_features, feature_names):
-    """How many features there are."""
+def _count(
+    terms: Sequence[tuple[int | str, ...]],
+    n_features: int | None,
+    feature_names: NDArray[np.object_] | None,
+) -> int:
+    """Number of features."""
     if feature_names is not None:
         if n_features not in (None, len(feature_names)):
             raise ValueError(
@@ -88,8 +86,8 @@ def _count(terms, n_features, feature_names):
     return n_features
 
 
-def _coding(low, high, n_features):
-    """The coding with these two values in each column."""
+def _coding(low: ArrayLike, high: ArrayLike, n_features: int) -> InputCoding:
+    """Coding with these two values in each column."""
     ends = []
     for name, values in (("low", low), ("high", high)):
         if not np.iterable(values):
@@ -101,30 +99,17 @@ def _coding(low, high, n_features):
                 f"{values.shape}"
             )
         ends.append(values)
-    low, high = ends
-    if not (np.isfinite(low).all() and np.isfinite(high).all() and np.all(low < high)):
+    lowest, highest = ends
+    is_finite = np.isfinite(ends).all()
+    if not (is_finite and np.all(lowest < highest)):
         raise ValueError("low must be finite and below high in every column")
-    return InputCoding(np.full(n_features, TWO_VALUED, dtype="<U10"), low, high)
+    return InputCoding(np.full(n_features, TWO_VALUED, dtype="<U10"), lowest, highest)
 
 
 def read_polynomial(model: Any) -> WalshPolynomial | None:
-    """All weights of a fitted model, as a polynomial in its columns.
-
-    Parameters
-    ----------
-    model : MOHNRegressor
-        Fitted.
-
-    Returns
-    -------
-    polynomial : WalshPolynomial or None
-        None where there are more weights than can be listed, as of a Gaussian process.
-
-    Raises
-    ------
-    ValueError
-        If it was fitted to genotypes: -1 and +1 are none of their counts.
-    """
+    """All weights of a fitted model, as a polynomial in its columns."""
+    # None where there are more weights than can be listed, as of a Gaussian process.
+    # Refused where it was fitted to genotypes: -1 and +1 are none of their counts.
     if getattr(model, "_variants", None) is not None:
         raise ValueError(
             "model was fitted to Genotypes, whose columns are counts less their means, "

@@ -1,22 +1,26 @@
 """`Genotypes`: a table of counts of an allele, at two or three bits each."""
 
 import copy
-from typing import Self
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, NoReturn, Protocol, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
-from skmohn._core._categories import Categories, read_table
+from skmohn._core._categories import Categories, CategoryReader, read_table
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
+from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Variants
+from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Alleles, Variants
 
 CODINGS = ("additive", "dominance", "both")
 _COLUMNS_AT_ONCE = 1024
@@ -25,6 +29,15 @@ _OF_VARIANTS = ("names", "chromosomes", "positions", "alleles")
 _OF_SAMPLES = ("sample_names", "family_names", "phenotype")
 # PLINK's codes of a chromosome, a position and alleles that are not known.
 _UNKNOWN = {"chromosomes": "0", "positions": 0, "alleles": ("0", "0")}
+
+
+class GenotypeReader(CategoryReader, Protocol):
+    """What an estimator remembers of the genotypes that it was fitted on."""
+
+    strategy: str
+    feature_names_in_: NDArray[Any]
+    _genotype_strategies: tuple[str, ...]
+    _variants: Variants
 
 
 class Genotypes:
@@ -83,20 +96,20 @@ class Genotypes:
 
     def __init__(
         self,
-        sign,
-        nonzero,
-        known,
-        n_samples,
+        sign: NDArray[np.uint64],
+        nonzero: NDArray[np.uint64],
+        known: NDArray[np.uint64] | None,
+        n_samples: int,
         *,
-        coding="additive",
-        names=None,
-        sample_names=None,
-        family_names=None,
-        chromosomes=None,
-        positions=None,
-        alleles=None,
-        phenotype=None,
-    ):
+        coding: str = "additive",
+        names: Iterable[str] | None = None,
+        sample_names: Iterable[str] | None = None,
+        family_names: Iterable[str] | None = None,
+        chromosomes: Iterable[str] | None = None,
+        positions: ArrayLike | None = None,
+        alleles: Iterable[Sequence[str]] | None = None,
+        phenotype: ArrayLike | None = None,
+    ) -> None:
         if coding not in CODINGS:
             raise ValueError(f"coding must be one of {CODINGS}, got {coding!r}")
         self.sign, self.nonzero, self.known = sign, nonzero, known
@@ -110,7 +123,7 @@ class Genotypes:
         self._check_lengths(_OF_VARIANTS, len(sign), "variants")
         self._check_lengths(_OF_SAMPLES, n_samples, "samples")
 
-    def _check_lengths(self, names, length, what):
+    def _check_lengths(self, names: Iterable[str], length: int, what: str) -> None:
         for name in names:
             value = getattr(self, name)
             if value is not None and len(value) != length:
@@ -121,7 +134,13 @@ class Genotypes:
 
     @classmethod
     def from_counts(
-        cls, counts, *, coding="additive", names=None, sample_names=None, **about
+        cls,
+        counts: TableLike,
+        *,
+        coding: str = "additive",
+        names: Iterable[str] | None = None,
+        sample_names: Iterable[str] | None = None,
+        **about: Any,
     ) -> Self:
         """Pack a table of counts.
 
@@ -155,7 +174,7 @@ class Genotypes:
         index = getattr(counts, "index", None)
         has_index = hasattr(counts, "columns") and index is not None
         if sample_names is None and has_index and type(index).__name__ != "RangeIndex":
-            sample_names = [str(name) for name in index]
+            sample_names = [str(name) for name in cast(Iterable[Any], index)]
         counts = np.asarray(to_numpy(counts))
         if counts.ndim != 2 or not all(counts.shape):
             raise ValueError(
@@ -181,7 +200,9 @@ class Genotypes:
         return cls(sign, nonzero, known, len(counts), **about)
 
     @classmethod
-    def join(cls, parts, *, names=None) -> Self:
+    def join(
+        cls, parts: Iterable["Genotypes"], *, names: Iterable[str] | None = None
+    ) -> Self:
         """Put tables of the same people side by side, such as of several chromosomes.
 
         Parameters
@@ -233,7 +254,7 @@ class Genotypes:
             sign, nonzero, whole, parts[0].n_samples, coding=parts[0].coding, **about
         )
 
-    def known_bits(self):
+    def known_bits(self) -> NDArray[np.uint64]:
         """Return bits of known values, also when all are.
 
         Returns
@@ -246,7 +267,7 @@ class Genotypes:
         return np.tile(row_bits(self.n_samples), (len(self.sign), 1))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns.
 
         Returns
@@ -257,7 +278,7 @@ class Genotypes:
         return self.n_samples, len(self.sign) * (1 + (self.coding == "both"))
 
     @property
-    def columns(self):
+    def columns(self) -> list[str] | None:
         """Names of the columns.
 
         Returns
@@ -273,21 +294,23 @@ class Genotypes:
         made = [f"{name} (het)" for name in self.names]
         return counts + unique_names(made, counts)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.n_samples
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         n_samples, n_columns = self.shape
         return f"<Genotypes: {n_samples} rows, {n_columns} columns, {self.coding}>"
 
-    def __array__(self, dtype=None, copy=None):
-        """Refuse to be expanded unasked, to 32 times the room."""
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NoReturn:
+        """Refuse an implicit expansion, to 32 times the memory."""
         raise TypeError(
             "Genotypes are no array: MOHNRegressor, MOHNClassifier and MOHNTransformer "
             "take them in fit and predict; elsewhere pass X.counts()"
         )
 
-    def __getitem__(self, index) -> Self:
+    def __getitem__(self, index: Any) -> Self:
         """Take some of the rows, or of the variants.
 
         Parameters
@@ -315,13 +338,13 @@ class Genotypes:
             taken = taken._take_samples(rows)
         return taken
 
-    def _take_variants(self, variants):
+    def _take_variants(self, variants: NDArray[np.intp]) -> Self:
         taken = copy.copy(self)
         for name in ("sign", "nonzero", "known", *_OF_VARIANTS):
             setattr(taken, name, _take(getattr(self, name), variants))
         return taken
 
-    def _take_samples(self, rows):
+    def _take_samples(self, rows: NDArray[np.intp]) -> Self:
         plain = Planes(self.n_samples, self.sign, self.nonzero, np.empty(0), self.known)
         planes = plain.take(rows)
         taken = copy.copy(self)
@@ -332,22 +355,26 @@ class Genotypes:
             setattr(taken, name, _take(getattr(self, name), rows))
         return taken
 
-    def _turn(self, variants):
+    def _turn(self, variants: NDArray[np.intp]) -> Self:
         """Count the other allele of some variants."""
         turned = copy.copy(self)
         turned.sign = np.array(self.sign)
         turned.sign[variants] ^= self.nonzero[variants]
-        turned.alleles = list(self.alleles)
+        alleles = cast(Alleles, self.alleles)
+        turned.alleles = list(alleles)
         for j in variants:
-            turned.alleles[j] = self.alleles[j][::-1]
+            first, second = alleles[j]
+            turned.alleles[j] = second, first
         return turned
 
-    def _variants(self):
+    def _variants(self) -> Variants:
         # What a user changes later is not what was fitted.
         about = {name: copy.copy(getattr(self, name)) for name in _OF_VARIANTS}
         return Variants(len(self.sign), self.coding, **about)
 
-    def counts(self, variants=None):
+    def counts(
+        self, variants: Sequence[int] | NDArray[np.intp] | None = None
+    ) -> NDArray[np.float64]:
         """Expand some variants.
 
         Parameters
@@ -368,8 +395,8 @@ class Genotypes:
             counts[unpack_bits(self.known[chosen], n) == 0] = np.nan
         return counts.T
 
-    def _codes(self):
-        """Columns as planes: sign, nonzero, known, and what to add for their values."""
+    def _codes(self) -> tuple[NDArray, ...]:
+        """Planes of the columns: sign, nonzero, known, and what their values add."""
         sign, nonzero = np.asarray(self.sign), np.asarray(self.nonzero)
         known = self.known_bits()
         # Of a count less 1, and of an indicator.
@@ -380,19 +407,19 @@ class Genotypes:
         return additive if self.coding == "additive" else dominance
 
 
-def _as_list(values):
+def _as_list(values: Iterable[Any] | None) -> list[Any] | None:
     return None if values is None else list(values)
 
 
-def _take(values, index):
-    """Some of an array, or of a list; None of what is not known."""
+def _take(values: Any, index: NDArray[np.intp]) -> Any:
+    """Some of an array or a list; None of None."""
     if values is None or isinstance(values, np.ndarray):
         return None if values is None else values[index]
     return [values[i] for i in index]
 
 
-def _read_alleles(alleles):
-    pairs = [tuple(map(str, pair)) for pair in alleles]
+def _read_alleles(alleles: Iterable[Sequence[str]]) -> Alleles:
+    pairs: list[Any] = [tuple(map(str, pair)) for pair in alleles]
     for j, pair in enumerate(pairs):
         if len(pair) != 2 or (pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES):
             raise ValueError(
@@ -401,8 +428,8 @@ def _read_alleles(alleles):
     return pairs
 
 
-def _in_one_order(parts):
-    """The parts with their rows in the order of the first that knows people."""
+def _in_one_order(parts: Sequence[Genotypes]) -> list[Genotypes]:
+    """Parts with their rows in the order of the first that has sample names."""
     with_families = all(
         part.family_names is not None for part in parts if part.sample_names is not None
     )
@@ -422,16 +449,20 @@ def _in_one_order(parts):
     return ordered
 
 
-def _people(genotypes, with_families):
-    """What tells samples apart: family and individual ID; None where unknown."""
+def _people(genotypes: Genotypes, with_families: bool) -> Any:
+    """Identifiers of samples: family and individual ID; None where unknown."""
     names, families = genotypes.sample_names, genotypes.family_names
     if names is None:
         return None
-    return list(zip(families, names, strict=True)) if with_families else names
+    if not with_families:
+        return names
+    return list(zip(cast(list[str], families), names, strict=True))
 
 
-def _find_people(wanted, there, first, k):
-    """The rows of people in another part."""
+def _find_people(
+    wanted: list[Hashable], there: list[Hashable], first: int, k: int
+) -> list[int]:
+    """Rows of people in another part."""
     rows = {person: row for row, person in enumerate(there)}
     for part, people in ((first, wanted), (k, there)):
         twice = repeated_name(people)
@@ -452,9 +483,9 @@ def _find_people(wanted, there, first, k):
     return [rows[person] for person in wanted]
 
 
-def _join_variants(parts):
-    """What is known of the variants of all parts, as a dict."""
-    about = dict.fromkeys(_OF_VARIANTS)
+def _join_variants(parts: Sequence[Genotypes]) -> dict[str, Any]:
+    """Names, chromosomes, positions and alleles of all parts."""
+    about: dict[str, Any] = dict.fromkeys(_OF_VARIANTS)
     for name in _OF_VARIANTS:
         values, start = [getattr(part, name) for part in parts], 0
         if all(value is None for value in values):
@@ -476,8 +507,8 @@ def _join_variants(parts):
     return about
 
 
-def _join_phenotypes(parts):
-    """The phenotype of each person in any of the parts, in the order of the first."""
+def _join_phenotypes(parts: Sequence[Genotypes]) -> NDArray[np.float64] | None:
+    """Phenotype of each person in any of the parts, in the order of the first."""
     joined = None
     for k, part in enumerate(parts):
         if part.phenotype is None:
@@ -497,21 +528,16 @@ def _join_phenotypes(parts):
     return joined
 
 
-def read_inputs(estimator, X, y="no_validation", *, reset=False, weights=()):
-    """Check what is passed to an estimator: genotypes, or else a table.
-
-    Parameters
-    ----------
-    estimator, X, y, reset, weights
-        As of :func:`~skmohn._core._categories.read_table`.
-
-    Returns
-    -------
-    X : Genotypes or ndarray of shape (n_samples, n_features)
-
-    y : ndarray of shape (n_samples,)
-        Only when given.
-    """
+def read_inputs(
+    estimator: GenotypeReader,
+    X: TableLike,
+    y: Any = "no_validation",
+    *,
+    reset: bool = False,
+    weights: Sequence[ArrayLike | None] = (),
+) -> Any:
+    """Check what is passed to an estimator: genotypes, or else a table."""
+    # Arguments and results are those of `read_table`, but that X may be Genotypes.
     fitted = None if reset else getattr(estimator, "_variants", None)
     if not isinstance(X, Genotypes):
         read = read_table(estimator, X, y, reset=reset, weights=weights)
@@ -531,13 +557,13 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False, weights=()):
         X = _align(estimator, X)
     if isinstance(y, str) and y == "no_validation":
         return X
-    y = read_targets(y, estimator=estimator, numeric=True)
+    y = read_targets(y, estimator=cast(BaseEstimator, estimator), numeric=True)
     check_consistent_length(X, y)
     return X, np.asarray(y, dtype=np.float64)
 
 
-def _learn_variants(estimator, X):
-    """Remember what the columns are, in `fit`."""
+def _learn_variants(estimator: GenotypeReader, X: Genotypes) -> None:
+    """Remember the columns, in `fit`."""
     taking = estimator._genotype_strategies
     if estimator.strategy not in taking:
         raise ValueError(
@@ -558,7 +584,7 @@ def _learn_variants(estimator, X):
         estimator.feature_names_in_ = np.array(X.columns, dtype=object)
 
 
-def _align(estimator, X):
+def _align(estimator: GenotypeReader, X: Genotypes) -> Genotypes:
     """Genotypes whose counts are of the alleles that were counted in `fit`."""
     fitted, name = estimator._variants, type(estimator).__name__
     if X.coding != fitted.coding:
@@ -584,7 +610,7 @@ def _align(estimator, X):
     return X._turn(swapped)
 
 
-def _check_counts(fitted, table):
+def _check_counts(fitted: Variants, table: NDArray[np.float64]) -> None:
     """Refuse a table that cannot be counts of alleles, such as with -9 for unknown."""
     n = fitted.n_variants
     counts, indicators = table[:, :n], table[:, n:]
@@ -600,20 +626,8 @@ def _check_counts(fitted, table):
             )
 
 
-def learn_coding(X, *known):
-    """The coding of a table, or of the columns of genotypes, less their means.
-
-    Parameters
-    ----------
-    X : Genotypes or ndarray of shape (n_samples, n_features)
-
-    *known
-        As of :meth:`InputCoding.learn`.
-
-    Returns
-    -------
-    coding : InputCoding
-    """
+def learn_coding(X: NDArray | Genotypes, *known: Any) -> InputCoding:
+    """Coding of a table, see `InputCoding.learn`, or of genotypes less their means."""
     if not isinstance(X, Genotypes):
         return InputCoding.learn(X, *known)
     sign, nonzero, whole, least = X._codes()
@@ -630,33 +644,23 @@ def learn_coding(X, *known):
     return InputCoding(kind, middle - 1.0, middle + 1.0)
 
 
-def encode(coding, X, names=None, *, as_bytes=False):
-    """Code a table, or genotypes as planes.
-
-    Parameters
-    ----------
-    coding : InputCoding
-
-    X : Genotypes or ndarray of shape (n_samples, n_features)
-
-    names : sequence of str, default=None
-        Column names for messages.
-
-    as_bytes : bool, default=False
-        As of :meth:`InputCoding.encode`.
-
-    Returns
-    -------
-    rows : Rows
-        Its inputs may be `Planes`.
-    """
+def encode(
+    coding: InputCoding,
+    X: NDArray | Genotypes,
+    names: Sequence[str] | None = None,
+    *,
+    as_bytes: bool = False,
+) -> EncodedRows:
+    """Encode a table, or genotypes as planes, the inputs of the rows."""
     if not isinstance(X, Genotypes):
         return coding.encode(X, names, as_bytes=as_bytes)
-    *bits, least = X._codes()
+    sign, nonzero, known, least = X._codes()
     is_integer = len(coding.usable) == len(coding.kind)
     chosen = slice(None) if is_integer else coding.usable
-    bits = [plane[chosen] for plane in bits]
+    sign, nonzero, known = (plane[chosen] for plane in (sign, nonzero, known))
     middle = (coding.low + coding.high) / 2.0
     variants = (np.arange(X.shape[1]) % len(X.sign))[chosen]
-    planes = Planes.around(*bits, (middle - least)[chosen], X.n_samples, variants)
-    return EncodedRows(planes, np.empty((len(X), 0), dtype=int))
+    centers = (middle - least)[chosen]
+    planes = Planes.around(sign, nonzero, known, centers, X.n_samples, variants)
+    # Inputs are planes in the place of an array.
+    return EncodedRows(cast(NDArray, planes), np.empty((len(X), 0), dtype=int))

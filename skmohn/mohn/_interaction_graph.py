@@ -1,7 +1,9 @@
 """InteractionGraph: which variables a model ties together."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -9,6 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_scalar
 
 from skmohn._core._validation import is_integer, read_names, read_sets
+from skmohn.mohn._base import FittedRegressor
 from skmohn.mohn._effects import tabulate_sobol
 from skmohn.mohn._sparse.sobol import column_of
 
@@ -52,13 +55,15 @@ class InteractionGraph:
     True
     """
 
-    links: tuple
-    components: tuple
-    unused: tuple
-    names: tuple | None = None
+    links: tuple[tuple[int, ...], ...]
+    components: tuple[tuple[int, ...], ...]
+    unused: tuple[int, ...]
+    names: tuple[str, ...] | None = None
 
     @classmethod
-    def of_terms(cls, terms, n_features, names=None):
+    def of_terms(
+        cls, terms: Any, n_features: int, names: Iterable[str] | None = None
+    ) -> Self:
         """Compute the linkage of given terms.
 
         Parameters
@@ -108,7 +113,7 @@ class InteractionGraph:
         return cls(links, tuple(components), unused, names)
 
     @property
-    def is_decomposable(self):
+    def is_decomposable(self) -> bool:
         """Whether the model is a sum of functions of separate columns.
 
         Returns
@@ -118,7 +123,7 @@ class InteractionGraph:
         """
         return len(self.components) > 1
 
-    def neighbors(self, column):
+    def neighbors(self, column: int | str) -> tuple[int, ...]:
         """List the columns that share a term with one column.
 
         Parameters
@@ -147,18 +152,8 @@ class InteractionGraph:
         return self.links[index]
 
 
-def link_columns(estimator):
-    """The linkage of the terms of an estimator, and of columns that matter beside.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted to one target.
-
-    Returns
-    -------
-    linkage : InteractionGraph
-    """
+def link_columns(estimator: FittedRegressor) -> InteractionGraph:
+    """Interaction graph of an estimator's terms, and of columns that matter beside."""
     terms = [
         tuple({column_of(label): None for label in term})
         for term, coef in zip(estimator.terms_, estimator.weights_, strict=True)
@@ -175,8 +170,8 @@ def link_columns(estimator):
     )
 
 
-def _check_columns(terms, n_features):
-    """Refuse what scipy would read or write outside of its arrays for."""
+def _check_columns(terms: Sequence[tuple[Any, ...]], n_features: int) -> None:
+    """Refuse indices for which scipy would read or write outside of its arrays."""
     for term in terms:
         if not term:
             raise ValueError(f"terms has {term!r}, an empty set")

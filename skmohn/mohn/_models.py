@@ -2,10 +2,10 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._options import DeltaOptions
-from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import (
+    Categorical,
     EncodedRows,
     count_observations,
     distinct_rows,
@@ -28,7 +29,7 @@ from skmohn.mohn._table.rows import (
 )
 from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
 from skmohn.mohn._table.target import Transform, Unchanged, moments
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.variables import Contrast, Variable
 
 # A priori variance of the constant; the target is standardized.
 CONSTANT_VARIANCE = 1.0
@@ -97,36 +98,24 @@ class Solution(NamedTuple):
     standard_errors: np.ndarray
     noise: float
     reason: str
-    coverage: list
+    coverage: list[dict[str, Any]]
     warning: str | None = None
     model: Any = None
     is_exact: bool = False
     is_stopped: bool = False
-    choice: object = None
+    choice: Any = None
     on_scores: bool = False
 
 
-def occam_factor(density, curvature, by_data):
-    """Log fraction of the density of hyperparameters that the data leave (Laplace).
-
-    The integral of the likelihood over normal hyperparameters is its value at the best
-    ones times this. What the data say nothing of costs nothing.
-
-    Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
-
-    Parameters
-    ----------
-    density : float
-        Log density at the best ones, less that at its highest.
-
-    curvature, by_data : ndarrays of shape (n_directions, n_directions)
-        Negative Hessians of the log density and of the log likelihood.
-
-    Returns
-    -------
-    factor : float
-        A logarithm, 0 at most.
-    """
+def occam_factor(
+    density: float, curvature: NDArray[np.float64], by_data: NDArray[np.float64]
+) -> float:
+    """Log Occam factor of hyperparameters in Laplace's approximation, 0 at most."""
+    # The integral of the likelihood over normal hyperparameters is its value at the
+    # best ones times this. `density` is the log density there less its maximum; the
+    # others are negative Hessians of the log density and of the log likelihood.
+    # Directions that the data leave open cost nothing.
+    # Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
     ratios = eigvalsh(by_data, curvature)
     return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
 
@@ -152,7 +141,13 @@ class AdditiveFit(NamedTuple):
     log_occam_factor: float
 
 
-def integrate_r2(values, along, others, n_directions, least_noise):
+def integrate_r2(
+    values: NDArray[np.float64],
+    along: NDArray[np.float64],
+    others: float,
+    n_directions: float,
+    least_noise: float,
+) -> AdditiveFit:
     """Learn how much of a target's variance a function with a normal prior explains.
 
     This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
@@ -163,26 +158,14 @@ def integrate_r2(values, along, others, n_directions, least_noise):
     model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
     Association 117, 2022 (the uniform prior of R2).
 
-    Parameters
-    ----------
-    values, along : ndarrays of shape (rank,)
-        Eigenvalues of the covariance of the function at the rows, whose mean variance
-        is 1, and the target along their directions.
-
-    others : float
-        Sum of squares of the target in all other directions.
-
-    n_directions : float
-        Number of all directions but that of the constant.
-
-    least_noise : float
-
-    Returns
-    -------
-    fit : AdditiveFit
+    `values` are eigenvalues of the covariance of the function at the rows, whose mean
+    variance is 1, `along` the target along their directions, `others` its sum of
+    squares in all other directions, of `n_directions` but that of the constant.
     """
 
-    def log_density(r2):
+    def log_density(
+        r2: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Log density of the target at its most likely variance, and that variance."""
         spread = 1.0 - r2 + r2 * values[:, None]
         square = np.sum(along[:, None] ** 2 / spread, axis=0) + others / (1.0 - r2)
@@ -195,7 +178,7 @@ def integrate_r2(values, along, others, n_directions, least_noise):
     densities, _ = log_density(_R2_GRID)
     # dR2 = R2 (1 - R2) d(log odds).
     log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
-    mass = logsumexp(log_mass)
+    mass: Any = logsumexp(log_mass)
     (of_nothing,), _ = log_density(np.zeros(1))
     matters = expit(math.log(_ODDS) + mass - of_nothing)
     r2 = float(matters * (np.exp(log_mass - mass) @ _R2_GRID))
@@ -214,48 +197,32 @@ def integrate_r2(values, along, others, n_directions, least_noise):
     )
 
 
-def fit_noise_factor(squares, certain, noise, count=1.0):
-    """Factor of the noise that makes held-out rows most likely.
+def fit_noise_factor(
+    squares: NDArray[np.float64],
+    certain: NDArray[np.float64] | float,
+    noise: NDArray[np.float64],
+    count: NDArray[np.float64] | float = 1.0,
+) -> float:
+    """Maximum-likelihood factor of the noise, given squared held-out errors."""
+    # `certain` is the part of their variance that the factor leaves as it is.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n_rows,)
-        Squared errors of rows that the others predict.
-
-    certain, noise : ndarrays of shape (n_rows,)
-        Variances: one that is known, and one that is known up to the factor.
-
-    count : ndarray of shape (n_rows,), default=1.0
-        How many observations each row stands for.
-
-    Returns
-    -------
-    scale : float
-    """
-
-    def loss(log_scale):
+    def loss(log_scale: float) -> float:
         variance = certain + np.exp(log_scale) * noise
         return np.sum(count * (squares / variance + np.log(variance)))
 
-    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
+    found: Any = minimize_scalar(loss, bounds=(-3, 3), method="bounded")
+    return float(np.exp(found.x))
 
 
-def standard_ratios(means, stds, prior_stds):
-    """Weights over standard errors by least squares, all others under their prior.
-
-    What a prior takes from a weight says nothing against zero: least squares alone has
-    the mean over the shrinkage, and its variance as well. Where nothing is known of a
-    weight but its prior, the ratio is 0.
-
-    Parameters
-    ----------
-    means, stds, prior_stds : ndarrays of shape (n_weights,)
-        A posteriori and a priori, given hyperparameters.
-
-    Returns
-    -------
-    ratios : ndarray of shape (n_weights,)
-    """
+def standard_ratios(
+    means: NDArray[np.float64],
+    stds: NDArray[np.float64],
+    prior_stds: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Weights over least-squares standard errors, all others under their prior."""
+    # What a prior takes from a weight is no evidence against zero: least squares alone
+    # has the mean over the shrinkage, and its variance as well. Where nothing is known
+    # of a weight but its prior, the ratio is 0.
     spread = np.divide(stds, prior_stds, np.ones(len(means)), where=prior_stds > 0.0)
     shrinkage = 1.0 - spread**2
     is_known = (shrinkage > _LEAST_SHRINKAGE) & (stds > 0.0)
@@ -263,7 +230,9 @@ def standard_ratios(means, stds, prior_stds):
     return np.divide(means, error, np.zeros(len(means)), where=is_known)
 
 
-def find_significant(ratios, n_tested, df=math.inf):
+def find_significant(
+    ratios: NDArray[np.float64], n_tested: int, df: float = math.inf
+) -> NDArray[np.bool_]:
     """Which weights of an order are not zero, by tests in steps up.
 
     Student's t tests of the ratios, of which the largest number is taken that has at
@@ -272,20 +241,8 @@ def find_significant(ratios, n_tested, df=math.inf):
     Source: Benjamini and Hochberg, Controlling the false discovery rate, Journal of the
     Royal Statistical Society B 57, 1995.
 
-    Parameters
-    ----------
-    ratios : ndarray of shape (n_weights,)
-        See `standard_ratios`.
-
-    n_tested : int
-        Weights of the order: others than these have smaller ratios.
-
-    df : float, default=inf
-        Degrees of freedom of the noise.
-
-    Returns
-    -------
-    is_significant : ndarray of shape (n_weights,), bool
+    Ratios are those of `standard_ratios`; all others of the `n_tested` weights of the
+    order have smaller ones. The noise has `df` degrees of freedom.
     """
     p_values = 2.0 * student.sf(np.abs(ratios), df)
     ranked = np.sort(p_values)
@@ -294,34 +251,16 @@ def find_significant(ratios, n_tested, df=math.inf):
     return p_values <= passed.max(initial=-1.0)
 
 
-def noise_df(n_observed, n_fitted):
-    """Degrees of freedom of the noise: what a fit leaves, and what its prior adds.
-
-    Parameters
-    ----------
-    n_observed, n_fitted : float
-        Observations, and how many weights they could have told as well.
-
-    Returns
-    -------
-    df : float
-    """
+def noise_df(n_observed: float, n_fitted: float) -> float:
+    """Degrees of freedom of the noise: what a fit leaves, and what its prior adds."""
     # The logarithm of an estimate by so many has a variance of about 2 / df.
     return n_observed - n_fitted + 2.0 / LOG_NOISE[1] ** 2
 
 
-def residual_fraction(function, noise):
-    """Fraction of an observation's error that its own fit leaves; 0 below rounding.
-
-    Parameters
-    ----------
-    function, noise : ndarrays of shape (n_rows,)
-        Variances.
-
-    Returns
-    -------
-    kept : ndarray of shape (n_rows,)
-    """
+def residual_fraction(
+    function: NDArray[np.float64], noise: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Fraction of an observation's error that its own fit leaves; 0 within rounding."""
     kept = 1.0 - np.divide(function, noise, np.ones_like(noise), where=noise > 0.0)
     return np.where(kept > _LEAST_KEPT, kept, 0.0)
 
@@ -347,25 +286,15 @@ class LeftOut(NamedTuple):
     residual: np.ndarray
     variance: np.ndarray
     noise: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
-    def squares(self):
+    def squares(self) -> NDArray[np.float64]:
         """Squared errors."""
         return self.residual**2
 
-    def noise_level(self, more=0.0):
-        """Factor of the noise that makes the errors most likely.
-
-        Parameters
-        ----------
-        more : ndarray of shape (n_rows,), default=0.0
-            Variance beside those of the function and the noise.
-
-        Returns
-        -------
-        level : float
-        """
+    def noise_level(self, more: NDArray[np.float64] | float = 0.0) -> float:
+        """Maximum-likelihood factor of the noise; `more` is variance beside it."""
         return fit_noise_factor(
             self.squares, self.variance + more, self.noise, self.count
         )
@@ -407,81 +336,45 @@ class MissingInputs:
         explain.
     """
 
-    alphabets: tuple = ()
-    numbers: dict = field(default_factory=dict)
+    alphabets: tuple[Categorical, ...] = ()
+    numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
     missing_noise_fraction: float = 0.0
 
     @classmethod
-    def of(cls, rows, coding, sample_weight=None):
-        """Look at the values of the training rows.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        coding : InputCoding
-
-        sample_weight : ndarray of shape (n_rows,), default=None
-
-        Returns
-        -------
-        missing_inputs : MissingInputs
-        """
+    def of(
+        cls,
+        rows: EncodedRows,
+        coding: InputCoding,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Collect the values of the training rows."""
         return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
 
-    def variance(self, mean, rows):
-        """Mean square of what all that rows could be is off from their mean.
-
-        Parameters
-        ----------
-        mean : callable
-            From `EncodedRows` to the mean of the function.
-
-        rows : Rows
-
-        Returns
-        -------
-        variance : ndarray of shape (n_rows,)
-            0 for complete rows.
-        """
+    def variance(
+        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
+    ) -> NDArray[np.float64]:
+        """Mean squares of completions around each row; 0 for complete rows."""
         variance = np.zeros(len(rows))
         for i, apart in self.deviations(mean, rows):
             variance[i] = np.mean(apart**2)
         return variance
 
-    def deviations(self, mean, rows):
-        """Yield each incomplete row's number, and its completions less its own mean.
-
-        See :meth:`variance`.
-        """
+    def deviations(
+        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield each incomplete row's index, and its completions less its own mean."""
         for some, completed, ends in self.imputations(rows):
             values = np.split(mean(completed), ends)
             own = mean(rows.take(some))
             for i, part, center in zip(some, values, own, strict=True):
                 yield i, part - center
 
-    def imputations(self, rows, most=_MOST_WAYS):
-        """Yield incomplete rows, some at a time, with their entries filled in.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        most : int, default=64
-            A row is filled in in all ways where there are no more, else so many times
-            by chance.
-
-        Yields
-        ------
-        some : ndarray, int
-            Numbers of incomplete rows.
-
-        completed : Rows
-            The completions of the first, then those of the next.
-
-        ends : ndarray, int
-            Where those of each but the last one end.
-        """
+    def imputations(
+        self, rows: EncodedRows, most: int = _MOST_WAYS
+    ) -> Iterator[tuple[NDArray[np.intp], EncodedRows, NDArray[np.intp]]]:
+        """Yield indices of incomplete rows, completions, and where all but one end."""
+        # A row is completed in all ways where there are at most `most`, else in so many
+        # by chance.
         unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
@@ -502,8 +395,10 @@ class MissingInputs:
             ends = np.cumsum([len(part) for part in parts])[:-1]
             yield some, EncodedRows(inputs, categories), ends
 
-    def _complete(self, rows, i, unknown, most):
-        """Row i with its unknown entries filled in, in all ways or some."""
+    def _complete(
+        self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int
+    ) -> EncodedRows:
+        """Complete the unknown entries of row i, in all ways or some."""
         n_inputs = rows.inputs.shape[1]
         indices = np.flatnonzero(unknown)
         sizes = [self._n_values(index, n_inputs) for index in indices.tolist()]
@@ -524,18 +419,20 @@ class MissingInputs:
             else:
                 values = self.numbers[index]
                 inputs[:, index] = values.inputs[way]
-                if values.categorical is not None:
+                if values.categories is not None:
                     categories[:, values.categorical] = values.categories[way]
         return EncodedRows(inputs, categories)
 
-    def _n_values(self, index, n_inputs):
+    def _n_values(self, index: int, n_inputs: int) -> int:
         """Number of values of an input, or of categories of a categorical."""
         if index >= n_inputs:
             return self.alphabets[index - n_inputs].size
         return len(self.numbers[index].inputs) if index in self.numbers else 2
 
 
-def _numbers(rows, coding, sample_weight):
+def _numbers(
+    rows: EncodedRows, coding: InputCoding, sample_weight: NDArray[np.float64] | None
+) -> dict[int, EmpiricalValues]:
     """Quantiles of the known values of each numeric column, and their levels."""
     weight = np.ones(len(rows)) if sample_weight is None else sample_weight
     categoricals = {
@@ -559,19 +456,10 @@ def _numbers(rows, coding, sample_weight):
     return numbers
 
 
-def count_and_precision(sample_weight, n_samples):
-    """How many observations samples stand for, and how precise each of them is.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    n_samples : int
-
-    Returns
-    -------
-    count, precision : ndarrays of shape (n_samples,)
-    """
+def count_and_precision(
+    sample_weight: NDArray[np.float64] | None, n_samples: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Observations that samples stand for, and the precision of each."""
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
     count = count_observations(weight)
     return count, weight / count
@@ -605,7 +493,7 @@ class Model(ABC):
     low, high : float
         Where predictions end.
 
-    has_posterior : bool
+    has_posterior : bool, default=True
         Whether it is known how far the function may be off.
 
     is_listed : bool
@@ -617,28 +505,26 @@ class Model(ABC):
     tails: Tails = field(default_factory=Tails)
     low: float = -math.inf
     high: float = math.inf
+    has_posterior: bool = True
+    is_listed: ClassVar[bool]
+    # Each model has them, as fields or otherwise.
+    if TYPE_CHECKING:
+
+        @property
+        def scale(self) -> float: ...
+
+        @property
+        def noise(self) -> float: ...
 
     # ------------------------------------------------------- the same for all models
 
     @property
-    def is_transformed(self):
+    def is_transformed(self) -> bool:
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
 
-    def mean(self, rows, clip=True):
-        """Mean of new observations.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        clip : bool, default=True
-            Whether it ends at `low` and `high`.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_rows,)
-        """
+    def mean(self, rows: EncodedRows, clip: bool = True) -> NDArray[np.float64]:
+        """Mean of new observations, within `low` and `high` if it is clipped."""
         mean = self.function(rows)
         if self.is_transformed:
             # The noise map is too uncertain to enter the mean of a skewed target.
@@ -648,7 +534,12 @@ class Model(ABC):
             mean, _ = moments(self.transform, mean, std)
         return np.clip(mean, self.low, self.high) if clip else mean
 
-    def with_range(self, rows, y, sample_weight):
+    def with_range(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> Self:
         """Clip to the range of leave-one-out predictions.
 
         It is widened by a standard deviation of the function on either side. A few
@@ -662,12 +553,17 @@ class Model(ABC):
         low, high = float(np.min(lower)), float(np.max(upper))
         return replace(self, low=max(self.low, low), high=min(self.high, high))
 
-    def with_targets(self, y):
+    def with_targets(self, y: NDArray[np.float64]) -> Self:
         """Let predictions reach further targets."""
         low, high = float(np.min(y)), float(np.max(y))
         return replace(self, low=min(self.low, low), high=max(self.high, high))
 
-    def left_out_error(self, rows, y, sample_weight):
+    def left_out_error(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+    ) -> float:
         """Leave-one-out mean squared error, in units of the targets' variance."""
         (mean,) = self.left_out_means(rows, y, sample_weight)
         apart, unit = y - np.average(y, weights=sample_weight), power_of_two_scale(y)
@@ -677,21 +573,14 @@ class Model(ABC):
         )
         return errors / squares
 
-    def left_out_means(self, rows, y, sample_weight, n_stds=(0.0,)):
-        """Leave-one-out means of the targets, the function off by standard deviations.
-
-        Parameters
-        ----------
-        rows, y, sample_weight
-            As of :meth:`with_missing_inputs`.
-
-        n_stds : sequence of float, default=(0.0,)
-
-        Returns
-        -------
-        means : list of ndarrays of shape (n_rows,)
-            One for each number of standard deviations.
-        """
+    def left_out_means(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        n_stds: Sequence[float] = (0.0,),
+    ) -> list[NDArray[np.float64]]:
+        """Leave-one-out means of targets, by numbers of standard deviations off."""
         everyone = np.arange(len(rows))
         left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
         mean = self.transform.forward(y) - self.scale * left.residual
@@ -702,54 +591,26 @@ class Model(ABC):
             means = [moments(self.transform, mean, std)[0] for mean in means]
         return means
 
-    def std(self, rows):
-        """Standard deviation of new observations: function, noise and missing values.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        std : ndarray of shape (n_rows,)
-        """
+    def std(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Standard deviation of new observations: function, noise, missing values."""
         std = self.std_on_scale(rows)
         if not self.is_transformed:
             return std
         return moments(self.transform, self.function(rows), std)[1]
 
-    def quantiles(self, rows, probabilities):
-        """Quantiles of new observations.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        probabilities : ndarray of shape (n_shares,)
-            Of the observations that lie below.
-
-        Returns
-        -------
-        quantiles : ndarray of shape (n_rows, n_shares)
-        """
+    def quantiles(
+        self, rows: EncodedRows, probabilities: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
         away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(probabilities)
         return self.transform.inverse(self.function(rows)[:, None] + away)
 
-    def log_density(self, rows, y):
-        """Log density of new observations, one for each row.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        y : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        density : ndarray of shape (n_rows,)
-            Infinite where there is no uncertainty, and the target is as predicted;
-            minus infinite where it cannot be.
-        """
+    def log_density(
+        self, rows: EncodedRows, y: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Log density of new observations, one for each row."""
+        # Infinite where the standard deviation is 0 and the target is the mean; minus
+        # infinity where it cannot be.
         mean, std = self.function(rows), self.std_on_scale(rows)
         # Minus infinity is the logarithm of what has none, and of no density.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -758,42 +619,23 @@ class Model(ABC):
             density = self.tails.log_density(away) - np.log(std) + slope
         return np.where(np.isnan(density), -np.inf, density)
 
-    def std_on_scale(self, rows, precision=1.0):
-        """Standard deviation of new observations on the scale of the target.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        precision : float or ndarray of shape (n_rows,), default=1.0
-            Weight of each observation.
-
-        Returns
-        -------
-        std : ndarray of shape (n_rows,)
-        """
+    def std_on_scale(
+        self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
+    ) -> NDArray[np.float64]:
+        """Standard deviation of new observations, on the scale of the target."""
         return self.scale * np.sqrt(self.variance(rows) + self._around(rows, precision))
 
-    def _around(self, rows, precision=1.0):
+    def _around(
+        self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
+    ) -> NDArray[np.float64]:
         """Variance of observations around the function: noise and missing values."""
         noise = self._known_noise(rows) / precision
         return noise + self.missing_inputs.variance(self._standard_mean, rows)
 
-    def draw(self, rows, n_draws, rng):
-        """Draw new observations, jointly for all rows: function, noise, missing values.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        n_draws : int
-
-        rng : Generator
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
-        """
+    def draw(
+        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Sample new observations, jointly for all rows."""
         draws = self.sample_latent(rows, n_draws, rng)
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.tails.draw(rng, (len(rows), n_draws))
@@ -801,31 +643,21 @@ class Model(ABC):
             around[i] += rng.choice(apart, n_draws)
         return self.transform.inverse(draws + self.scale * around)
 
-    def noise_std(self):
+    def noise_std(self) -> float:
         """Standard deviation of the noise, on the scale of the target."""
         return self.scale * math.sqrt(self.noise)
 
-    def with_missing_inputs(self, rows, y, sample_weight, coding):
-        """Look at the values and missing values of the training rows.
-
-        Complete rows, and those whose missing values change little, say how much noise
-        there is beside the missing values. Of an exact model there is none, whatever
-        its rows lack.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        y : ndarray of shape (n_rows,)
-
-        sample_weight : ndarray of shape (n_rows,) or None
-
-        coding : InputCoding
-
-        Returns
-        -------
-        model : Model
-        """
+    def with_missing_inputs(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        coding: InputCoding,
+    ) -> Self:
+        """Learn known values of training rows, and the noise beside missing ones."""
+        # Complete rows, and those whose missing values change little, show how much
+        # noise there is beside the missing values. In an exact model there is none,
+        # whatever its rows lack.
         if not self.has_posterior:
             return self
         missing_inputs = MissingInputs.of(rows, coding, sample_weight)
@@ -848,21 +680,15 @@ class Model(ABC):
             )
         return replace(self, missing_inputs=missing_inputs)
 
-    def with_tails(self, rows, y, sample_weight, n_outliers=0):
-        """Look how far training rows are off that all others predict.
-
-        Parameters
-        ----------
-        rows, y, sample_weight
-            As of :meth:`with_missing_inputs`, whose result this is to be asked of.
-
-        n_outliers : int, default=0
-            Number of targets that were left out.
-
-        Returns
-        -------
-        model : Model
-        """
+    def with_tails(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        n_outliers: int = 0,
+    ) -> Self:
+        """Learn the residual distribution from training rows that others predict."""
+        # It follows `with_missing_inputs`.
         if not (self.has_posterior and self.noise):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
@@ -877,7 +703,7 @@ class Model(ABC):
             away, count = self.left_out_distances(*data, with_equals=True)
             found.append(fit_tails(away**2, count))
         n_each, precision = count_and_precision(sample_weight, len(rows))
-        unit = rows.group if has_groups else index
+        unit = cast(NDArray[np.intp], rows.group) if has_groups else index
         is_repeated = has_groups or len(first) < n_each.sum()
         is_repeated = is_repeated and np.all(precision == 1.0)
         # Equal rows with equal targets are copies.
@@ -892,53 +718,43 @@ class Model(ABC):
             parts = members_of(unit[chosen[known]])
             squares = np.array([squares[part].mean() for part in parts])
             if n_own < FEW_ROWS:
-                is_chosen = not self.is_listed or len(self.graph.terms) > 0
+                graph = getattr(self, "graph", None) if self.is_listed else None
+                is_chosen = graph is None or len(graph.terms) > 0
                 found.append(tails_of_few(squares, n_own, is_chosen))
             else:
                 found.append(fit_level(squares))
-        widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
+        widest = max(found, key=lambda tails: float(tails.quantiles(_UPPER_END)))
         if n_outliers:
             # The posterior mean, uniform a priori.
             probability = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
             widest = replace(widest, outliers=probability)
         return replace(self, tails=widest)
 
-    def left_out_distances(self, rows, y, sample_weight, chosen, with_equals=False):
-        """Residuals of held-out rows in predictive standard deviations.
-
-        Parameters
-        ----------
-        rows, y, sample_weight, chosen, with_equals
-            As of :meth:`leave_out`.
-
-        Returns
-        -------
-        distances, count : ndarrays of shape (n_chosen,)
-        """
+    def left_out_distances(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        chosen: NDArray[np.intp],
+        with_equals: bool = False,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Leave-one-out residuals in predictive standard deviations; their counts."""
         errors = self.leave_out(rows, y, sample_weight, chosen, with_equals)
         _, precision = count_and_precision(sample_weight, len(rows))
         around = self._around(rows.take(chosen), precision[chosen])
         return errors.residual / np.sqrt(errors.variance + around), errors.count
 
-    def leave_out(self, rows, y, sample_weight, chosen, with_equals=False):
-        """Predict some training rows by all others.
-
-        Parameters
-        ----------
-        rows, y, sample_weight
-            As of :meth:`with_missing_inputs`.
-
-        chosen : ndarray, int
-            Numbers of the rows.
-
-        with_equals : bool, default=False
-            Whether equal rows are left out with each; rows of its group are in any
-            case.
-
-        Returns
-        -------
-        errors : LeftOut
-        """
+    def leave_out(
+        self,
+        rows: EncodedRows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        chosen: NDArray[np.intp],
+        with_equals: bool = False,
+    ) -> LeftOut:
+        """Predict some training rows by all others."""
+        # Rows of a group are left out together in any case, equal rows where
+        # `with_equals`.
         some = rows.take(chosen)
         count, precision = count_and_precision(sample_weight, len(rows))
         values, left = self.transform.forward(y) / self.scale, precision
@@ -961,37 +777,31 @@ class Model(ABC):
         noise = noise * (left / precision)[chosen]
         return LeftOut(residual, function / kept, noise, count)
 
-    def _leave_groups_out(self, rows, chosen, values, count, precision):
-        """The same, each with all rows of its group.
-
-        Equal rows of other groups stay: they are what is known of a new group.
-
-        Parameters
-        ----------
-        rows, chosen
-            As of :meth:`leave_out`.
-
-        values, count, precision : ndarrays of shape (n_rows,)
-            Standardized targets, how many observations each is, and their precision.
-
-        Returns
-        -------
-        errors : LeftOut
-        """
-        weight = count * precision
+    def _leave_groups_out(
+        self,
+        rows: EncodedRows,
+        chosen: NDArray[np.intp],
+        values: NDArray[np.float64],
+        count: NDArray[np.float64],
+        precision: NDArray[np.float64],
+    ) -> LeftOut:
+        """Predict some training rows by those of other groups."""
+        # Equal rows of other groups stay: they are what is known of a new group.
+        # Values are standardized targets, `count` the observations that each is.
+        weight, group = count * precision, cast(NDArray[np.intp], rows.group)
         residual, variance, noise, is_known = np.zeros((4, len(rows)))
-        for some in members_of(rows.group):
-            if not np.isin(rows.group[chosen], rows.group[some[0]]).any():
+        for some in members_of(group):
+            if not np.isin(group[chosen], group[some[0]]).any():
                 continue
             own = rows.take(some)
             _, own_noise, _ = self.variances_at_map(own, weight[some])
             # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
             # that of the function given all rows, and N their noise.
             root = np.sqrt(own_noise)
-            probabilities, vectors = np.linalg.eigh(
+            removed, vectors = np.linalg.eigh(
                 self.given_covariance(own) / np.multiply.outer(root, root)
             )
-            kept = 1.0 - probabilities
+            kept = 1.0 - removed
             off = values[some] - self._standard_mean(own)
             if kept.min() > _LEAST_KEPT:
                 vectors = root[:, None] * vectors
@@ -1004,12 +814,12 @@ class Model(ABC):
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
 
-    def _known_noise(self, rows):
+    def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:
         return (1.0 - self.missing_inputs.missing_noise_fraction) * self.noise_variance(
             rows
         )
 
-    def _standard_mean(self, rows):
+    def _standard_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean in the units of the posterior, in which variances are within range."""
         return self.function(rows) / self.scale
 
@@ -1017,43 +827,24 @@ class Model(ABC):
 
     @abstractmethod
     def function(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """Mean of the function, on the scale of the target, ndarray of shape (n_rows,).
-
-        Parameters
-        ----------
-        rows : Rows
-        """
+        """Mean of the function, on the scale of the target, (n_rows,)."""
 
     @abstractmethod
     def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """Variance of the function, ndarray of shape (n_rows,)."""
+        """Variance of the function, (n_rows,)."""
 
     @abstractmethod
     def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        """Variance of the noise of new observations, (n_rows,)."""
 
     @abstractmethod
     def variances_at_map(
-        self, rows: EncodedRows, precision: float | NDArray[np.float64] = 1.0
+        self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
     ) -> tuple[NDArray[np.float64], ...]:
-        """Variances of function and noise given hyperparameters.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        precision : float or ndarray of shape (n_rows,), default=1.0
-            Weight of each observation.
-
-        Returns
-        -------
-        function, noise : ndarrays of shape (n_rows,)
-            The noise is as the posterior weighs the rows.
-
-        kept : ndarray of shape (n_rows,)
-            The fraction of an observation's error that its own fit leaves, if it was
-            among those of the fit; 0 where that cannot be told.
-        """
+        """Variances of function and noise given hyperparameters; fraction kept."""
+        # The noise is as the posterior weighs the rows. The last is the fraction of an
+        # observation's error that its own fit leaves, if it was among those of the fit;
+        # 0 where that is unknown.
 
     @abstractmethod
     def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -1063,83 +854,38 @@ class Model(ABC):
     def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Draw the function, jointly for all rows, see :meth:`draw`."""
+        """Sample the function, jointly for all rows, see :meth:`draw`."""
 
     @abstractmethod
     def weight_posterior(self, term: Term) -> tuple[float, float]:
-        """Mean and standard deviation of one weight.
-
-        Parameters
-        ----------
-        term : tuple of int
-            Inputs, and categories of categoricals, which are numbered after them.
-
-        Returns
-        -------
-        mean, std : float
-        """
+        """Mean and standard deviation of one weight."""
+        # Categories of categoricals are numbered after the inputs.
 
     @abstractmethod
     def listed(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
-        """The weights that matter and their standard deviations.
-
-        Parameters
-        ----------
-        max_order : int, default=None
-            Up to which order a model of all weights lists any.
-
-        Returns
-        -------
-        graph : WalshPolynomial
-
-        errors : ndarray of shape (n_terms,)
-            NaN without a posterior.
-        """
+        """Significant weights up to an order and their standard deviations."""
+        # These are NaN without a posterior.
 
     @abstractmethod
     def sobol_variances(
         self, variables: list[Variable]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-        """Split the variance of the function over independent variables.
-
-        Parameters
-        ----------
-        variables : list of Variable
-
-        Returns
-        -------
-        variance : float
-
-        first, total : ndarrays of shape (n_variables,)
-            What each variable explains alone, and all that it takes part in.
-        """
+        """Variance over independent variables; first-order and total parts."""
 
     @abstractmethod
     def contrasts(
-        self, variables: list[Variable], wanted: Sequence[Any]
+        self, variables: list[Variable], wanted: Sequence[Contrast]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """How far the function moves with one variable, averaged over all others.
-
-        Parameters
-        ----------
-        variables : list of Variable
-            They are independent of each other.
-
-        wanted : list of (int, (float, int), (float, int))
-            Number of the variable, and from where to where it moves: an input and a
-            category, either of which it may lack.
-
-        Returns
-        -------
-        means, stds : ndarrays of shape (n_wanted,)
-            On the scale of the target. NaN for what is not known.
-        """
+        """Means and standard deviations of moves of one variable, others averaged."""
+        # On the scale of the target; NaN where unknown.
 
     @abstractmethod
-    def relevance(self) -> tuple[Any, Any]:
-        """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
+    def relevance(
+        self,
+    ) -> tuple[NDArray[np.float64], list[float] | NDArray[np.float64]]:
+        """``tau`` of inputs and of categoricals, from 0 to 1."""
 
     @abstractmethod
     def log_evidence(self) -> float:
@@ -1147,7 +893,7 @@ class Model(ABC):
 
     @abstractmethod
     def description_length(self) -> float:
-        """Nats that the data and the choices of terms and hyperparameters cost."""
+        """Description length of data, terms and hyperparameters, in nats."""
 
     @abstractmethod
     def update(
@@ -1156,20 +902,5 @@ class Model(ABC):
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         control: DeltaOptions,
-    ) -> "Model":
-        """Learn from further rows.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        y : ndarray of shape (n_rows,)
-
-        sample_weight : ndarray of shape (n_rows,) or None
-
-        control : DeltaOptions
-
-        Returns
-        -------
-        model : Model
-        """
+    ) -> Self:
+        """Condition on further rows."""

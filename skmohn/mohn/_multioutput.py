@@ -5,18 +5,25 @@ has been fitted to a y of two dimensions.
 """
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from numbers import Integral
-from typing import NamedTuple, TypeVar, cast
+from typing import (
+    Any,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+)
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
-    check_array,
     check_consistent_length,
     check_is_fitted,
 )
@@ -25,6 +32,7 @@ from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import is_integer, is_pair_given, to_numpy
 from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._gp.model import GPModel
@@ -34,12 +42,19 @@ from skmohn.mohn._interaction_graph import InteractionGraph
 from skmohn.mohn._options import FitSettings, reusable
 from skmohn.mohn._reports import join_tables
 from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._table.target import Transform
 from skmohn.mohn._training_data import read_groups, read_samples
 
-_Method = TypeVar("_Method", bound=Callable)
+_Owner = TypeVar("_Owner")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+# A MOHNRegressor, whose module imports this one.
+Regressor: TypeAlias = Any
+# X, y, sample_weight, X_val, y_val and groups, as `fit` takes them.
+_Data: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
 
 
-def is_several(y):
+def is_several(y: Any) -> bool:
     """Whether targets have two dimensions."""
     if hasattr(y, "shape"):
         return len(y.shape) == 2
@@ -50,33 +65,29 @@ def is_several(y):
         return False
 
 
-def of_several(answer):
-    """Decorate a method that a function answers once there are several targets.
+def of_several(
+    answer: Callable[..., Any],
+) -> Callable[
+    [Callable[Concatenate[_Owner, _P], _T]], Callable[Concatenate[_Owner, _P], _T]
+]:
+    """Decorate a method to call a function in its place for several targets."""
 
-    Parameters
-    ----------
-    answer : callable
-        Called with the estimator and what the method is called with.
-
-    Returns
-    -------
-    decorate : callable
-    """
-
-    def decorate(method: _Method) -> _Method:
+    def decorate(
+        method: Callable[Concatenate[_Owner, _P], _T],
+    ) -> Callable[Concatenate[_Owner, _P], _T]:
         @wraps(method)
-        def ask(model, *args, **kwargs):
+        def ask(model: _Owner, *args: _P.args, **kwargs: _P.kwargs) -> _T:
             check_is_fitted(model)
             asked = answer if hasattr(model, "estimators_") else method
             return asked(model, *args, **kwargs)
 
-        return cast(_Method, ask)
+        return ask
 
     return decorate
 
 
-def refuse_target(target):
-    """Refuse a target where there is one alone."""
+def refuse_target(target: object) -> None:
+    """Refuse a target where there is only one."""
     if target is not None:
         raise ValueError(
             f"target={target!r}, but the model was fitted to a y of one dimension and "
@@ -84,8 +95,8 @@ def refuse_target(target):
         )
 
 
-def forget(model):
-    """Drop what an earlier fit has left."""
+def forget(model: Regressor) -> None:
+    """Drop the attributes of an earlier fit."""
     for name in [name for name in vars(model) if name.endswith("_")]:
         delattr(model, name)
 
@@ -93,23 +104,10 @@ def forget(model):
 # -------------------------------------------------------------------------------- fits
 
 
-def fit(model, data, params):
-    """Fit a model for each column of y.
-
-    Parameters
-    ----------
-    model : MOHNRegressor
-
-    data : tuple
-        The other arguments of `MOHNRegressor.fit` in their order; y has two dimensions.
-
-    params : dict
-        For the splitter.
-
-    Returns
-    -------
-    model : MOHNRegressor
-    """
+def fit(model: Regressor, data: _Data, params: Mapping[str, Any]) -> Regressor:
+    """Fit a model for each column of y."""
+    # Data are the arguments of `MOHNRegressor.fit` in their order, the others those of
+    # the splitter.
     earlier = getattr(model, "estimators_", []) if model.warm_start else []
     targets, names = _read_targets(data[1], "y")
     forget(model)
@@ -123,26 +121,20 @@ def fit(model, data, params):
 
 
 class _Lesson(NamedTuple):
-    """What one target is learned from.
+    """Data of one target: arguments of `fit`, and what is learned with others."""
 
-    Attributes
-    ----------
-    estimator : MOHNRegressor
-
-    data : tuple
-        The first arguments of `fit`.
-
-    together : OneOf or None
-        What is learned with other targets.
-    """
-
-    estimator: object
-    data: tuple
+    estimator: Regressor
+    data: _Data
     together: TaskView | None
 
 
-def _prepare(model, data, names, earlier):
-    """What each target is learned from, a list of `_Lesson`."""
+def _prepare(
+    model: Regressor,
+    data: _Data,
+    names: Sequence[str | int],
+    earlier: Sequence[Regressor],
+) -> list[_Lesson]:
+    """Data of each target."""
     X, targets, sample_weight, X_val, y_val, groups = data
     table = read_table(model, X, reset=True, weights=[sample_weight])
     check_consistent_length(table, targets)
@@ -160,14 +152,21 @@ def _prepare(model, data, names, earlier):
     together = _together(model, samples, held, seed)
     lessons = []
     for k, part in enumerate(estimators):
-        held_out = (None, None) if held is None else (X_val, held[1][:, k])
-        own = X, targets[:, k], sample_weight, *held_out, groups
+        held_y = None if held is None else held[1][:, k]
+        held_X = None if held is None else X_val
+        own = X, targets[:, k], sample_weight, held_X, held_y, groups
         lessons.append(_Lesson(part, own, together.get(k)))
     return lessons
 
 
-def _learn(model, lessons, names, params, told):
-    """Fit each target and set the attributes of all; return what was warned of each."""
+def _learn(
+    model: Regressor,
+    lessons: Sequence[_Lesson],
+    names: Sequence[str | int],
+    params: Mapping[str, Any],
+    told: Mapping[str, Any],
+) -> list[list[Warning]]:
+    """Fit each target and set the attributes of all; return the warnings of each."""
     task = callback_context(model, len(lessons))
     task.call_on_fit_task_begin(**told)
     warnings = []
@@ -190,7 +189,9 @@ def _learn(model, lessons, names, params, told):
     return warnings
 
 
-def partial_fit(model, X, y, sample_weight=None):
+def partial_fit(
+    model: Regressor, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> Regressor:
     """Update the model of each target with more samples."""
     targets, _ = _read_targets(y, "y")
     _require_targets(model, targets)
@@ -206,7 +207,7 @@ def partial_fit(model, X, y, sample_weight=None):
     return model
 
 
-def _read_targets(y, name):
+def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | int]]:
     """Targets as numbers, and the names of the columns."""
     if not is_several(y):
         raise ValueError(
@@ -239,7 +240,7 @@ def _read_targets(y, name):
     return targets, names
 
 
-def _require_targets(model, targets):
+def _require_targets(model: Regressor, targets: NDArray[np.float64]) -> None:
     if targets.shape[1] != len(model.estimators_):
         raise ValueError(
             f"y has {targets.shape[1]} columns, but fit was given "
@@ -247,7 +248,9 @@ def _require_targets(model, targets):
         )
 
 
-def _read_held(model, X_val, y_val, n_targets):
+def _read_held(
+    model: Regressor, X_val: TableLike | None, y_val: ArrayLike | None, n_targets: int
+) -> tuple[Any, NDArray[np.float64]] | None:
     """Validation samples, or None when there are none."""
     if not is_pair_given(X_val, y_val):
         return None
@@ -261,7 +264,7 @@ def _read_held(model, X_val, y_val, n_targets):
     return table, targets
 
 
-def _own_params(model):
+def _own_params(model: Regressor) -> dict[str, Any]:
     """Parameters of the model of each target: the same seed, and so the same folds."""
     params = model.get_params(deep=False)
     seed = params["random_state"]
@@ -271,8 +274,13 @@ def _own_params(model):
     return params
 
 
-def _together(model, samples, held, seed):
-    """What each target may learn with others: a dict of int to OneOf."""
+def _together(
+    model: Regressor,
+    samples: tuple[Any, ...],
+    held: tuple[Any, NDArray[np.float64]] | None,
+    seed: int,
+) -> dict[int, TaskView]:
+    """Targets that may be learned with others."""
     table, targets, sample_weight, groups = samples
     strategy, settings = STRATEGIES[model.strategy], FitSettings.of(model)
     vary = np.flatnonzero(np.ptp(targets, axis=0) > 0.0)
@@ -296,7 +304,9 @@ def _together(model, samples, held, seed):
     return {int(k): TaskView(together, index) for index, k in enumerate(vary)}
 
 
-def _expose(model, estimators, names):
+def _expose(
+    model: Regressor, estimators: list[Regressor], names: Sequence[str | int]
+) -> None:
     """Set the attributes of all targets from those of each."""
     model.estimators_, model.target_names_ = estimators, list(names)
     # Levels are inputs of a target's model or not; all else follows from the columns.
@@ -348,7 +358,7 @@ def _expose(model, estimators, names):
     )
 
 
-def _weights(part, terms):
+def _weights(part: Regressor, terms: Sequence[tuple[Any, ...]]) -> NDArray[np.float64]:
     """Weights of one target and their standard errors; of other targets' terms too."""
     known = {
         term: (weight, error)
@@ -365,8 +375,8 @@ def _weights(part, terms):
     return np.reshape(found, (len(terms), 2)).T
 
 
-def _warn(warnings, names):
-    """Say what was said of any target, once, and of which ones."""
+def _warn(warnings: Sequence[Sequence[Warning]], names: Sequence[str | int]) -> None:
+    """Repeat the warnings of all targets, once, with the targets of each."""
     said = {}
     for name, found in zip(names, warnings, strict=True):
         for warning in found:
@@ -380,7 +390,7 @@ def _warn(warnings, names):
 # ----------------------------------------------------------------------------- answers
 
 
-def predict(model, X, return_std=False):
+def predict(model: Regressor, X: TableLike, return_std: bool = False) -> Any:
     """Predict all targets."""
     with remember():
         found = [part.predict(X, return_std) for part in _current(model)]
@@ -390,14 +400,16 @@ def predict(model, X, return_std=False):
     return np.stack(found, axis=1)
 
 
-def predict_quantiles(model, X, quantiles=(0.05, 0.5, 0.95)):
+def predict_quantiles(
+    model: Regressor, X: TableLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+) -> NDArray[np.float64]:
     """Predict quantiles of all targets."""
     with remember():
         found = [part.predict_quantiles(X, quantiles) for part in _current(model)]
     return np.stack(found, axis=1)
 
 
-def log_density(model, X, y):
+def log_density(model: Regressor, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
     """Log density of each target, which are independent given their models."""
     targets, _ = _read_targets(y, "y")
     _require_targets(model, targets)
@@ -409,45 +421,54 @@ def log_density(model, X, y):
     return np.stack(found, axis=1)
 
 
-def target_transform(model):
-    """Scale of each target."""
+def target_transform(model: Regressor) -> list[Transform]:
+    """Transform of each target."""
     return [part.target_transform_ for part in model.estimators_]
 
 
-def sample_y(model, X, n_samples=1, random_state=0):
-    """Draw all targets; given the data they are independent."""
+def sample_y(
+    model: Regressor,
+    X: TableLike,
+    n_samples: int = 1,
+    random_state: int | np.random.RandomState | None = 0,
+) -> NDArray[np.float64]:
+    """Sample all targets; given the data they are independent."""
     rng = check_random_state(random_state)
     found = [part.sample_y(X, n_samples, rng) for part in model.estimators_]
     return np.stack(found, axis=1)
 
 
-def weight_posterior(model, term, target=None):
+def weight_posterior(
+    model: Regressor, term: Any, target: int | str | None = None
+) -> tuple[float, float]:
     """Return the posterior of one weight of one target."""
     return model.estimators_[_index(model, target)].weight_posterior(term)
 
 
-def explain(model, x, target=None):
+def explain(model: Regressor, x: TableLike, target: int | str | None = None) -> Any:
     """Split the prediction of one target."""
     return _current(model)[_index(model, target)].explain(x)
 
 
-def relevance(model):
+def relevance(model: Regressor) -> NDArray[np.float64]:
     """Relevance of each column to each target."""
     return np.array([part.relevance_ for part in model.estimators_])
 
 
-def log_marginal_likelihood(model):
+def log_marginal_likelihood(model: Regressor) -> float:
     """Log evidence of all targets, which are independent given their models."""
     return float(sum(part.log_marginal_likelihood_ for part in model.estimators_))
 
 
-def terms_table(model):
+def terms_table(model: Regressor) -> Any:
     """List the terms of each target."""
     tables = [part.terms_table() for part in model.estimators_]
     return join_tables(tables, model.target_names_, "terms_table")
 
 
-def significance_table(model, X=None, y=None):
+def significance_table(
+    model: Regressor, X: TableLike | None = None, y: ArrayLike | None = None
+) -> Any:
     """Test the terms of each target."""
     given = [(X, None)] * len(model.estimators_)
     if y is not None:
@@ -461,31 +482,31 @@ def significance_table(model, X=None, y=None):
     return join_tables(tables, model.target_names_, "significance_table")
 
 
-def collinear_terms_table(model):
-    """List sets that say nearly the same as the terms of each target."""
+def collinear_terms_table(model: Regressor) -> Any:
+    """List sets that are collinear with the terms of each target."""
     tables = [part.collinear_terms_table() for part in model.estimators_]
     return join_tables(tables, model.target_names_, "collinear_terms_table")
 
 
-def sobol_indices(model, distribution="observed"):
+def sobol_indices(model: Regressor, distribution: str = "observed") -> Any:
     """Compute the indices for each target."""
     tables = [part.sobol_indices(distribution) for part in model.estimators_]
     return join_tables(tables, model.target_names_, "sobol_indices")
 
 
-def effects_table(model):
+def effects_table(model: Regressor) -> Any:
     """List the effects on each target."""
     tables = [part.effects_table() for part in model.estimators_]
     return join_tables(tables, model.target_names_, "effects_table")
 
 
-def feature_importances(model):
+def feature_importances(model: Regressor) -> NDArray[np.float64]:
     """Mean over the targets, as forests have it."""
     return np.mean([part.feature_importances_ for part in model.estimators_], axis=0)
 
 
-def linkage(model):
-    """Which columns interact in the model of any target."""
+def linkage(model: Regressor) -> InteractionGraph:
+    """InteractionGraph of the columns in the models of all targets."""
     links = [part.interaction_graph_.links for part in model.estimators_]
     n_features = model.n_features_in_
     pairs = {
@@ -499,8 +520,8 @@ def linkage(model):
     return InteractionGraph.of_terms(terms, n_features, model._names())
 
 
-def _current(model):
-    """The models of all targets, with what has been set of the whole since its fit."""
+def _current(model: Regressor) -> list[Regressor]:
+    """Models of all targets, with the parameters that the whole has now."""
     params = model.get_params(deep=False)
     del params["cv"], params["random_state"]
     estimators = [copy.copy(part) for part in model.estimators_]
@@ -509,8 +530,8 @@ def _current(model):
     return estimators
 
 
-def _index(model, target):
-    """The number of a target, given that or its name."""
+def _index(model: Regressor, target: int | str | None) -> int:
+    """Number of a target, given that or its name."""
     names = model.target_names_
     index = None
     if isinstance(target, str) or is_integer(target):

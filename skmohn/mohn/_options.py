@@ -1,21 +1,25 @@
 """Parameters of MOHN that belong together; all that a strategy may read of them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from numbers import Integral, Real
+from typing import Any, Self, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._fitting import no_progress
-from skmohn._core._options import Control, control_of
+from skmohn._core._options import Control, Nested, control_of
 from skmohn._core._sklearn import Interval, StrOptions
 
 _FRACTION = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_FRACTION = [Interval(Real, 0, 1, closed="right")]
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+# Given a record and what was found so far; whether to stop.
+Report: TypeAlias = Callable[..., bool]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -249,7 +253,7 @@ class MSDAOptions(Control):
     n_iter_no_change: int = 50
     tol: float = 1e-4
 
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         """Check the range of each parameter, then what concerns several."""
         super()._validate_params()
         for name in ("initial_orders", "initial_inputs"):
@@ -263,8 +267,8 @@ class MSDAOptions(Control):
             )
 
 
-def _check_penalties(given):
-    """Refuse all but one factor or several."""
+def _check_penalties(given: object) -> None:
+    """Refuse everything but one factor or several."""
     factors = _as_numbers(given)
     is_list = factors.ndim <= 1 and factors.size
     if not is_list or not np.isfinite(factors).all() or (factors < 0.0).any():
@@ -274,16 +278,16 @@ def _check_penalties(given):
         )
 
 
-def _as_numbers(given):
-    """An array; empty if there are other things than numbers."""
+def _as_numbers(given: Any) -> NDArray[np.float64]:
+    """Convert to an array; an empty one if that is impossible."""
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
         return np.empty(0)
 
 
-def _check_prior(name, given):
-    """Refuse what cannot be made a distribution."""
+def _check_prior(name: str, given: object) -> None:
+    """Refuse what cannot be normalized to a distribution."""
     prior = _as_numbers(given)
     # What is not finite has no finite sum.
     if prior.ndim != 1 or (prior < 0.0).any() or not 0.0 < prior.sum() < np.inf:
@@ -293,7 +297,7 @@ def _check_prior(name, given):
         )
 
 
-def _refuse_unused(estimator):
+def _refuse_unused(estimator: Any) -> None:
     """Refuse parameters that an estimator's strategy would ignore."""
     defaults = signature(type(estimator)).parameters
     for name, strategies in estimator._used_by.items():
@@ -307,7 +311,7 @@ def _refuse_unused(estimator):
             )
 
 
-def _refuse_unused_by_rule(params):
+def _refuse_unused_by_rule(params: Mapping[str, Any]) -> None:
     """Refuse parameters that the learning rule, which is known, would ignore."""
     rule, strategy = params["learning_rule"], params["strategy"]
     is_stopped = rule == "delta" or strategy not in ("full", "given")
@@ -318,8 +322,8 @@ def _refuse_unused_by_rule(params):
         )
 
 
-def reusable(cv):
-    """The parameter `cv`, with folds that come once as a list."""
+def reusable(cv: Any) -> Any:
+    """Parameter `cv`, with folds of an iterator as a list."""
     is_plain = isinstance(cv, Iterable) and not hasattr(cv, "split")
     return list(cv) if is_plain else cv
 
@@ -337,12 +341,12 @@ class FitSettings:
     max_order: int | None = None
     max_terms: int | None = None
     include_inputs: bool = True
-    terms: Sequence | None = None
+    terms: Sequence[Any] | None = None
     alpha: float | str = "auto"
     C: float | str = "auto"
     max_iter: int = 200
     selection: str = "auto"
-    cv: object = 5
+    cv: Any = 5
     early_stopping: bool = False
     validation_fraction: float = 0.1
     work_budget: float = 1e9
@@ -351,22 +355,15 @@ class FitSettings:
     gp_options: GPOptions = field(default_factory=GPOptions)
     delta_options: DeltaOptions = field(default_factory=DeltaOptions)
     msda_options: MSDAOptions = field(default_factory=MSDAOptions)
-    # Beside them, who is to hear of long work: called with its name and number of
-    # parts, it is a context manager of what to call after each.
-    watch: Callable = no_progress
+    # Beside them, the observer of long work: called with its name and number of parts,
+    # it is a context manager of what to call after each.
+    watch: Callable[[str, int], AbstractContextManager[Callable[[], None]]] = (
+        no_progress
+    )
 
     @classmethod
-    def of(cls, estimator):
-        """Read an estimator; its controls, where they are None, are the defaults.
-
-        Parameters
-        ----------
-        estimator : MOHNRegressor, MOHNTransformer or MOHNClassifier
-
-        Returns
-        -------
-        settings : Wishes
-        """
+    def of(cls, estimator: Nested) -> Self:
+        """Read an estimator; controls that are None become the defaults."""
         _refuse_unused(estimator)
         given = estimator.get_params(deep=False)
         controls = {name: control_of(estimator, name) for name in estimator._controls}

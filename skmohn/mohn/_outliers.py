@@ -13,7 +13,7 @@ detection, Wiley, 1987 (residuals in units of one of their quantiles).
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -142,7 +142,7 @@ class Targets:
         is_open = (
             self._how["strategy"].may_be_dense and control.target_transform == "auto"
         )
-        if not is_open or fit.model.is_transformed or fit.has_planes:
+        if not is_open or _posterior(fit).is_transformed or fit.has_planes:
             return
         names = ["yeo-johnson"] + ["log"] * bool(np.min(samples.y) > 0.0)
         for name in names:
@@ -163,7 +163,7 @@ class Targets:
         Equal rows are left out together. Where that is not possible, since terms may
         reproduce a row, the distance is at least that from the median.
         """
-        samples, model, y = fit.samples, fit.model, fit.samples.y
+        samples, model, y = fit.samples, _posterior(fit), fit.samples.y
         with np.errstate(invalid="ignore"):
             plain = model.transform.forward(y) - model.function(samples.rows)
         inside, around = _standardize(plain), _standardize(y)
@@ -192,7 +192,7 @@ class Targets:
 
         The unit is the predictive standard deviation.
         """
-        model, y = fit.model, self.y[others]
+        model, y = _posterior(fit), self.y[others]
         table = self._table[np.flatnonzero(others)]
         rows = encode(fit.samples.coding, table, self._how["columns"])
         _, precision = count_and_precision(
@@ -242,7 +242,7 @@ class Targets:
             return 0.0  # Beside an exact fit.
         apart, log_unit = self.predict(outliers, fit)
         observed = self.weight > 0.0
-        count, _ = count_and_precision(self.weight[observed], observed.sum())
+        count, _ = count_and_precision(self.weight[observed], int(observed.sum()))
         of_outliers = count[outliers[observed]]
         which = _length_of_mask(of_outliers.sum(), count.sum())
         return float(which + of_outliers @ (log_unit - cauchy_log_density(apart)))
@@ -288,6 +288,11 @@ def leave_outliers_out(
             # All are of one distribution, whose scale would cost accuracy.
             return first, none
     return fit, outliers
+
+
+def _posterior(fit: Fit) -> Model:
+    """Model of a fit that is known to have a posterior."""
+    return cast(Model, fit.model)
 
 
 def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArray:

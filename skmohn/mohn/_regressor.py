@@ -1,15 +1,16 @@
 """MOHNRegressor: validate, encode, discover, then answer questions about the model."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Literal, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import Tags, check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, one_row, read_table
@@ -32,21 +33,25 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import validate_held_out
+from skmohn._core._types import TableLike
 from skmohn._core._validation import read_probabilities, read_sets
 from skmohn.mohn import _effects as effects
 from skmohn.mohn import _multioutput as several
 from skmohn.mohn._base import BaseMOHN
+from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._findings import (
     findings_of,
     no_findings,
     require_posterior,
-    tabulate_equivalents,
+    tabulate_collinear_terms,
     tabulate_significance,
 )
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._gp.model import GPModel
-from skmohn.mohn._interaction_graph import link_columns
+from skmohn.mohn._gp.multitask import TaskView
+from skmohn.mohn._interaction_graph import InteractionGraph, link_columns
+from skmohn.mohn._models import Model
 from skmohn.mohn._options import DeltaOptions, FitSettings, GPOptions, MSDAOptions
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._reports import (
@@ -57,9 +62,11 @@ from skmohn.mohn._reports import (
 )
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
-from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._strategies import STRATEGIES, Strategy
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
-from skmohn.mohn._training_data import positive_weights, read_groups
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.variables import Marginals
+from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -255,7 +262,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     'exact: the model reproduces every sample'
     """
 
-    terms_: list[tuple]
+    terms_: list[tuple[Any, ...]]
     weights_: np.ndarray
     intercept_: float
     standard_errors_: np.ndarray
@@ -299,8 +306,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "n_jobs": [*N_JOBS],
     }
 
+    _corrected_p_values: NDArray[np.float64]
+    _marginals: Marginals | None
+    _n_tried: NDArray[np.intp]
+    _weight_unit: float
     # Those that need no table of numbers.
-    _genotype_strategies = ("pursuit", "given")
+    _genotype_strategies: tuple[str, ...] = ("pursuit", "given")
     _used_by = {
         "terms": ("auto", "pursuit", "given"),
         "learning_rule": ("auto", "pursuit", "msda", "full", "given"),
@@ -316,29 +327,29 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def __init__(
         self,
-        strategy="auto",
-        learning_rule="auto",
-        max_order=None,
+        strategy: str = "auto",
+        learning_rule: str = "auto",
+        max_order: int | None = None,
         *,
-        terms=None,
+        terms: Sequence[Any] | None = None,
         alpha: float | str = "auto",
-        max_iter=200,
-        selection="auto",
-        cv: object = 5,
-        early_stopping=False,
-        validation_fraction=0.1,
-        work_budget=1e9,
-        memory_budget=1e9,
-        outliers="auto",
+        max_iter: int = 200,
+        selection: str = "auto",
+        cv: Any = 5,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        work_budget: float = 1e9,
+        memory_budget: float = 1e9,
+        outliers: str = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
-        handle_unknown="error",
-        gp_options=None,
-        delta_options=None,
-        msda_options=None,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        handle_unknown: str = "error",
+        gp_options: GPOptions | None = None,
+        delta_options: DeltaOptions | None = None,
+        msda_options: MSDAOptions | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.strategy = strategy
         self.learning_rule = learning_rule
         self.max_order = max_order
@@ -365,7 +376,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(
-        self, X, y, sample_weight=None, X_val=None, y_val=None, groups=None, **params
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_val: TableLike | None = None,
+        y_val: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
         """Find the terms and fit their weights.
 
@@ -418,25 +436,37 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             several.forget(self)
         return self._fit(data, params)
 
-    def _fit(self, data, params, together=None):
+    def _fit(
+        self,
+        data: tuple[Any, ...],
+        params: Mapping[str, Any],
+        together: TaskView | None = None,
+    ) -> Self:
         """Fit a single target, which may learn with others."""
         strategy, settings = STRATEGIES[self.strategy], FitSettings.of(self)
         targets, given = self._read(strategy, settings, data, params)
         samples = targets.read(together=together)
         # Passes over all pairs of a wide table are nobody knows how many.
         most = None if samples.is_wide else MOST_FITS * strategy.most_steps(settings)
-        loop = FitLoop(self, *given, most)
+        loop = FitLoop(self, *given, max_iter=most)
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
         loop.finish(fit.solution.graph, fit.solution.model)
         self._expose(fit, outliers)
         return self
 
-    def _solve(self, samples, targets, strategy, settings, loop):
+    def _solve(
+        self,
+        samples: TrainingData,
+        targets: Targets,
+        strategy: Strategy,
+        settings: FitSettings,
+        loop: FitLoop,
+    ) -> tuple[Fit, NDArray[np.bool_]]:
         """Fit all targets or, if some are outliers, the others; a `Fit` and a mask."""
         settings = replace(settings, watch=loop.watch)
 
-        def solve(samples):
+        def solve(samples: TrainingData) -> Fit:
             loop.attributes = partial(self._fitted_attributes, samples.coding)
             n_before = len(loop.history)
             solution = strategy.solve(samples, settings, loop.step)
@@ -450,7 +480,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None) -> Self:
+    def partial_fit(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Update the weights with more samples, without a new search.
 
         The first call is `fit`. Later calls make one pass of the delta rule (Swingler
@@ -478,13 +510,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             return self.fit(X, y, sample_weight)
         if hasattr(self, "estimators_"):
             return several.partial_fit(self, X, y, sample_weight)
-        X, y = read_table(self, X, y, weights=[sample_weight])
+        X, target = read_table(self, X, y, weights=[sample_weight])
         control = control_of(self, "delta_options")
         check_parameters(control)
         weights = positive_weights(sample_weight, X, unit=self._weight_unit)
         sample_weight, rows, _ = weights
         new = self._to_rows(X[rows])
-        model = self.model_.update(new, y[rows], sample_weight, control)
+        model = self.model_.update(new, target[rows], sample_weight, control)
         graph, self.standard_errors_ = model.listed(self.max_order)
         vars(self).update(self._fitted_attributes(self.coding_, graph, model))
         vars(self).update(no_findings(self.terms_))
@@ -495,12 +527,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @classmethod
     def from_terms(
         cls,
-        terms,
-        weights,
+        terms: Sequence[Sequence[int | str]],
+        weights: ArrayLike,
         *,
-        intercept=0.0,
-        n_features=None,
-        feature_names=None,
+        intercept: float = 0.0,
+        n_features: int | None = None,
+        feature_names: Iterable[str] | None = None,
         low: ArrayLike = -1.0,
         high: ArrayLike = 1.0,
     ) -> Self:
@@ -558,15 +590,17 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return model
 
     @overload
-    def predict(self, X, return_std: Literal[False] = False) -> np.ndarray: ...
+    def predict(
+        self, X: TableLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
 
     @overload
     def predict(
-        self, X, return_std: Literal[True]
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+        self, X: TableLike, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     @several.of_several(several.predict)
-    def predict(self, X, return_std=False):
+    def predict(self, X: TableLike, return_std: bool = False) -> Any:
         """Predict the target: the mean of new observations.
 
         Parameters
@@ -590,7 +624,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
     @several.of_several(several.predict_quantiles)
-    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+    def predict_quantiles(
+        self, X: TableLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
+    ) -> NDArray[np.float64]:
         """Predict quantiles of new observations, such as the ends of an interval.
 
         Parameters
@@ -619,7 +655,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return model.quantiles(self._to_rows(read_table(self, X)), probabilities)
 
     @several.of_several(several.log_density)
-    def log_density(self, X, y):
+    def log_density(self, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
         """Log density of new observations, a proper score of predictions and spreads.
 
         Parameters
@@ -643,7 +679,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self._posterior("log_density").log_density(self._to_rows(X), y)
 
     @several.of_several(several.sample_y)
-    def sample_y(self, X, n_samples=1, random_state=0):
+    def sample_y(
+        self,
+        X: TableLike,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> NDArray[np.float64]:
         """Draw observations from the posterior, jointly for all samples.
 
         Parameters
@@ -672,7 +713,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
 
     @several.of_several(several.weight_posterior)
-    def weight_posterior(self, term, target=None):
+    def weight_posterior(
+        self, term: Any, target: int | str | None = None
+    ) -> tuple[float, float]:
         """Return the posterior of one weight, in `terms_` or not.
 
         Needs "auto", "gp" or "spike_slab". Weights that a sparse model left out are
@@ -710,7 +753,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     @several.of_several(several.target_transform)
-    def target_transform_(self):
+    def target_transform_(self) -> Any:
         """Scale of the target on which the function was learned.
 
         Returns
@@ -724,7 +767,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     @several.of_several(several.relevance)
-    def relevance_(self):
+    def relevance_(self) -> NDArray[np.float64]:
         """Relevance of each column to a Gaussian process, from 0 (none) to 1.
 
         Returns
@@ -739,7 +782,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     @several.of_several(several.log_marginal_likelihood)
-    def log_marginal_likelihood_(self):
+    def log_marginal_likelihood_(self) -> float:
         """Log evidence of "auto", "gp" or "spike_slab", in nats.
 
         At the hyperparameters that were learned.
@@ -752,7 +795,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self._posterior("log_marginal_likelihood_").log_evidence()
 
     @property
-    def one_hot_groups_(self):
+    def one_hot_groups_(self) -> list[tuple[int, ...]]:
         """Groups of 0/1 columns treated as one categorical column.
 
         Returns
@@ -765,7 +808,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
     @several.of_several(several.terms_table)
-    def terms_table(self):
+    def terms_table(self) -> Any:
         """List the terms with their weights, the strongest first.
 
         Returns
@@ -784,7 +827,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return to_frame(tabulate_terms(self), "terms_table")
 
     @several.of_several(several.significance_table)
-    def significance_table(self, X=None, y=None):
+    def significance_table(
+        self, X: TableLike | None = None, y: ArrayLike | None = None
+    ) -> Any:
         """Test the terms of a sparse model against noise, the most significant first.
 
         A term's p-value is that of its weight in least squares on all terms: Student's
@@ -829,7 +874,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return to_frame(tabulate_significance(self, X, y), "significance_table")
 
     @several.of_several(several.collinear_terms_table)
-    def collinear_terms_table(self):
+    def collinear_terms_table(self) -> Any:
         """List sets of columns that say nearly the same as the terms found.
 
         Of columns that are alike, such as neighbors on a chromosome, a search keeps
@@ -851,10 +896,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(tabulate_equivalents(self), "collinear_terms_table")
+        return to_frame(tabulate_collinear_terms(self), "collinear_terms_table")
 
     @several.of_several(several.explain)
-    def explain(self, x, target=None):
+    def explain(self, x: TableLike, target: int | str | None = None) -> Any:
         """Split the prediction of one row into contributions, the largest first.
 
         Parameters
@@ -890,7 +935,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     @several.of_several(several.linkage)
-    def interaction_graph_(self):
+    def interaction_graph_(self) -> InteractionGraph:
         """Which columns interact, and into which separate parts the model falls.
 
         Returns
@@ -904,7 +949,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @ComputedProperty
     @several.of_several(several.feature_importances)
-    def feature_importances_(self):
+    def feature_importances_(self) -> NDArray[np.float64]:
         """Total Sobol index of each column; see :meth:`sobol_indices`.
 
         Returns
@@ -916,7 +961,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return np.array(effects.tabulate_sobol(self)["total"])
 
     @several.of_several(several.sobol_indices)
-    def sobol_indices(self, distribution="observed"):
+    def sobol_indices(self, distribution: str = "observed") -> Any:
         """Compute Sobol indices of the prediction for each column.
 
         They are those of [1]_ where columns vary independently of each other, each as
@@ -958,7 +1003,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return to_frame(effects.tabulate_sobol(self, distribution), "sobol_indices")
 
     @several.of_several(several.effects_table)
-    def effects_table(self):
+    def effects_table(self) -> Any:
         """List what moving each column does to the target, the most important first.
 
         The effect is how far the prediction moves, in the target's own unit, when one
@@ -988,19 +1033,25 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         return to_frame(effects.tabulate_effects(self), "effects_table")
 
-    def __sklearn_tags__(self):
-        """Say what the estimator can take."""
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the inputs and targets that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    def _get_fitted_attr_html(self, doc_link=""):
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(
             self, super()._get_fitted_attr_html(doc_link), tabulate_terms
         )
 
-    def _read(self, strategy, settings, data, params):
-        """Check what `fit` is given; also say what of it callbacks are to see."""
+    def _read(
+        self,
+        strategy: Strategy,
+        settings: FitSettings,
+        data: tuple[Any, ...],
+        params: Mapping[str, Any],
+    ) -> tuple[Targets, tuple[Any, ...]]:
+        """Check the arguments of `fit`; return targets, and data for callbacks."""
         X, y, sample_weight, X_val, y_val, groups = data
         split_params = self._split_params(params, groups)
         table, y = read_inputs(self, X, y, reset=True, weights=[sample_weight])
@@ -1023,7 +1074,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         given = X if self._categories.encoders else table, y, metadata
         return Targets(table, y, sample_weight, how), given
 
-    def _fitted_attributes(self, coding, graph, model=None):
+    def _fitted_attributes(
+        self,
+        coding: InputCoding,
+        graph: WalshPolynomial,
+        model: Model | Callable[[], Model] | None = None,
+    ) -> dict[str, Any]:
         term_names = self._vocabulary(coding)
         return {
             "terms_": [term_names.label(term) for term in graph.terms],
@@ -1033,8 +1089,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, fit, outliers):
-        """Set what a fit leaves; warn once."""
+    def _expose(self, fit: Fit, outliers: NDArray[np.bool_]) -> None:
+        """Set the attributes of a fit; warn once."""
         samples, solution = fit.samples, fit.solution
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
@@ -1058,9 +1114,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 
-    def _posterior(self, what):
+    def _posterior(self, what: str) -> Any:
         check_is_fitted(self)
         return require_posterior(self, what)
 
-    def _to_rows(self, X):
+    def _to_rows(self, X: Any) -> EncodedRows:
         return encode(self.coding_, X, self._names())

@@ -1,11 +1,12 @@
 """What is shown of a fitted model: tables, and HTML inside scikit-learn's diagram."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,15 +14,17 @@ from skmohn._core._categories import column_names
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._base import BaseMOHN
+from skmohn.mohn._base import (
+    FittedClassifier,
+    FittedRegressor,
+    FittedTerms,
+    Table,
+)
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
-from skmohn.mohn._table.rows import member_values
+from skmohn.mohn._table.rows import EncodedRows, member_values
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Columns by their names, all of one length.
-Table = Mapping[str, list]
 
 _MOST_TERMS = 10
 _MOST_CLASSES = 6
@@ -45,25 +48,11 @@ _KINDS = {
 }
 
 
-def add_summary(model, attributes, tabulate):
-    """Put a summary above the HTML of a fitted model's attributes.
-
-    There it is shown inside of a Pipeline or a search as well.
-
-    Parameters
-    ----------
-    model : MOHNRegressor or MOHNClassifier
-
-    attributes : object
-        What scikit-learn asks for the HTML of their table.
-
-    tabulate : callable
-        Lists the terms of `model`.
-
-    Returns
-    -------
-    attributes : object
-    """
+def add_summary(
+    model: FittedTerms, attributes: Any, tabulate: Callable[[Any], Table]
+) -> Any:
+    """Put a summary of terms above the HTML of a fitted model's attributes."""
+    # There it is shown inside of a Pipeline or a search as well.
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -71,7 +60,7 @@ def add_summary(model, attributes, tabulate):
     return prepend_html(attributes, lambda: _summarize(model, tabulate))
 
 
-def _summarize(model: BaseMOHN, tabulate: Callable[[BaseMOHN], Table]) -> str:
+def _summarize(model: FittedTerms, tabulate: Callable[[Any], Table]) -> str:
     """Show the terms of a model, or its targets."""
     if hasattr(model, "estimators_"):
         return _summarize_targets(model)
@@ -92,8 +81,8 @@ def _summarize(model: BaseMOHN, tabulate: Callable[[BaseMOHN], Table]) -> str:
     return _details(title, facts, heads, lines)
 
 
-def _details(title, facts, heads, lines):
-    """What was learned as a list of facts and a table."""
+def _details(title: str, facts: Sequence[str], heads: str, lines: Sequence[str]) -> str:
+    """Format a list of facts and a table."""
     listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
@@ -104,8 +93,8 @@ def _details(title, facts, heads, lines):
     )
 
 
-def _summarize_targets(model):
-    """Say of each target how many weights it has, its constant and its noise."""
+def _summarize_targets(model: Any) -> str:
+    """Summarize the weights, the constant and the noise of each target."""
     parts = list(zip(model.target_names_, model.estimators_, strict=True))
     lines = [
         f"<td>{escape(str(name))}</td><td>{len(part.terms_):,}</td>"
@@ -122,15 +111,15 @@ def _summarize_targets(model):
     return _details(title, [_columns(model), shared], head, lines)
 
 
-def _cell(name, value):
-    """A cell of the table of terms."""
+def _cell(name: str, value: Any) -> str:
+    """Format a cell of the table of terms."""
     if name == "term":
         return f"<td style='text-align:left'>{escape(value)}</td>"
     return f"<td>{value:{_FORMATS.get(name, '.4g')}}</td>"
 
 
-def _columns(model):
-    """How the columns were coded."""
+def _columns(model: FittedTerms) -> str:
+    """Count columns by how they were coded."""
     counts = Counter(model.coding_.kind.tolist())
     parts = []
     for kind, words in _KINDS.items():
@@ -139,8 +128,8 @@ def _columns(model):
     return f"columns: {', '.join(parts) or 'none'}"
 
 
-def _weights(model):
-    """How many weights there are, by order."""
+def _weights(model: FittedTerms) -> str:
+    """Count weights by order."""
     orders = Counter(map(len, model.terms_))
     parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
     listed = f"weights: {', '.join(parts) or 'none'}"
@@ -151,7 +140,7 @@ def _weights(model):
     return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
 
 
-def tabulate_terms(estimator: BaseMOHN) -> Table:
+def tabulate_terms(estimator: FittedRegressor) -> Table:
     """List the weights of a MOHNRegressor, the strongest first."""
     terms, weights = estimator.terms_, estimator.weights_
     term_names, model = estimator.term_names_, estimator.model_
@@ -173,7 +162,7 @@ def tabulate_terms(estimator: BaseMOHN) -> Table:
     }
 
 
-def tabulate_classes(estimator: BaseMOHN) -> Table:
+def tabulate_classes(estimator: FittedClassifier) -> Table:
     """List the weights of a MOHNClassifier, the strongest term first."""
     squares = np.sum(estimator.weights_**2, axis=0)
     order = np.argsort(-squares, kind="stable")
@@ -193,24 +182,8 @@ def tabulate_classes(estimator: BaseMOHN) -> Table:
     }
 
 
-def tabulate_parts(estimator, rows, clip):
-    """List what the terms contribute to one prediction, the largest part first.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted.
-
-    rows : Rows
-        One row.
-
-    clip : bool
-        Whether a Gaussian process keeps to the values that it has seen.
-
-    Returns
-    -------
-    table : dict of lists
-    """
+def tabulate_parts(estimator: FittedRegressor, rows: EncodedRows, clip: bool) -> Table:
+    """List contributions of terms to the prediction of one row, the largest first."""
     term_names, model = estimator.term_names_, estimator.model_
     weights, constant = estimator.weights_, estimator.intercept_
     terms = term_names.indices(estimator.terms_)
@@ -220,13 +193,14 @@ def tabulate_parts(estimator, rows, clip):
     parts = weights * values + 0.0
     names = term_names.name_terms(terms)
     found = list(zip(names, values, weights, parts, strict=True))
+    whole = None
     if not model.is_listed:
         (whole,) = model.function(rows)
         others = term_names.distribute_others(terms, parts, model.split(rows))
         found += list_others(estimator, others)
     found.sort(key=lambda row: -abs(row[-1]))
     table = [("(constant)", 1.0, constant, constant), *found]
-    if not model.is_listed:
+    if whole is not None:
         (clipped,) = model.mean(rows, clip)
         if clipped != whole and not model.is_transformed:
             table.append(("(clip)", np.nan, np.nan, clipped - whole))
@@ -236,9 +210,10 @@ def tabulate_parts(estimator, rows, clip):
     return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
 
 
-def list_others(estimator, others, what="weights"):
-    """Lines of an explanation for what columns contribute by weights that have none, or
-    by other models."""
+def list_others(
+    estimator: FittedTerms, others: NDArray[np.float64], what: str = "weights"
+) -> list[tuple[str, float, float, float]]:
+    """List contributions of columns by unlisted weights, or by other models."""
     names = column_names(estimator)
     return [
         (f"(other {what} of {names[j]})", np.nan, np.nan, part)
@@ -256,10 +231,9 @@ def join_tables(
     tables: Sequence["pd.DataFrame"], targets: Sequence[str | int], caller: str
 ) -> "pd.DataFrame":
     """Stack tables of several targets, with a first column that names the target."""
-    joined = {"target": []}
+    joined: Table = {"target": []}
     for target, table in zip(targets, tables, strict=True):
-        columns = {name: list(table[name]) for name in table}
-        for name, column in columns.items():
-            joined.setdefault(name, []).extend(column)
-        joined["target"] += [target] * len(column)
+        for name in table:
+            joined.setdefault(name, []).extend(table[name])
+        joined["target"] += [target] * len(table)
     return to_frame(joined, caller)

@@ -5,24 +5,8 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn.mohn._regressor import MOHNRegressor
 
 
-def require_regressor(model, parameter):
-    """Refuse all but a fitted MOHNRegressor.
-
-    Parameters
-    ----------
-    model : object
-
-    parameter : str
-        What the model is given as, for the message.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-
-    NotFittedError
-        If it has not been fitted.
-    """
+def require_regressor(model: object, parameter: str) -> None:
+    """Refuse all but a regressor fitted to one target."""
     if not isinstance(model, MOHNRegressor):
         raise TypeError(
             f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; from a "

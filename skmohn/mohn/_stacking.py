@@ -3,17 +3,19 @@
 The table of strategies of `MOHNClassifier`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import with_kept
@@ -26,13 +28,17 @@ from skmohn.mohn._gp.classification import (
     CalibrationLink,
     EnsembleMember,
     MemberFit,
+    Sampler,
     needs_logistic_likelihood,
     stacking_weights,
 )
+from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import draw_normal
 from skmohn.mohn._models import MissingInputs
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._sparse.logistic_selection import LogisticChoice
 from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
 from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
@@ -45,7 +51,10 @@ from skmohn.mohn._spike_slab.solve import (
 )
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, member_values
-from skmohn.mohn._term_search import discover, expand, expand_rows
+from skmohn.mohn._table.term_names import TermNames
+from skmohn.mohn._table.variables import Marginals
+from skmohn.mohn._term_search import Found, discover, expand, expand_rows
+from skmohn.mohn._training_data import TrainingData
 
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
 # Completions of a row whose probabilities are averaged.
@@ -62,6 +71,8 @@ _OF_FEW = {
 # products are predicted the better the less it has: with few rows, what large models
 # say left out flatters them.
 _PSEUDO_COUNTS = {ADDITIVE: 5.0}
+# The inverse strength of the penalty of models with a prior, which have none.
+_NO_PENALTY: Any = None
 # What each value of `GPOptions.numeric` makes of numeric columns.
 _WAYS = {
     "auto": (LINES, LEVELS),
@@ -73,37 +84,22 @@ _WAYS = {
 class ProductClassModel:
     """Log-odds that are sums of products, by a model of all weights, `whole`."""
 
-    def log_odds(self, rows):
-        """Log probabilities of the classes up to a constant for each row.
+    coding: InputCoding
+    readable: LogisticModel
+    whole: LogisticModel
 
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        log_odds : ndarray of shape (n_rows, n_classes)
-        """
+    def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Log probabilities up to a constant for each row, (n_rows, n_classes)."""
         return self.whole.log_odds(expand_rows(rows, self.coding))
 
-    def log_proba(self, rows):
+    def log_proba(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes."""
         return self.whole.log_proba(expand_rows(rows, self.coding))
 
-    def importances(self, term_names, marginals):
-        """Total Sobol index of each column, for the log-odds.
-
-        Parameters
-        ----------
-        term_names : Vocabulary
-
-        marginals : Marginals or None
-            How columns are distributed, see `TermNames.columns`.
-
-        Returns
-        -------
-        importances : ndarray of shape (n_features,)
-        """
+    def importances(
+        self, term_names: TermNames, marginals: Marginals | None
+    ) -> NDArray[np.float64]:
+        """Total Sobol index of each column, for the log-odds."""
         term_names = term_names.without_levels()
         terms, weights = self.whole.terms, self.whole.weights
         variables, _ = term_names.columns(marginals)
@@ -112,22 +108,10 @@ class ProductClassModel:
         )
         return _by_column(term_names, ensemble_weights)
 
-    def parts(self, rows, term_names):
-        """What one row multiplies each weight by, and its log-odds by the terms' model.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        term_names : Vocabulary
-
-        Returns
-        -------
-        values : ndarray of shape (n_terms,)
-
-        log_odds : ndarray of shape (n_classes,)
-        """
+    def parts(
+        self, rows: EncodedRows, term_names: TermNames
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Factors of each weight in one row, and the row's log-odds."""
         inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
         values = product_columns(inputs, self.readable.terms)[0]
         return values, self.whole.log_odds(inputs)[0]
@@ -150,35 +134,39 @@ class SparseClassModel(ProductClassModel):
     is_listed = True
 
     @property
-    def whole(self):
+    def whole(  # pyright: ignore[reportIncompatibleVariableOverride]
+        self,
+    ) -> LogisticModel:
         """The model of all weights: those that are shown."""
         return self.readable
 
     @property
-    def members(self):
+    def members(self) -> tuple[Self]:
         """As of an ensemble: itself."""
         return (self,)
 
     @property
-    def ensemble_weights(self):
+    def ensemble_weights(self) -> NDArray[np.float64]:
         """As of an ensemble: all."""
         return np.ones(1)
 
-    def sampler(self):
-        """What draws log-odds, see `EnsembleMember.sampler`."""
+    def sampler(self) -> Sampler:
+        """Function that samples log odds, see `EnsembleMember.sampler`."""
 
-        def draw(rows, n_draws, rng):
+        def draw(
+            rows: EncodedRows, n_draws: int, rng: np.random.Generator
+        ) -> NDArray[np.float64]:
             inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
             return self.readable.draw(inputs, n_draws, rng)
 
         return draw
 
-    def relevance(self):
+    def relevance(self) -> None:
         """None: it has no prior."""
         return None
 
-    def weights_by_name(self):
-        """The fraction of each member, as a dict; the largest first."""
+    def weights_by_name(self) -> dict[str, float]:
+        """Weight of each member in the ensemble, the largest first."""
         return {self.name: 1.0}
 
 
@@ -208,14 +196,16 @@ class SpikeSlabClassModel(ProductClassModel):
     coding: InputCoding
     whole: LogisticModel
     name: str
-    learned: list
-    roots: list
+    learned: list[Any]
+    roots: list[NDArray[np.float64]]
     is_listed = False
 
-    def sampler(self):
-        """What draws log-odds by a normal posterior, see `EnsembleMember.sampler`."""
+    def sampler(self) -> Sampler:
+        """Function that samples log odds by a normal posterior."""
 
-        def draw(rows, n_draws, rng):
+        def draw(
+            rows: EncodedRows, n_draws: int, rng: np.random.Generator
+        ) -> NDArray[np.float64]:
             inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
             columns = product_columns(inputs, self.whole.terms)
             log_odds = self.whole.log_odds(inputs)[:, None].repeat(n_draws, axis=1)
@@ -227,24 +217,12 @@ class SpikeSlabClassModel(ProductClassModel):
 
         return draw
 
-    def split(self, rows, term_names, classes):
-        """What inputs, then categoricals contribute to one row.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        term_names : Vocabulary
-            Without levels.
-
-        classes : ndarray of shape (n_classes,)
-            Weight of the log-odds of each class in the sum that is split.
-
-        Returns
-        -------
-        contributions : ndarray of shape (n_variables,)
-        """
+    def split(
+        self, rows: EncodedRows, term_names: TermNames, classes: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Contributions of inputs, then of categoricals, to one row."""
+        # The names are without levels; `classes` are weights of the log-odds of
+        # each class in the sum that is split.
         inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
         terms, weights = self.whole.terms, self.whole.weights
         # Of two classes, there are those of the second.
@@ -281,8 +259,10 @@ class Observed(NamedTuple):
     held_out_log_likelihood: np.ndarray | None = None
     sparse_reference: SparseClassModel | None = None
 
-    def join(self, rows, label, weight):
-        """These observations and others, in an order that they alone decide."""
+    def join(
+        self, rows: EncodedRows, label: NDArray[np.intp], weight: NDArray[np.float64]
+    ) -> "Observed":
+        """These observations and others, in an order that depends on them alone."""
         held_out_log_likelihood, keys = None, []
         if self.sparse_reference is not None:
             more = self.sparse_reference.log_proba(rows)[np.arange(len(rows)), label]
@@ -296,7 +276,7 @@ class Observed(NamedTuple):
         )
         return joined.take(np.lexsort(keys))
 
-    def take(self, index):
+    def take(self, index: NDArray) -> "Observed":
         """Some of the observations."""
         held_out_log_likelihood = (
             None
@@ -331,18 +311,18 @@ class StackedClassModel:
         None where inducing rows carry what was learned.
     """
 
-    members: tuple
+    members: tuple[EnsembleMember | SparseClassModel | SpikeSlabClassModel, ...]
     ensemble_weights: np.ndarray
     missing_inputs: MissingInputs
     readable: LogisticModel
     gp: EnsembleMember
     observed: Observed | None
 
-    def log_odds(self, rows):
+    def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes; see `SparseClassModel.log_odds`."""
         return self.log_proba(rows)
 
-    def log_proba(self, rows):
+    def log_proba(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes, averaged over missing values."""
         log_proba = self._of_complete(rows)
         for some, completed, ends in self.missing_inputs.imputations(
@@ -355,56 +335,54 @@ class StackedClassModel:
         return log_proba
 
     @property
-    def shown(self):
-        """The member by products that is shown; None where that is `gp`."""
+    def shown(self) -> SparseClassModel | SpikeSlabClassModel | None:
+        """Member by products that is shown; None where that is `gp`."""
         for member in self.members:
-            if getattr(member, "readable", None) is self.readable:
+            if (
+                isinstance(member, ProductClassModel)
+                and member.readable is self.readable
+            ):
                 return member
         return None
 
     @property
-    def is_listed(self):
+    def is_listed(self) -> bool:
         """Whether all weights of the model that is shown are in its terms."""
         return self.shown is not None and self.shown.is_listed
 
-    def parts(self, rows, term_names):
-        """What one row is made of, see `SparseClassModel.parts`."""
+    def parts(
+        self, rows: EncodedRows, term_names: TermNames
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Factors of one row, see `SparseClassModel.parts`."""
         if self.shown is not None:
             return self.shown.parts(rows, term_names)
         members = member_values(rows, term_names.alphabets)
         values = [np.prod(members[list(term)]) for term in self.readable.terms]
         return np.array(values), self.gp.log_odds(rows)[0]
 
-    def distribute_other_weights(self, rows, term_names, parts, classes):
-        """What each column contributes to one row by weights that are not listed.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        term_names : Vocabulary
-
-        parts : ndarray of shape (n_terms,)
-            What the listed weights contribute.
-
-        classes : ndarray of shape (n_classes,)
-            Weight of the log-odds of each class in the sum that is explained.
-
-        Returns
-        -------
-        others : ndarray of shape (n_features,)
-        """
-        if self.shown is not None or self.gp.numeric == LINES:
+    def distribute_other_weights(
+        self,
+        rows: EncodedRows,
+        term_names: TermNames,
+        parts: NDArray[np.float64],
+        classes: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Contributions of columns to one row by weights that are not listed."""
+        # `parts` are those of the listed weights, `classes` the weights of the log-odds
+        # of each class in the sum that is explained.
+        shown = cast(SpikeSlabClassModel | None, self.shown)
+        if shown is not None or self.gp.numeric == LINES:
             term_names = term_names.without_levels()
-        if self.shown is None:
+        if shown is None:
             contributions = self.gp.split(rows, classes)
         else:
-            contributions = self.shown.split(rows, term_names, classes)
+            contributions = shown.split(rows, term_names, classes)
         terms = self.readable.terms
         return term_names.distribute_others(terms, parts, contributions)
 
-    def importances(self, term_names, marginals):
+    def importances(
+        self, term_names: TermNames, marginals: Marginals | None
+    ) -> NDArray[np.float64]:
         """Total Sobol indices, see `SparseClassModel.importances`; of the scores."""
         if self.shown is not None:
             return self.shown.importances(term_names, marginals)
@@ -414,25 +392,27 @@ class StackedClassModel:
         variance, total = self.gp.sobol_variances(variables)
         return _by_column(term_names, total / (variance or 1.0))
 
-    def relevance(self):
+    def relevance(self) -> tuple[NDArray[np.float64], list[float]]:
         """``tau`` of inputs and of categoricals, by the prior of `gp`."""
         covariance = self.gp.covariance
         return covariance.prior.tau, covariance.categorical_tau()
 
-    def weights_by_name(self):
-        """The fraction of each member, as a dict; the largest first."""
+    def weights_by_name(self) -> dict[str, float]:
+        """Weight of each member in the ensemble, the largest first."""
         order = np.argsort(-self.ensemble_weights, kind="stable")
         return {self.members[k].name: float(self.ensemble_weights[k]) for k in order}
 
-    def _of_complete(self, rows):
+    def _of_complete(self, rows: EncodedRows) -> NDArray[np.float64]:
         parts = np.array([member.log_proba(rows) for member in self.members])
         return np.asarray(
             logsumexp(parts + np.log(self.ensemble_weights)[:, None, None], axis=0)
         )
 
 
-def _by_column(term_names, ensemble_weights):
-    """Fractions of variables as fractions of columns."""
+def _by_column(
+    term_names: TermNames, ensemble_weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sobol indices of variables as those of columns."""
     found = np.zeros(term_names.n_features)
     for columns, weight in zip(term_names.columns()[1], ensemble_weights, strict=True):
         found[list(columns)] = weight
@@ -452,13 +432,13 @@ class ClassSolution(NamedTuple):
     coverage : list of dict
     """
 
-    model: object
+    model: SparseClassModel | StackedClassModel
     reason: str
-    coverage: list
+    coverage: list[dict[str, Any]]
 
     @property
-    def result(self):
-        """What a search reports last."""
+    def result(self) -> SparseClassModel | StackedClassModel:
+        """Model, which a search reports last."""
         return self.model
 
 
@@ -475,37 +455,40 @@ class ClassStrategy(NamedTuple):
         Whether it may end with all weights, those of levels too.
     """
 
-    solve: Callable
+    solve: Callable[[TrainingData, FitSettings, Report], ClassSolution]
     may_be_dense: bool = False
 
 
-def solve_few(samples, settings, report):
+# A member with its data, and its held-out log probability of each observation.
+Learned: TypeAlias = tuple[
+    MemberFit, EnsembleMember | SpikeSlabClassModel, NDArray[np.float64]
+]
+
+
+def solve_few(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> ClassSolution:
     """Find products and learn their weights; see `ClassStrategy`."""
     found, model = _find_few(samples, settings, report)
     return ClassSolution(model, found.reason, found.coverage)
 
 
-def asks_for_few(settings):
-    """Names of the parameters that are set and that few weights alone have.
-
-    Parameters
-    ----------
-    settings : Wishes or MOHNClassifier
-    """
+def asks_for_few(settings: Any) -> list[str]:
+    """Names of the parameters that are set and that only sparse models have."""
+    # The wishes are `FitSettings` or a MOHNClassifier, which imports this module.
     return [name for name, usual in _OF_FEW.items() if getattr(settings, name) != usual]
 
 
-def solve_ensemble(samples, settings, report, *, has_few=False):
-    """Learn all weights in several ways, and perhaps few; combine them.
-
-    Parameters
-    ----------
-    samples, settings, report
-        As of `ClassStrategy`.
-
-    has_few : bool, default=False
-        Whether few weights are a member, or all there is where a parameter asks for it.
-    """
+def solve_ensemble(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    *,
+    has_few: bool = False,
+) -> ClassSolution:
+    """Fit all weights in several ways, and perhaps few; stack the models."""
+    # `has_few` is whether few weights are a member, or all there is where a parameter
+    # asks for it.
     asked = asks_for_few(settings)
     if not samples.term_names.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
@@ -515,54 +498,42 @@ def solve_ensemble(samples, settings, report, *, has_few=False):
     members, left_out, coverage = [], [], []
     if has_few:
         found, few = _find_few(samples, replace(settings, strategy="logistic"), report)
-        coverage = found.coverage
-        if found.choice.how == "stopped":
+        coverage, choice = found.coverage, cast(LogisticChoice, found.choice)
+        if choice.how == "stopped":
             return ClassSolution(few, found.reason, coverage)
-        if found.choice.folds:
+        if choice.folds:
             members.append(few)
             C = few.readable.C
-            left_out.append(-found.choice.losses_left_out(len(samples.y), C))
+            left_out.append(-choice.losses_left_out(len(samples.y), C))
     ways = _WAYS[settings.gp_options.numeric] if samples.coding.thresholds else (LINES,)
     lessons = _lessons(samples, settings, ways)
     learned = _learn(lessons, settings.n_jobs)
     if has_few:
         learned += learn_posteriors(samples, settings, lessons[0])
+    # Of the members so far.
+    model = partial(_combine, samples, settings, members, left_out, lessons)
     for lesson, member, chances in learned:
         members.append(member)
         left_out.append(chances)
-        model = partial(_combine, samples, settings, members, left_out, lessons)
         record = {"member": member.name, "validation_log_loss": lesson.loss(chances)}
         if report(record, model):
             return _conclude(model(), coverage, "a callback stopped the search: ")
     return _conclude(model(), coverage)
 
 
-def learn_further(model, observed, samples, settings):
-    """Learn from further observations, by the hyperparameters that an ensemble has.
-
-    Parameters
-    ----------
-    model : PooledClasses
-
-    observed : Observed
-        All that there are.
-
-    samples : Samples
-        The same, weighed.
-
-    settings : Wishes
-
-    Returns
-    -------
-    solution : ClassSolution
-        What an ensemble of all observations with these hyperparameters, terms and
-        penalty would be.
-    """
+def learn_further(
+    model: StackedClassModel,
+    observed: Observed,
+    samples: TrainingData,
+    settings: FitSettings,
+) -> ClassSolution:
+    """Learn from all observations by the hyperparameters and terms of an ensemble."""
+    # The samples are the observations, weighed.
     members, left_out, priors, known = [], [], {}, {}
     for member in model.members:
         if isinstance(member, SpikeSlabClassModel):
             known[member.name] = member.learned
-        elif member.name == SPARSE:
+        elif isinstance(member, SparseClassModel):
             few = member.readable
             few = LogisticModel.learn(expand(samples), few.terms, few.C)
             members.append(SparseClassModel(few, samples.coding))
@@ -590,13 +561,17 @@ def learn_further(model, observed, samples, settings):
     )
 
 
-def _find_few(samples, settings, report):
+def _find_few(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> tuple[Found, SparseClassModel]:
     expanded = expand(samples)
 
-    def learn(terms, C=SEARCH_C):
-        return SparseClassModel(LogisticModel.learn(expanded, terms, C), samples.coding)
+    def learn(terms: Sequence[Term], C: float = SEARCH_C) -> SparseClassModel:
+        return SparseClassModel(
+            LogisticModel.learn(expanded, list(terms), C), samples.coding
+        )
 
-    def tell(record, terms):
+    def tell(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
         return report(record, partial(learn, terms))
 
     found = discover(expanded, settings, tell)
@@ -606,9 +581,11 @@ def _find_few(samples, settings, report):
     return found, learn(found.terms, C)
 
 
-def _lessons(samples, settings, ways):
-    """What is to be learned of all weights: for each way to take numeric columns."""
-    lessons = []
+def _lessons(
+    samples: TrainingData, settings: FitSettings, ways: Iterable[str]
+) -> list[MemberFit]:
+    """Data of the models of all weights, for each way to take numeric columns."""
+    lessons, classes = [], cast(NDArray, samples.classes)
     for numeric in ways:
         coding = samples.coding
         if numeric == LINES:
@@ -616,7 +593,7 @@ def _lessons(samples, settings, ways):
         lessons.append(
             MemberFit.read(
                 samples.rows.as_float(),
-                (samples.y, len(samples.classes)),
+                (samples.y, len(classes)),
                 (samples.weight, samples.count),
                 coding.alphabets,
                 numeric,
@@ -627,16 +604,14 @@ def _lessons(samples, settings, ways):
     return lessons
 
 
-def _learn(lessons, n_jobs, priors=None):
-    """Learn all members, by the hyperparameters that they have if there are any.
-
-    Returns
-    -------
-    learned : list of (Lesson, Member, ndarray of shape (n_observations,))
-        See `MemberFit.learn`.
-    """
+def _learn(
+    lessons: Sequence[MemberFit],
+    n_jobs: int | None,
+    priors: Mapping[str, Mapping[str, Prior]] | None = None,
+) -> list[Learned]:
+    """Fit all members, by the hyperparameters that they have if there are any."""
     known = [{} if priors is None else priors[part.numeric] for part in lessons]
-    squares = Parallel(n_jobs=n_jobs)(
+    squares: Any = Parallel(n_jobs=n_jobs)(
         delayed(part.learn)(LEAST_SQUARES, prior=own.get(LEAST_SQUARES))
         for part, own in zip(lessons, known, strict=True)
     )
@@ -659,27 +634,16 @@ def _learn(lessons, n_jobs, priors=None):
     return learned
 
 
-def learn_posteriors(samples, settings, lesson, known=None):
-    """Learn all weights of single inputs, and of products with spikes and slabs.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    settings : Wishes
-
-    lesson : Lesson
-        With the labels.
-
-    known : dict, default=None
-        Hyperparameters by the names of members, see `SpikeSlabClassModel`; None to
-        learn them.
-
-    Returns
-    -------
-    learned : list of (Lesson, PosteriorClasses, ndarray of shape (n_observations,))
-        See `MemberFit.learn`. A member is left out where it would take too long.
-    """
+def learn_posteriors(
+    samples: TrainingData,
+    settings: FitSettings,
+    lesson: MemberFit,
+    known: Mapping[str, list[Any]] | None = None,
+) -> list[Learned]:
+    """Fit all weights of single inputs, and of products with spikes and slabs."""
+    # The lesson has the labels. Known are hyperparameters by the names of members, see
+    # `SpikeSlabClassModel`; None to learn them. A member is absent where it would take
+    # too long.
     inputs = expand(samples).inputs
     if isinstance(inputs, Planes):
         return []
@@ -697,8 +661,10 @@ def learn_posteriors(samples, settings, lesson, known=None):
 
 
 @one_blas_thread
-def _learn_additive(inputs, lesson, known):
-    """Single inputs, for each output; none where that takes too long."""
+def _learn_additive(
+    inputs: NDArray[np.float64], lesson: MemberFit, known: list[Any] | None
+) -> list[Any]:
+    """Fit single inputs, for each output; none where that takes too long."""
     labels, group = lesson.labels, lesson.group_of_observations
     successes = lesson.successes
     if ridge_work(*inputs.shape) * len(successes) > MOST_WORK:
@@ -711,8 +677,13 @@ def _learn_additive(inputs, lesson, known):
 
 
 @one_blas_thread
-def _learn_products(inputs, lesson, known, settings):
-    """Spikes and slabs up to the order with the shortest description."""
+def _learn_products(
+    inputs: NDArray[np.float64],
+    lesson: MemberFit,
+    known: list[Any] | None,
+    settings: FitSettings,
+) -> list[Any]:
+    """Fit spikes and slabs up to the order with the shortest description."""
     successes = lesson.successes
     n_rows, n_inputs = inputs.shape
     labels, group = lesson.labels, lesson.group_of_observations
@@ -724,7 +695,7 @@ def _learn_products(inputs, lesson, known, settings):
             break
         sample = ProbitSample.of(inputs, labels.weight, labels.unit, group, order)
         priors = [None] * len(successes) if known is None else known
-        found = [
+        found: list[Any] = [
             sample.learn(success, own)
             for success, own in zip(successes, priors, strict=True)
         ]
@@ -735,8 +706,10 @@ def _learn_products(inputs, lesson, known, settings):
     return best
 
 
-def _link(name, outputs, lesson, coding):
-    """A member from the latent functions of all outputs, and what it says left out."""
+def _link(
+    name: str, outputs: list[Any], lesson: MemberFit, coding: InputCoding
+) -> tuple[SpikeSlabClassModel, NDArray[np.float64]]:
+    """Member from latent functions of all outputs, and held-out log probabilities."""
     labels = lesson.labels
     signs = OUTPUT_SIGNS if len(outputs) == 1 else np.eye(len(outputs))
     means = np.transpose([output.left_out for output in outputs]) @ signs
@@ -748,10 +721,11 @@ def _link(name, outputs, lesson, coding):
     terms = list(outputs[0].terms)
     shown = np.any([output.is_likely for output in outputs], axis=0)
     kept = np.flatnonzero(shown)
+    whole = LogisticModel(terms, weights, constants, _NO_PENALTY)
     member = SpikeSlabClassModel(
-        LogisticModel([terms[j] for j in kept], weights[:, kept], constants, None),
+        whole._replace(terms=[terms[j] for j in kept], weights=weights[:, kept]),
         coding,
-        LogisticModel(terms, weights, constants, None),
+        whole,
         name,
         [output.learned for output in outputs],
         [link.slope * output.root for output in outputs],
@@ -760,11 +734,18 @@ def _link(name, outputs, lesson, coding):
     return member, chances[np.arange(len(means)), labels.label]
 
 
-def _combine(samples, settings, members, left_out, lessons, sparse_reference=None):
-    """Weigh the members; look at the terms of the one that counts most."""
+def _combine(
+    samples: TrainingData,
+    settings: FitSettings,
+    members: Sequence[Any],
+    left_out: Sequence[NDArray[np.float64]],
+    lessons: Sequence[MemberFit],
+    sparse_reference: SparseClassModel | None = None,
+) -> StackedClassModel:
+    """Weigh the members; show the terms of the one that counts most."""
     observed = None
     if all(lesson.is_exact for lesson in lessons):
-        observed = Observed(samples.rows, samples.y, samples.given)
+        observed = Observed(samples.rows, samples.y, cast(NDArray, samples.given))
         if members[0].name == SPARSE:
             sparse_reference = (
                 members[0] if sparse_reference is None else sparse_reference
@@ -772,13 +753,11 @@ def _combine(samples, settings, members, left_out, lessons, sparse_reference=Non
             observed = observed._replace(
                 held_out_log_likelihood=left_out[0], sparse_reference=sparse_reference
             )
-    left_out = np.transpose(left_out)
-    known = ~np.isnan(left_out).any(axis=1)
+    chances = np.transpose(left_out)
+    known = ~np.isnan(chances).any(axis=1)
     weight = None if samples.weight is None else samples.weight[known]
     pseudo_counts = [_PSEUDO_COUNTS.get(member.name, 1.0) for member in members]
-    ensemble_weights = stacking_weights(
-        left_out[known], np.array(pseudo_counts), weight
-    )
+    ensemble_weights = stacking_weights(chances[known], np.array(pseudo_counts), weight)
     by_squares = [
         k
         for k, member in enumerate(members)
@@ -790,14 +769,16 @@ def _combine(samples, settings, members, left_out, lessons, sparse_reference=Non
         readable = most.readable
     else:
         (lesson,) = [part for part in lessons if part.numeric == gp.numeric]
-        readable = LogisticModel(*lesson.listed(gp, settings.max_order), None)
+        readable = LogisticModel(*lesson.listed(gp, settings.max_order), _NO_PENALTY)
     missing_inputs = MissingInputs.of(samples.rows, samples.coding, samples.weight)
     return StackedClassModel(
         tuple(members), ensemble_weights, missing_inputs, readable, gp, observed
     )
 
 
-def _conclude(model, coverage, why=""):
+def _conclude(
+    model: StackedClassModel, coverage: list[dict[str, Any]], why: str = ""
+) -> ClassSolution:
     ensemble_weights = model.weights_by_name()
     said = ", ".join(
         f"{name} {weight:.0%}" for name, weight in ensemble_weights.items()

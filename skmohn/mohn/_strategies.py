@@ -1,10 +1,11 @@
 """The table of strategies; ``"auto"`` weighs all models, and none, by their length."""
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import sem
 
 from skmohn._core._memory import format_bytes
@@ -13,9 +14,10 @@ from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
-from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import Model, Solution
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
@@ -26,7 +28,8 @@ from skmohn.mohn._spike_slab.solve import (
     solve_additive,
     solve_spike_slab,
 )
-from skmohn.mohn._table.target import Unchanged, sum_log_slope
+from skmohn.mohn._table.target import Transform, Unchanged, sum_log_slope
+from skmohn.mohn._training_data import TrainingData
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer. The same folds chose it, which flatters it.
@@ -86,39 +89,41 @@ class Strategy(NamedTuple):
         Whether outliers may be left out of the fit.
     """
 
-    solve: Callable
-    most_steps: Callable
+    solve: Callable[[TrainingData, FitSettings, Report], Solution]
+    most_steps: Callable[[FitSettings], int]
     may_be_dense: bool = False
     may_be_sparse: bool = True
     leaves_outliers_out: bool = False
 
 
-def _n_records_of_gp(settings):
+def _n_records_of_gp(settings: FitSettings) -> int:
     # Of the evidence and its end.
     return min(settings.max_iter, MAX_ITER) + 1
 
 
-def _steps_of_search(settings):
+def _steps_of_search(settings: FitSettings) -> int:
     return settings.max_iter
 
 
-def _steps_of_pursuit(settings):
+def _steps_of_pursuit(settings: FitSettings) -> int:
     # Rounds, then those of a rule other than that of the search.
     return settings.max_iter * (1 if settings.learning_rule == "ols" else 2)
 
 
-def _steps_of_auto(settings):
+def _steps_of_auto(settings: FitSettings) -> int:
     # Of pursuit, of all sets of low orders, of all weights, and of the choice.
     return _steps_of_pursuit(settings) + HIGHEST_ORDER + _n_records_of_gp(settings) + 1
 
 
-def _steps_of_spike_slab(settings):
+def _steps_of_spike_slab(settings: FitSettings) -> int:
     # Of the orders, and of the choice.
     return (settings.max_order or HIGHEST_ORDER) + 1
 
 
-def _solve_spike_slab(samples, settings, report):
-    """All sets of low orders, or none if these are not shorter."""
+def _solve_spike_slab(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """All sets of low orders, or none if these have no shorter description."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
     if np.ptp(samples.y) == 0.0:
@@ -132,7 +137,7 @@ def _solve_spike_slab(samples, settings, report):
     return _choose(found, samples, settings, report)
 
 
-def _find_constant(samples):
+def _find_constant(samples: TrainingData) -> Solution:
     """The model of a target that does not vary."""
     graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
     return Solution(
@@ -146,15 +151,17 @@ def _find_constant(samples):
     )
 
 
-def _solve_all(samples, settings, report):
+def _solve_all(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
     """All weights, where any column varies."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
-    gp = solve_gp(samples, settings, report)
+    gp = cast(Solution, solve_gp(samples, settings, report))
     return _list_nothing(gp, samples)
 
 
-def _list_nothing(gp, samples):
+def _list_nothing(gp: Solution, samples: TrainingData) -> Solution:
     """A Gaussian process, without terms where the mean of y describes all as well.
 
     All weights can explain noise, whose variance then seems less than it is.
@@ -166,21 +173,13 @@ def _list_nothing(gp, samples):
     return _say(_without_terms(gp), reason)
 
 
-def solve_auto(samples, settings, report):
-    """Fit the sparse model and, unless it is exact, the others; keep the best or none.
-
-    Best is the shortest description: minus the log evidence over all hyperparameters,
-    plus the logarithm of the number of ways to choose as many terms of each order. That
-    nothing matters, but for the mean, is described as well.
-
-    Its arguments are those of `Strategy.solve`.
-
-    Returns
-    -------
-    solution : Solution
-        Of either strategy, or without terms; its reason says all lengths, or why there
-        is one alone.
-    """
+def solve_auto(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Fit the sparse model and, unless it is exact, others; keep the best or none."""
+    # The best is the shortest description: minus the log evidence over all
+    # hyperparameters, plus the logarithm of the number of ways to choose as many terms
+    # of each order. That nothing matters, but for the mean, is described as well.
     if samples.term_names.has_categories:
         if settings.terms is not None:
             raise ValueError(
@@ -194,7 +193,7 @@ def solve_auto(samples, settings, report):
                     "and columns with more than two categories need one of all "
                     "weights: leave it at its default"
                 )
-        gp = solve_gp(samples, settings, report)
+        gp = cast(Solution, solve_gp(samples, settings, report))
         found = {"gp": gp}
         if gp.model.route == "cholesky":
             additive = solve_additive_categories(samples, settings)
@@ -227,7 +226,8 @@ def solve_auto(samples, settings, report):
     found = {"sparse": sparse} if sparse.graph.terms else {}
     try:
         _require_room(samples, settings)
-        if is_affordable(*samples.inputs.shape, settings):
+        n_rows, n_inputs = samples.inputs.shape
+        if is_affordable(n_rows, n_inputs, settings):
             found["additive"] = solve_additive(samples)
             posterior_mean = solve_spike_slab(samples, settings, report, is_brief=True)
             if posterior_mean is not None:
@@ -248,8 +248,10 @@ def solve_auto(samples, settings, report):
     return _choose(found, samples, settings, report, beyond)
 
 
-def _on_scale_of(gp, additive, samples, settings):
-    """The additive model on another scale of the target, if it is shorter there."""
+def _on_scale_of(
+    gp: GPModel, additive: Solution, samples: TrainingData, settings: FitSettings
+) -> Solution:
+    """Additive model on another scale of the target, if it is shorter there."""
     if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
         return additive
     if samples.term_names.has_categories:
@@ -260,7 +262,7 @@ def _on_scale_of(gp, additive, samples, settings):
     return other if there < own else additive
 
 
-def _require_room(samples, settings):
+def _require_room(samples: TrainingData, settings: FitSettings) -> None:
     """Refuse wide tables that as numbers need more than the memory budget."""
     n_bytes = 8.0 * samples.inputs.size
     if samples.is_wide and n_bytes > settings.memory_budget:
@@ -270,8 +272,8 @@ def _require_room(samples, settings):
         )
 
 
-def _find_nothing(samples, other):
-    """The model that no input matters; what was searched is as of another solution."""
+def _find_nothing(samples: TrainingData, other: Solution) -> Solution:
+    """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
     return Solution(
         posterior.graph,
@@ -283,8 +285,8 @@ def _find_nothing(samples, other):
     )
 
 
-def _condition_mean(samples, y):
-    """The posterior of the mean of a target."""
+def _condition_mean(samples: TrainingData, y: NDArray[np.float64]) -> SparseModel:
+    """Posterior of the mean of a target."""
     graph = WalshPolynomial(
         (), np.empty(0), float(np.average(y, weights=samples.weight))
     )
@@ -292,33 +294,22 @@ def _condition_mean(samples, y):
     return SparseModel.condition(graph, design, y)
 
 
-def _length_of_mean(samples, transform):
+def _length_of_mean(samples: TrainingData, transform: Transform) -> float:
     """Description length of a target whose mean on a scale is all that is known."""
     model = _condition_mean(samples, transform.forward(samples.y))
     slope = sum_log_slope(transform, samples.y, samples.weight)
     return model.description_length() - slope
 
 
-def _choose(found, samples, settings, report, beyond=()):
-    """The solution with the shortest description, or a sparse one that predicts better.
-
-    Parameters
-    ----------
-    found : dict of str to Solution
-
-    samples : Samples
-
-    settings : Wishes
-
-    report : callable
-
-    beyond : sequence of str, default=()
-        Names of models whose descriptions are far longer.
-
-    Returns
-    -------
-    solution : Solution
-    """
+def _choose(
+    found: dict[str, Solution],
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    beyond: Sequence[str] = (),
+) -> Solution:
+    """Choose the shortest description, or a sparse model that predicts better."""
+    # Models `beyond` have descriptions that are far longer.
     lengths = {
         name: solution.model.description_length() for name, solution in found.items()
     }
@@ -328,7 +319,7 @@ def _choose(found, samples, settings, report, beyond=()):
         lengths["nothing"] = min(lengths["nothing"], _length_of_mean(samples, scale))
     least = lengths["nothing"] - _LEAST_GAIN
     shorter = [name for name in lengths if lengths[name] < least]
-    chosen = min(shorter, key=lengths.get, default="nothing")
+    chosen = min(shorter, key=lengths.__getitem__, default="nothing")
     how = f"the {_NOUNS[chosen]} has the shortest description"
     is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
@@ -369,7 +360,7 @@ def _choose(found, samples, settings, report, beyond=()):
     return _say(solution, f"{how} (description lengths: {said})")
 
 
-def _without_terms(solution):
+def _without_terms(solution: Solution) -> Solution:
     """The same model, of whose weights none is listed."""
     graph = WalshPolynomial((), np.empty(0), solution.graph.intercept)
     coverage = with_kept(solution.coverage, ())
@@ -378,7 +369,7 @@ def _without_terms(solution):
     )
 
 
-def _is_shared(lengths, n_rows):
+def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
     """Whether products of low orders explain more than the mean and single inputs do.
 
     Which these are, the data need not tell.
@@ -389,12 +380,10 @@ def _is_shared(lengths, n_rows):
     return lengths["spike_slab"] < min(others)
 
 
-def _is_robust(lengths, chosen, n_rows):
-    """Whether signals are weak and no description is clearly shorter than the additive.
-
-    Of models whose descriptions differ little, it then predicts best: it estimates one
-    variance. Few rows say little even of that.
-    """
+def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:
+    """Whether signals are weak and none is clearly shorter than the additive model."""
+    # Of models whose descriptions differ little, it then predicts best: it estimates
+    # one variance. Few rows determine not even that.
     if "additive" not in lengths or n_rows < FEWEST_ROWS:
         return False
     if lengths["nothing"] - lengths["additive"] > _WEAK:
@@ -405,7 +394,9 @@ def _is_robust(lengths, chosen, n_rows):
     return lengths["additive"] < lengths[chosen] + _STRONG
 
 
-def _is_one_of_many(found, lengths, samples):
+def _is_one_of_many(
+    found: dict[str, Solution], lengths: dict[str, float], samples: TrainingData
+) -> bool:
     """Whether a spike-and-slab model as good as the sparse one is another function.
 
     They are the same where they are no further apart than errors of the sparse model's
@@ -424,17 +415,15 @@ def _is_one_of_many(found, lengths, samples):
     return apart > sparse.noise_std() ** 2 * n_weights / len(samples.y)
 
 
-def _is_tied_with_gp(lengths):
-    """Whether a Gaussian process is about as short as a spike-and-slab one.
-
-    Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01 and
-    0 more R2, and in one 0.01 less.
-    """
+def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
+    """Whether a Gaussian process is about as short as a spike-and-slab one."""
+    # Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01
+    # and 0 more R2, and in one 0.01 less.
     most = min(lengths["spike_slab"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
     return lengths.get("gp", math.inf) < most
 
 
-def _has_interaction(found, lengths):
+def _has_interaction(found: dict[str, Solution], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
     most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
     return (
@@ -444,28 +433,31 @@ def _has_interaction(found, lengths):
     )
 
 
-def _is_trusted(sparse, lengths):
-    """Whether errors on folds are those of a model that was not chosen by them.
-
-    Terms of the search of all rows were; they count where chance is no explanation.
-    """
+def _is_trusted(sparse: Solution | None, lengths: dict[str, float]) -> bool:
+    """Whether errors on folds are those of a model that was not chosen by them."""
+    # Terms of the search of all rows were; they count where chance is no explanation.
     if sparse is None or sparse.choice is None or sparse.choice.how != "whole":
         return sparse is not None
     return lengths["sparse"] < lengths["nothing"] - _BEYOND_CHANCE
 
 
-def _predicts_better(sparse, model, samples, settings):
-    """Whether the sparse model clearly predicts the held-out rows of its folds better.
-
-    A structure that chance would hardly make, such as that of blocks of inputs, has a
-    long description and may yet be the true one. It then explains the data better than
-    the other model once its terms are known; where it does not, its smaller squares
-    are those of a few large targets. The other model keeps the hyperparameters of all
-    rows. Where a Gaussian process predicts as well from some of the rows of each fold,
-    it is not asked what it makes of all.
-    """
+def _predicts_better(
+    sparse: Solution | None, model: Model, samples: TrainingData, settings: FitSettings
+) -> bool:
+    """Whether the sparse model clearly predicts held-out rows of its folds better."""
+    # A structure that chance would hardly make, such as that of blocks of inputs, has a
+    # long description and may yet be the true one. It then explains the data better
+    # than the other model once its terms are known; where it does not, its smaller
+    # squares are those of a few large targets. The other model keeps the
+    # hyperparameters of all rows. Where a Gaussian process predicts as well from some
+    # of the rows of each fold, all are not needed.
     choice = None if sparse is None else sparse.choice
-    if choice is None or choice.folds is None or len(choice.folds) < 2:
+    if (
+        sparse is None
+        or choice is None
+        or choice.folds is None
+        or len(choice.folds) < 2
+    ):
         return False
     if sparse.model.data_description_length() > model.description_length():
         return False
@@ -476,18 +468,25 @@ def _predicts_better(sparse, model, samples, settings):
     return True
 
 
-def _errors_of_folds(model, folds, samples, settings):
-    """Mean squares by which a model misses folds, the better the more it costs."""
+def _errors_of_folds(
+    model: Model,
+    folds: Sequence[tuple[NDArray, NDArray]],
+    samples: TrainingData,
+    settings: FitSettings,
+) -> Iterator[NDArray[np.float64]]:
+    """Mean squared errors of a model on folds, the better the more it costs."""
     if isinstance(model, SpikeSlabModel):
         yield _left_out_errors(model, folds, samples)
         return
     n_rows = len(samples.y)
     for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
-        yield _fold_errors(model, folds, most_rows, samples, settings)
+        yield _fold_errors(cast(GPModel, model), folds, most_rows, samples, settings)
 
 
-def _left_out_errors(model, folds, samples):
-    """Mean squares of the rows of each fold, of which all others predict each."""
+def _left_out_errors(
+    model: Model, folds: Sequence[tuple[NDArray, NDArray]], samples: TrainingData
+) -> NDArray[np.float64]:
+    """Mean squares of leave-one-out errors in the rows of each fold."""
     data = samples.rows.as_float(), samples.y, samples.weight
     (mean,) = model.left_out_means(*data)
     squares = ((samples.y - mean) / power_of_two_scale(samples.y)) ** 2
@@ -495,7 +494,13 @@ def _left_out_errors(model, folds, samples):
     return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
 
 
-def _fold_errors(model, folds, most_rows, samples, settings):
+def _fold_errors(
+    model: GPModel,
+    folds: Sequence[tuple[NDArray, NDArray]],
+    most_rows: int,
+    samples: TrainingData,
+    settings: FitSettings,
+) -> NDArray[np.float64]:
     """Mean squared errors of a Gaussian process by fold, in the sparse model's unit."""
     rows, errors, unit = samples.rows.as_float(), [], power_of_two_scale(samples.y)
     rng = np.random.default_rng(samples.seed)
@@ -520,11 +525,11 @@ def _fold_errors(model, folds, most_rows, samples, settings):
     return np.array(errors)
 
 
-def _stay(sparse, why):
+def _stay(sparse: Solution, why: str) -> Solution:
     return _say(sparse, f"the sparse model, because {why}")
 
 
-def _say(solution, first):
+def _say(solution: Solution, first: str) -> Solution:
     return solution._replace(reason=f"{first}; {solution.reason}")
 
 

@@ -1,11 +1,13 @@
 """Which products of columns say most about a target: numbers or classes."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -13,20 +15,23 @@ from skmohn._core._categories import Categories
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
 from skmohn._core._rows import are_signs
+from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import in_order, with_kept
-from skmohn.mohn._genotypes import encode, learn_coding
-from skmohn.mohn._sparse.logistic import LogisticControl
+from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
+from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import (
+    LogisticChoice,
     choose_products,
     deal_folds,
     learn_on_folds,
 )
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._strategies import STRATEGIES
-from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import TermNames, require_sets
@@ -67,73 +72,39 @@ class Found(NamedTuple):
         What is known of logistic models on folds.
     """
 
-    terms: list
+    terms: list[Term]
     reason: str
-    coverage: list
-    choice: object = None
+    coverage: list[dict[str, Any]]
+    choice: LogisticChoice | None = None
 
     @property
-    def result(self):
-        """What a search reports last."""
+    def result(self) -> list[Term]:
+        """Terms, which a search reports last."""
         return self.terms
 
 
+# Of samples and wishes, terms of the start, most terms and a function to report to.
+_Search: TypeAlias = Callable[
+    [TrainingData, FitSettings, list[Term], float, Report], Found
+]
+
+
 def code_samples(
-    X,
-    y,
-    weight,
+    X: NDArray | Genotypes,  # numbers of categories; NaN where unknown
+    y: tuple[NDArray, NDArray | None],  # target and classes, which are None for numbers
+    weight: ArrayLike | None,
     *,
-    settings,
-    seed,
-    categories,
-    columns=None,
-    split_params=None,
-    groups=None,
-    has_levels=False,
-    one_hot=None,
-    factor=None,
-):
-    """Weigh and code the samples of a fit.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), or Genotypes
-        Numbers of categories in categorical columns; NaN where unknown.
-
-    y : tuple of (target, classes)
-        Classes are None for numbers.
-
-    weight : array-like of shape (n_samples,) or None
-
-    settings : Wishes
-
-    seed : int
-
-    categories : Categories
-        Of the categorical columns.
-
-    columns : sequence of str, default=None
-        Their names, where they have any.
-
-    split_params : dict, default=None
-        What the splitter `cv` asks for beside, such as groups.
-
-    groups : ndarray of shape (n_samples,), int, default=None
-        Numbers of groups of samples that belong together.
-
-    has_levels : bool, default=False
-        Whether numeric columns have levels, the more the more rows there are.
-
-    one_hot : "auto", sequence of sequences, or None, default=None
-        Groups of columns that are one categorical, see `find_one_hot`.
-
-    factor : ndarray of shape (n_samples,), default=None
-        Weight of the class of each sample.
-
-    Returns
-    -------
-    samples : Samples
-    """
+    settings: FitSettings,
+    seed: int,
+    categories: Categories,
+    columns: Sequence[str] | None = None,  # names
+    split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
+    groups: NDArray[np.intp] | None = None,  # see `read_groups`
+    has_levels: bool = False,  # numeric columns have more levels with more rows
+    one_hot: Any = None,  # see `find_one_hot`
+    factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
+) -> TrainingData:
+    """Weigh and code the samples of a fit."""
     target, classes = y
     names = name_columns(columns, X.shape[1])
     weight, count, given, rows = weigh_classes(weight, factor, X)
@@ -144,7 +115,7 @@ def code_samples(
         require_groups(groups)
     if len(rows) < len(X):
         X, target = X[rows], target[rows]
-    one_hot = find_one_hot(X, one_hot, categories.encoders, names)
+    one_hot = find_one_hot(cast(NDArray, X), one_hot, categories.encoders, names)
     if is_classes:
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}
@@ -165,15 +136,15 @@ def code_samples(
     )
 
 
-def _most_levels(X):
+def _most_levels(X: Any) -> int:
     """Levels of a numeric column; repeated rows are one, as weights are."""
     # Missing values are equal.
     n_rows = len(np.unique(np.nan_to_num(X, nan=np.inf), axis=0))
     return int(np.clip(n_rows // _ROWS_PER_LEVEL, _FEWEST_LEVELS, _MOST_LEVELS))
 
 
-def _occurring(classes, target):
-    """The classes that there are samples of, and their numbers."""
+def _occurring(classes: NDArray, target: NDArray) -> tuple[NDArray, NDArray]:
+    """Classes that occur, and their numbers."""
     present, target = np.unique(target, return_inverse=True)
     if len(present) < 2:
         raise ValueError(
@@ -182,19 +153,9 @@ def _occurring(classes, target):
     return classes[present], target
 
 
-def expand(samples):
-    """The samples with an input for each category, and without levels.
-
-    Parameters
-    ----------
-    samples : Samples
-        From :func:`code_samples`.
-
-    Returns
-    -------
-    samples : Samples
-        Members of its vocabulary have the numbers that they had.
-    """
+def expand(samples: TrainingData) -> TrainingData:
+    """The samples with an input for each category, and without levels."""
+    # Members of its vocabulary keep their numbers.
     inputs = expand_rows(samples.rows, samples.coding)
     return samples._replace(
         rows=EncodedRows(
@@ -204,21 +165,10 @@ def expand(samples):
     )
 
 
-def expand_rows(rows, coding):
-    """Inputs, and one of -1 and +1 for each category of each categorical.
-
-    Parameters
-    ----------
-    rows : Rows
-
-    coding : InputCoding
-
-    Returns
-    -------
-    inputs : ndarray of shape (n_samples, n_inputs), or Planes
-        An unknown category is the mean over all that it could be. int8 when all are -1
-        or +1.
-    """
+def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
+    """Inputs, and one of -1 and +1 for each category of each categorical."""
+    # An unknown category is the mean over all that it could be. int8 when all are -1 or
+    # +1.
     if isinstance(rows.inputs, Planes):
         return rows.inputs
     blocks = [rows.inputs]
@@ -231,32 +181,21 @@ def expand_rows(rows, coding):
     return inputs
 
 
-def discover(samples, settings, report):
-    """Find products by the strategy that is wished for.
-
-    Parameters
-    ----------
-    samples : Samples
-
-    settings : Wishes
-
-    report : callable
-        Called with a record and the terms so far; a true return value ends the search.
-
-    Returns
-    -------
-    found : Found
-    """
+def discover(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
+    """Find products by the strategy of the wishes."""
+    # `report` is called with a record and the terms so far.
     return FINDERS[settings.strategy](samples, settings, report)
 
 
-def _by_kind(samples, settings, report):
+def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
     """The default strategy for numbers, or for classes."""
     kind = "pursuit" if samples.classes is None else "logistic"
     return discover(samples, replace(settings, strategy=kind), report)
 
 
-def _search(find, samples, settings, report):
+def _search(
+    find: _Search, samples: TrainingData, settings: FitSettings, report: Report
+) -> Found:
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
@@ -267,8 +206,8 @@ def _search(find, samples, settings, report):
     return find(samples, settings, start, most, report)
 
 
-def _room(settings, n_start):
-    """How many products may be found."""
+def _room(settings: FitSettings, n_start: int) -> float:
+    """Number of products that may be found."""
     if settings.max_terms is None:
         return np.inf
     if settings.max_terms < n_start:
@@ -283,7 +222,12 @@ def _room(settings, n_start):
 # ----------------------------------------------------------------- asked for
 
 
-def _ask_for(find, samples, settings, report):
+def _ask_for(
+    find: Callable[[TrainingData, FitSettings], list[Term]],
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+) -> Found:
     terms = find(samples, settings)
     if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
@@ -305,7 +249,7 @@ def _ask_for(find, samples, settings, report):
     return Found(terms, "the requested terms", [], choice)
 
 
-def _all_terms(samples, settings):
+def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """All products up to `max_order`, none with two categories of a categorical."""
     term_names = samples.term_names
     most = term_names.n_categoricals
@@ -325,15 +269,15 @@ def _all_terms(samples, settings):
     ]
 
 
-def _given_terms(samples, settings):
-    """The parameter `terms`, which has to be there."""
+def _given_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
+    """Terms of the parameter `terms`, which is required."""
     if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
     return _read_terms(samples, settings)
 
 
-def _read_terms(samples, settings):
-    """The parameter `terms`, checked; none where there is none."""
+def _read_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
+    """Terms of the parameter `terms`, checked; none for None."""
     if settings.terms is None:
         return []
     found = [samples.term_names.find(given, "terms")[1] for given in settings.terms]
@@ -344,7 +288,13 @@ def _read_terms(samples, settings):
 # ------------------------------------------------------------------- searched
 
 
-def _by_score(samples, settings, start, most, report):
+def _by_score(
+    samples: TrainingData,
+    settings: FitSettings,
+    start: list[Term],
+    most: float,
+    report: Report,
+) -> Found:
     """Forward search by the logistic score."""
     if samples.classes is None:
         raise ValueError(
@@ -354,13 +304,13 @@ def _by_score(samples, settings, start, most, report):
     n_categoricals = samples.term_names.n_categoricals
     control = LogisticControl(
         max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=most,
+        most=cast(int, most),  # or infinite
         work_budget=settings.work_budget,
         groups=samples.term_names.groups,
         start=tuple(start),
     )
 
-    def tell(path, position, loss):
+    def tell(path: LogisticPath, position: int, loss: float | None) -> bool:
         record = {
             "n_terms": path.sizes[position],
             "training_log_loss": path.deviances[position],
@@ -383,7 +333,13 @@ def _by_score(samples, settings, start, most, report):
     return Found(in_order(choice.terms), reason, choice.coverage, choice)
 
 
-def _by_regression(samples, settings, start, most, report):
+def _by_regression(
+    samples: TrainingData,
+    settings: FitSettings,
+    start: list[Term],
+    most: float,
+    report: Report,
+) -> Found:
     """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
     inputs, target, weight = samples.data
     targets = [target]
@@ -409,7 +365,9 @@ def _by_regression(samples, settings, start, most, report):
     )
     weights = np.ones(len(inputs)) if weight is None else weight
     present = set(start)
-    strength, reasons, warnings, coverage = {}, [], [], {}
+    strength: dict[Term, float] = {}
+    terms: list[Term] = []
+    reasons, warnings, coverage = [], [], {}
     for values in targets:
         solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
         graph = solution.graph
@@ -436,8 +394,8 @@ def _by_regression(samples, settings, start, most, report):
     return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
 
 
-def _for_regression(samples, settings):
-    """What is asked of the regression, where more is open to it."""
+def _for_regression(samples: TrainingData, settings: FitSettings) -> FitSettings:
+    """Wishes of the regression, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
         few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
@@ -450,26 +408,28 @@ def _for_regression(samples, settings):
     )
 
 
-def _go_on(*args):
+def _go_on(*args: object) -> bool:
     """Report to nobody, and do not stop."""
     return False
 
 
-def _strongest(strength, start, most):
+def _strongest(
+    strength: dict[Term, float], start: list[Term], most: float
+) -> list[Term]:
     """The start and the products that hold the largest fractions of a target."""
     best = sorted(strength, key=lambda term: (-strength[term], len(term), term))
     return in_order(start + best[: int(min(most, len(best)))])
 
 
-def _deviations(columns, weights):
-    """Standard deviations of the columns of an array."""
+def _deviations(columns: NDArray, weights: NDArray[np.float64]) -> Any:
+    """Standard deviations of the columns of an array, or of a vector."""
     weights = weights / weights.sum()
     return np.sqrt(weights @ (columns - weights @ columns) ** 2)
 
 
 # What each strategy calls: of `TrainingData`, `FitSettings` and a function to report
 # to.
-FINDERS = {
+FINDERS: dict[str, Callable[[TrainingData, FitSettings, Report], Found]] = {
     "auto": _by_kind,
     "logistic": partial(_search, _by_score),
     "pursuit": partial(_search, _by_regression),

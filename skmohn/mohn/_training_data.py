@@ -1,25 +1,30 @@
 """What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import (
     GroupShuffleSplit,
     check_cv,
     train_test_split,
 )
 
+from skmohn._core._categories import Categories
 from skmohn._core._names import name_columns
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
+from skmohn._core._types import Term
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._design.pair_screening import WIDE
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._models import Model
+from skmohn.mohn._options import FitSettings, GPOptions
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
@@ -29,6 +34,18 @@ from skmohn.mohn._table.term_names import TermNames, to_inputs
 _MOST_LEVELS = 16
 # Copies of rows per row: at a bit a value they take less room than weights.
 _MOST_COPIES = 16
+# Rows of training and of test, by index.
+Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
+
+
+class Reading(Protocol):
+    """What a strategy lets samples be."""
+
+    @property
+    def may_be_dense(self) -> bool: ...
+
+    @property
+    def may_be_sparse(self) -> bool: ...
 
 
 class ValidationData(NamedTuple):
@@ -48,7 +65,7 @@ class ValidationData(NamedTuple):
     weight: np.ndarray | None = None
 
     @property
-    def data(self):
+    def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.weight
 
@@ -115,55 +132,48 @@ class TrainingData(NamedTuple):
     rows: EncodedRows
     y: np.ndarray
     weight: np.ndarray | None = None
-    count: np.ndarray | None = None
+    count: np.ndarray | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
     given: np.ndarray | None = None
     classes: np.ndarray | None = None
     held: ValidationData | None = None
-    folds: list | None = None
+    folds: Folds | None = None
     seed: int = 0
-    start: list | tuple = ()
+    start: Sequence[Term] = ()
     earlier: Model | None = None
-    coding: InputCoding | None = None
-    term_names: TermNames | None = None
+    # None where nothing reads them, as in a search among inputs alone.
+    coding: InputCoding = None  # pyright: ignore[reportAssignmentType]
+    term_names: TermNames = None  # pyright: ignore[reportAssignmentType]
     scale: Scale | None = None
     weight_unit: float = 1.0
     unit: float = 1.0
     together: TaskView | None = None
-    index: np.ndarray | None = None
+    index: np.ndarray | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
-    def inputs(self):
-        """The coded columns, ndarray of shape (n_samples, n_inputs)."""
+    def inputs(self) -> NDArray:
+        """The coded columns, (n_samples, n_inputs)."""
         return self.rows.inputs
 
     @property
-    def is_wide(self):
+    def is_wide(self) -> bool:
         """Whether pairs of inputs are too many to look at all of them each time."""
         return self.rows.inputs.shape[1] >= WIDE
 
     @property
-    def data(self):
+    def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.weight
 
-    def in_units(self, unit):
+    def in_units(self, unit: float) -> Self:
         """The samples with all targets divided by a number."""
         held = self.held and self.held._replace(y=self.held.y / unit)
         return self._replace(y=self.y / unit, held=held, unit=unit)
 
-    def repeat_rows(self):
-        """Write rows as often as their weights count them, where that costs little.
-
-        Rows of -1 and +1 without weights take a bit a value, and a search among them is
-        the same as if they had stood there so often.
-
-        Returns
-        -------
-        samples : Samples
-
-        origin : ndarray, int
-            The row that each of its rows was.
-        """
+    def repeat_rows(self) -> tuple[Self, NDArray[np.intp]]:
+        """Repeat rows as their weights count them, where that costs little."""
+        # Rows of -1 and +1 without weights take a bit a value, and a search among them
+        # is the same as if they had been there so often. Returned are also the rows
+        # that these were.
         rows = np.arange(len(self.y))
         counts = self.weight
         if counts is None or np.any(counts != np.rint(counts)):
@@ -186,67 +196,23 @@ class TrainingData(NamedTuple):
 
 
 def read_samples(
-    X,
-    y,
-    weight,
-    held,
+    X: NDArray | Genotypes,  # numbers of categories; NaN where unknown
+    y: NDArray,
+    weight: ArrayLike | None,
+    held: tuple[NDArray | Genotypes, NDArray] | None,  # to validate on
     *,
-    strategy,
-    settings,
-    seed,
-    categories,
-    columns=None,
-    earlier=None,
-    split_params=None,
-    together=None,
-    unit=None,
-    groups=None,
-):
-    """Weigh, split and code the samples of a fit.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Numbers of categories in categorical columns; NaN where unknown.
-
-    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-
-    weight : array-like of shape (n_samples,) or None
-
-    held : tuple of (X, y) or None
-        Samples to validate on.
-
-    strategy : Strategy
-
-    settings : Wishes
-
-    seed : int
-
-    categories : Categories
-        Of the categorical columns.
-
-    columns : sequence of str, default=None
-        Their names, where they have any.
-
-    earlier : tuple of (terms, Model), default=None
-        The labels of the terms, and the model, of an earlier fit to begin with.
-
-    split_params : dict, default=None
-        What the splitter `cv` asks for beside, such as groups.
-
-    together : OneOf, default=None
-        What is learned of this target with others.
-
-    unit : float, default=None
-        What the weights are divided by, see :func:`positive_weights`.
-
-    groups : ndarray of shape (n_samples,), int, default=None
-        Numbers of groups of samples that belong together, see :func:`read_groups`.
-
-    Returns
-    -------
-    samples : Samples
-    """
+    strategy: Reading,
+    settings: FitSettings,
+    seed: int,
+    categories: Categories,
+    columns: Sequence[str] | None = None,  # names
+    earlier: tuple[list[Any], Model] | None = None,  # labels of terms, and their model
+    split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
+    together: TaskView | None = None,  # what is learned with other targets
+    unit: float | None = None,  # see `positive_weights`
+    groups: NDArray[np.intp] | None = None,  # see `read_groups`
+) -> TrainingData:
+    """Weigh, split and code the samples of a fit."""
     names = name_columns(columns, X.shape[1])
     weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(
@@ -265,14 +231,14 @@ def read_samples(
     one_hot = []
     if strategy.may_be_dense:
         wanted, taken = settings.gp_options.one_hot, categories.encoders
-        one_hot = find_one_hot(X, wanted, taken, names)
-    held_weight = None
+        one_hot = find_one_hot(cast(NDArray, X), wanted, taken, names)
     n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
     is_searched = strategy.may_be_sparse and not (
         strategy.may_be_dense and has_categories
     )
+    held_weight = None
     if settings.early_stopping and is_searched and held is None:
         train, apart = _hold_out(settings.validation_fraction, len(y), seed, groups)
         held = X[apart], y[apart]
@@ -280,36 +246,26 @@ def read_samples(
         groups = None if groups is None else groups[train]
         if weight is not None:
             held_weight, weight = weight[apart], weight[train]
-    known = n_categories, one_hot
-    coding, scale = None if together is None else together.coding, None
-    if coding is None:
-        coding = learn_coding(X, *known)
-        if strategy.may_be_dense:
-            control = settings.gp_options
-            data = X, y, weight, groups
-            coding, scale = _learn_coding(coding, data, known, control, seed)
+    data, known = (X, y, weight, groups), (n_categories, one_hot)
+    coding, scale = _choose_coding(data, known, strategy, settings, together, seed)
     if coding.categoricals and not strategy.may_be_dense:
-        (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
-        raise ValueError(
-            f"column {names[column]} has {size} categories, but "
-            f"strategy={settings.strategy!r} takes only two: use "
-            'strategy="gp", or OneHotEncoder for an input per category'
-        )
+        _refuse_categories(coding, names, settings.strategy)
+    coded_held = None
     if held is not None:
-        held = ValidationData(encode(coding, held[0], columns), held[1], held_weight)
+        coded_held = ValidationData(
+            encode(coding, held[0], columns), held[1], held_weight
+        )
     coded = replace(encode(coding, X, as_bytes=weight is None), group=groups)
-    terms, earlier = ([], None) if earlier is None else earlier
-    most = math.inf if settings.max_order is None else settings.max_order
-    start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]
+    start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
     return TrainingData(
         coded,
         y,
         weight,
-        held=held,
+        held=coded_held,
         folds=folds,
         seed=seed,
         start=start,
-        earlier=earlier,
+        earlier=earlier_model,
         coding=coding,
         term_names=TermNames(coding, categories, columns),
         scale=scale,
@@ -319,12 +275,59 @@ def read_samples(
     )
 
 
-def _learn_coding(lines, data, known, control, seed):
-    """The coding, with levels of numbers if they are wanted or pay; then the scale."""
+def _choose_coding(
+    data: tuple[Any, ...],
+    known: tuple[Any, ...],
+    strategy: Reading,
+    settings: FitSettings,
+    together: TaskView | None,
+    seed: int,
+) -> tuple[InputCoding, Scale | None]:
+    """Take the coding shared with other targets, or choose one, with the scale."""
+    coding = None if together is None else together.coding
+    if coding is not None:
+        return coding, None
+    coding = learn_coding(data[0], *known)
+    if not strategy.may_be_dense:
+        return coding, None
+    return _learn_coding(coding, data, known, settings.gp_options, seed)
+
+
+def _refuse_categories(
+    coding: InputCoding, names: Sequence[str], strategy: str
+) -> NoReturn:
+    (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
+    raise ValueError(
+        f"column {names[column]} has {size} categories, but "
+        f"strategy={strategy!r} takes only two: use "
+        'strategy="gp", or OneHotEncoder for an input per category'
+    )
+
+
+def _read_earlier(
+    earlier: tuple[list[Any], Model] | None, coding: InputCoding, max_order: int | None
+) -> tuple[list[Term], Model | None]:
+    """Initial terms, as sets of inputs up to an order, and the model they are of."""
+    if earlier is None:
+        return [], None
+    terms, model = earlier
+    most = math.inf if max_order is None else max_order
+    return [t for t in to_inputs(terms, coding.usable) if len(t) <= most], model
+
+
+def _learn_coding(
+    lines: InputCoding,
+    data: tuple[Any, ...],
+    known: tuple[Any, ...],
+    control: GPOptions,
+    seed: int,
+) -> tuple[InputCoding, Scale | None]:
+    """Choose between lines and levels of numbers; return the coding, then the scale."""
     X, y, weight, groups = data
     if control.numeric == "multilinear":
         return lines, None
-    coding = InputCoding.learn(X, *known, _MOST_LEVELS)
+    n_categories, one_hot = known
+    coding = InputCoding.learn(X, n_categories, one_hot, _MOST_LEVELS)
     if control.numeric == "thermometer" or not coding.thresholds:
         return coding, None
     scale = choose_scale(
@@ -339,27 +342,13 @@ def _learn_coding(lines, data, known, control, seed):
     return (coding if scale.has_levels else lines), scale
 
 
-def positive_weights(sample_weight, X, *, unit=None):
-    """Weights of the rows that have any, and those rows; None if all are equal to 1.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-
-    X : ndarray of shape (n_samples, n_features)
-
-    unit : float, default=None
-        What they are divided by; None for their `weight_unit`.
-
-    Returns
-    -------
-    sample_weight : ndarray of shape (n_positive,) or None
-
-    rows : ndarray of shape (n_positive,), int
-
-    unit : float
-        What they were divided by.
-    """
+def positive_weights(
+    sample_weight: ArrayLike | None,
+    X: NDArray | Genotypes,
+    *,
+    unit: float | None = None,
+) -> tuple[NDArray[np.float64] | None, NDArray[np.intp], float]:
+    """Positive weights, or None for 1; their rows; the weights' unit."""
     if sample_weight is None:
         return None, np.arange(len(X)), 1.0
     sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
@@ -372,35 +361,20 @@ def positive_weights(sample_weight, X, *, unit=None):
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
 
 
-def weigh_classes(sample_weight, factor, X):
-    """Weights of samples times those of their classes.
-
-    Whole weights of samples say how many observations there are, those of classes how
-    much each of them counts; others are relative to a mean of 1 over the observations.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-
-    factor : ndarray of shape (n_samples,) or None
-        Weight of the class of each sample.
-
-    X : ndarray of shape (n_samples, n_features)
-
-    Returns
-    -------
-    weight : ndarray of shape (n_positive,) or None
-        None if all are equal to 1.
-
-    count : ndarray of shape (n_positive,) or None
-        See `TrainingData`.
-
-    given : ndarray of shape (n_positive,)
-        The weights of the samples.
-
-    rows : ndarray of shape (n_positive,), int
-        Those that have any.
-    """
+def weigh_classes(
+    sample_weight: ArrayLike | None,
+    factor: NDArray[np.float64] | None,
+    X: NDArray | Genotypes,
+) -> tuple[
+    NDArray[np.float64] | None,
+    NDArray[np.float64] | None,
+    NDArray[np.float64],
+    NDArray[np.intp],
+]:
+    """Weights times those of classes; counts; raw weights; their rows."""
+    # Integer weights of samples are numbers of observations, those of classes what each
+    # of them counts; others are relative to a mean of 1 over the observations. Weights
+    # are None where all are 1, counts as in `TrainingData`.
     given = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     if factor is None:
         weight, rows, _ = positive_weights(sample_weight, X)
@@ -416,46 +390,32 @@ def weigh_classes(sample_weight, factor, X):
     return weight, count, given, rows
 
 
-def wanted_folds(cv, X, y, rows, classifier=False, split_params=None, groups=None):
-    """The user's folds over the rows that have weight; None when only k is given.
-
-    Parameters
-    ----------
-    cv : int, cross-validation generator, iterable or None
-
-    X, y : ndarrays
-        All rows.
-
-    rows : ndarray
-        Those that have weight.
-
-    classifier : bool, default=False
-        Whether targets are classes.
-
-    split_params : dict, default=None
-        What the splitter asks for beside, such as groups.
-
-    groups : ndarray of shape (n_samples,), int, default=None
-        No fold may have rows of one group in both parts.
-
-    Returns
-    -------
-    folds : list of (train, test) or None
-        Numbers of the rows that have weight.
-    """
+def wanted_folds(
+    cv: Any,
+    X: NDArray | Genotypes,
+    y: NDArray,
+    rows: NDArray[np.intp],
+    classifier: bool = False,
+    split_params: Mapping[str, Any] | None = None,
+    groups: NDArray[np.intp] | None = None,
+) -> Folds | None:
+    """Folds of a splitter over rows that have weight; None for a number of folds."""
+    # No fold may have rows of one group in both parts.
     if isinstance(cv, Integral) or cv is None:
         return None
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
-    dealer = check_cv(cv, y, classifier=classifier)
+    dealer: Any = check_cv(cv, y, classifier=classifier)
     asked = dict(split_params or {})
     if not _takes_groups(dealer):
         # Folds that part one are refused below.
         asked.pop("groups", None)
-    folds = list(dealer.split(X, y, **asked))
-    folds = [
-        tuple(position[part][position[part] >= 0] for part in fold) for fold in folds
-    ]
+
+    def kept(part: NDArray[np.intp]) -> NDArray[np.intp]:
+        found = position[part]
+        return found[found >= 0]
+
+    folds = [(kept(train), kept(test)) for train, test in dealer.split(X, y, **asked)]
     # Nothing is learned from a fold, or tested by it, whose rows have no weight.
     folds = [fold for fold in folds if all(len(part) for part in fold)]
     if not folds:
@@ -473,32 +433,17 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None, groups=Non
     return folds
 
 
-def _takes_groups(dealer):
-    """Whether a splitter does not ignore groups, with a warning."""
+def _takes_groups(dealer: Any) -> bool:
+    """Whether a splitter takes groups: others ignore them, with a warning."""
     if not hasattr(dealer, "get_metadata_routing"):
         return True
     return bool(dealer.get_metadata_routing().split.requests.get("groups"))
 
 
-def read_groups(groups, X):
-    """Number the groups that samples belong to.
-
-    Parameters
-    ----------
-    groups : array-like of shape (n_samples,) or None
-        Labels of any kind.
-
-    X : array-like of shape (n_samples, n_features)
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_samples,), int, or None
-
-    Raises
-    ------
-    ValueError
-        If their number is not that of the samples, or one is missing.
-    """
+def read_groups(
+    groups: ArrayLike | None, X: NDArray | Genotypes
+) -> NDArray[np.intp] | None:
+    """Number the groups that samples belong to; labels are of any kind."""
     if groups is None:
         return None
     labels = np.asarray(to_numpy(groups), dtype=object)
@@ -520,7 +465,7 @@ def read_groups(groups, X):
     return np.array([known.setdefault(v, len(known)) for v in labels.tolist()])
 
 
-def require_groups(groups):
+def require_groups(groups: NDArray[np.intp]) -> None:
     """Refuse a single group, which leaves nothing to learn from."""
     if len(groups) > 1 and np.all(groups == groups[0]):
         raise ValueError(
@@ -529,7 +474,9 @@ def require_groups(groups):
         )
 
 
-def _hold_out(fraction, n_samples, seed, groups=None):
+def _hold_out(
+    fraction: float, n_samples: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     if n_samples * fraction < 1 or n_samples < 4:
         raise ValueError(
             f"validation_fraction={fraction} of {n_samples} samples leaves nothing to "
@@ -537,6 +484,8 @@ def _hold_out(fraction, n_samples, seed, groups=None):
         )
     everyone = np.arange(n_samples)
     if groups is None:
-        return train_test_split(everyone, test_size=fraction, random_state=seed)
+        parts: Any = train_test_split(everyone, test_size=fraction, random_state=seed)
+        return parts[0], parts[1]
     dealer = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
-    return next(dealer.split(everyone, groups=groups))
+    train, test = next(dealer.split(everyone, groups=groups))
+    return train, test

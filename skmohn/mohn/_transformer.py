@@ -1,13 +1,14 @@
 """MOHNTransformer: columns for the interactions that matter."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -22,11 +23,12 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import read_targets
+from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._options import FitSettings
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
@@ -36,7 +38,23 @@ from skmohn.mohn._term_search import (
     expand,
     expand_rows,
 )
-from skmohn.mohn._training_data import read_groups
+from skmohn.mohn._training_data import TrainingData, read_groups
+
+
+class SearchResult(Protocol):
+    """What a search returns."""
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def coverage(self) -> list[dict[str, Any]]: ...
+
+    @property
+    def result(self) -> Any: ...
+
+
+_Result = TypeVar("_Result", bound=SearchResult)
 
 
 class ProductFinder(BaseMOHN):
@@ -46,8 +64,9 @@ class ProductFinder(BaseMOHN):
     _used_by = {
         "terms": ("auto", "logistic", "pursuit", "given"),
     }
+    _terms: list[Term]
     # Those that need no table of numbers.
-    _genotype_strategies = ("logistic", "given")
+    _genotype_strategies: tuple[str, ...] = ("logistic", "given")
 
     _parameter_constraints = {
         "strategy": [StrOptions(set(FINDERS))],
@@ -68,42 +87,19 @@ class ProductFinder(BaseMOHN):
 
     def _find(
         self,
-        X,
-        y,
-        sample_weight,
-        groups,
-        params,
-        read_target,
-        search,
-        attributes,
-        factor=None,
-    ):
-        """Read the samples of a fit and search; set what a search leaves.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups, params : as for `fit`
-
-        read_target : callable
-            Of y; returns the target and the classes.
-
-        search : callable
-            Of the samples, `FitSettings` and a function to report to; returns what has
-            a ``reason`` and a ``coverage``.
-
-        attributes : callable
-            Of the samples and what is reported; returns the fitted attributes.
-
-        factor : ndarray of shape (n_samples,), default=None
-            Weight of the class of each sample.
-
-        Returns
-        -------
-        samples : Samples
-
-        found : object
-            What `search` has returned.
-        """
+        X: TableLike,
+        y: Any,
+        sample_weight: ArrayLike | None,
+        groups: ArrayLike | None,
+        params: Mapping[str, Any],
+        read_target: Callable[[Any], tuple[NDArray, NDArray | None]],
+        search: Callable[[TrainingData, FitSettings, Report], _Result],
+        attributes: Callable[
+            [TrainingData, Any], Mapping[str, Any]
+        ],  # of what is reported
+        factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
+    ) -> tuple[TrainingData, _Result]:
+        """Read the samples of a fit and search; set the attributes of the search."""
         if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
@@ -144,25 +140,25 @@ class ProductFinder(BaseMOHN):
         self.n_iter_ = max(len(loop.history), 1)
         return samples, found
 
-    def _coding_options(self):
-        """How columns are coded beside the default."""
+    def _coding_options(self) -> dict[str, Any]:
+        """Options of the coding beside the default."""
         return {}
 
-    def _term_names(self, names=None):
+    def _term_names(self, names: Sequence[str] | None = None) -> list[str]:
         """Names of the products; `names` are those of the columns."""
         term_names = self.term_names_
         if names is not None:
             term_names = TermNames(self.coding_, self._categories, names)
         return term_names.name_terms(self._terms)
 
-    def __sklearn_tags__(self):
-        """Say what the estimator can take."""
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the inputs and targets that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
 
 
-def read_classes(y):
+def read_classes(y: Any) -> tuple[NDArray, NDArray]:
     """Class labels as numbers, and the classes."""
     y = read_targets(y)
     check_classification_targets(y)
@@ -170,8 +166,8 @@ def read_classes(y):
     return numbers, classes
 
 
-def _holds_floats(y):
-    """Whether targets are numbers that measure: whole ones of type float, too."""
+def _holds_floats(y: Any) -> bool:
+    """Whether targets are measurements: integers of type float, too."""
     return np.asarray(to_numpy(y)).dtype.kind == "f"
 
 
@@ -305,7 +301,7 @@ class MOHNTransformer(
     1.0
     """
 
-    terms_: list[tuple]
+    terms_: list[tuple[Any, ...]]
     classes_: np.ndarray | None
     stopping_reason_: str
     coding_: InputCoding
@@ -322,23 +318,23 @@ class MOHNTransformer(
 
     def __init__(
         self,
-        strategy="auto",
-        max_order=None,
-        max_terms=None,
+        strategy: str = "auto",
+        max_order: int | None = None,
+        max_terms: int | None = None,
         *,
-        include_inputs=True,
-        terms=None,
-        target_type="auto",
-        selection="auto",
-        cv: object = 5,
-        max_iter=200,
-        work_budget=1e9,
-        memory_budget=1e9,
+        include_inputs: bool = True,
+        terms: Sequence[Any] | None = None,
+        target_type: str = "auto",
+        selection: str = "auto",
+        cv: Any = 5,
+        max_iter: int = 200,
+        work_budget: float = 1e9,
+        memory_budget: float = 1e9,
         categorical_features: ArrayLike | None = "from_dtype",
-        handle_unknown="error",
-        random_state=None,
-        n_jobs=None,
-    ):
+        handle_unknown: str = "error",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.strategy = strategy
         self.max_order = max_order
         self.max_terms = max_terms
@@ -358,7 +354,14 @@ class MOHNTransformer(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, groups=None, **params) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
+    ) -> Self:
         """Find the products to build.
 
         Parameters
@@ -406,7 +409,7 @@ class MOHNTransformer(
         vars(self).update(self._fitted_attributes(samples, found.terms))
         return self
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> NDArray[np.float64]:
         """Build the products.
 
         Parameters
@@ -423,7 +426,9 @@ class MOHNTransformer(
         rows = encode(self.coding_, read_inputs(self, X), self._names())
         return product_columns(expand_rows(rows, self.coding_), self._terms)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: ArrayLike | None = None
+    ) -> NDArray[np.object_]:
         """Name the products.
 
         Parameters
@@ -440,7 +445,7 @@ class MOHNTransformer(
         names = input_names(self, input_features)
         return np.array(self._term_names([str(name) for name in names]), dtype=object)
 
-    def _read_target(self, y):
+    def _read_target(self, y: Any) -> tuple[NDArray, NDArray | None]:
         kind = self.target_type
         if kind == "auto":
             kind = "continuous" if _holds_floats(y) else "classes"
@@ -448,7 +453,9 @@ class MOHNTransformer(
             return read_classes(y)
         return read_targets(y, estimator=self, numeric=True).astype(float), None
 
-    def _fitted_attributes(self, samples, terms):
+    def _fitted_attributes(
+        self, samples: TrainingData, terms: Sequence[Term]
+    ) -> dict[str, Any]:
         return {
             "terms_": [samples.term_names.label(term) for term in terms],
             "coding_": samples.coding,

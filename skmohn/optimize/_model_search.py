@@ -265,9 +265,24 @@ def minimize(
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
             "exact"}, default="auto"
         How to search, as in :func:`maximize`.
-    fixed, x0, n_restarts, max_evaluations, time_limit, return_optima, options, \
-            callback, random_state, n_jobs
-        As in :func:`maximize`.
+    fixed : dict, default=None
+        Variables to hold at a value.
+    x0 : array-like of shape (n_variables,), default=None
+        Start of the first restart.
+    n_restarts, max_evaluations : int, default=None
+        Number of searches from different points, and of partial evaluations at most.
+    time_limit : float, default=None
+        Seconds after which the search stops.
+    return_optima : bool, default=False
+        Whether to return the distinct end points of the restarts.
+    options : dict, default=None
+        More options of the method.
+    callback : callable, default=None
+        Called after each restart.
+    random_state : int, RandomState instance or None, default=None
+        Seed for starts and moves.
+    n_jobs : int, default=None
+        Number of restarts to run in parallel, in threads.
 
     Returns
     -------

@@ -190,7 +190,9 @@ TABLES = [
             "terms_table", "significance_table", "collinear_terms_table", "explain",
             "sobol_indices", "effects_table",
         ),
-        "classifier": ("terms_table", "collinear_terms_table", "explain"),
+        "classifier": (
+            "terms_table", "collinear_terms_table", "explain", "effects_table",
+        ),
     }.items()
     for name in names
 ]  # fmt: skip

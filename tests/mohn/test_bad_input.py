@@ -260,7 +260,7 @@ def test_parameter_out_of_range(parameter, value):
     ],
 )
 def test_parameter_of_a_control_out_of_range(control, parameter, value):
-    name = f"{control.__name__.removesuffix('Control').lower()}_control"
+    name = f"{control.__name__.removesuffix('Options').lower()}_options"
     model = MOHNRegressor(**{name: control(**{parameter: value})})
     words = f"The '{parameter}' parameter of {control.__name__} must be"
     refused(model, X, Y, match=words)

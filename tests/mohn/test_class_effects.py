@@ -1,10 +1,12 @@
 """What columns do to classes: against predictions at all rows that they could make."""
 
 import functools
+import itertools
 import pickle
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
@@ -20,7 +22,31 @@ from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.vamp import Spectrum
 from skmohn.mohn._stacking import StackedClassModel
 from skmohn.mohn._table.rows import EncodedRows
-from tests.mohn.test_effects import enumerate_rows, make_table
+
+
+def make_table(n_rows=120, seed=0):
+    """A lognormal column of few values, a rare flag, categories and a bit."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "income": np.exp(rng.normal(size=n_rows)).round(1) + 0.1,
+            "rare": rng.random(n_rows) < 0.15,
+            "kind": rng.choice(["a", "b", "c"], n_rows, p=[0.6, 0.3, 0.1]),
+            "bit": rng.integers(0, 2, n_rows),
+        }
+    )
+    y = X.income + 3.0 * X.rare + 2.0 * (X.kind == "b") * X.bit
+    return X, y + rng.normal(scale=0.3, size=n_rows)
+
+
+def enumerate_rows(X):
+    """All rows of the columns' values, and how often each value is there."""
+    values = [X[name].value_counts(normalize=True).sort_index() for name in X]
+    rows = itertools.product(*(own.index for own in values))
+    return pd.DataFrame(list(rows), columns=X.columns), [
+        own.to_numpy() for own in values
+    ]
+
 
 STRATEGIES = ["auto", "gp", "logistic", "full"]
 

@@ -502,7 +502,7 @@ def test_who_asks_for_few_weights_gets_them(asked):
     said = f"the sparse model, because {name} asks for it; {few.stopping_reason_}"
     assert model.stopping_reason_ == said
     assert model.ensemble_weights_ == {"sparse": 1.0}
-    with pytest.raises(AttributeError, match="relevance_ needs Gaussian processes"):
+    with pytest.raises(AttributeError, match="relevance_ needs a Gaussian process"):
         _ = model.relevance_
 
 

@@ -23,11 +23,11 @@ REGRESSORS = [
 ]
 CLASSIFIERS = [
     MOHNClassifier(strategy, max_order=3, random_state=0)
-    for strategy in ("auto", "logistic", "pursuit", "msda", "full", "gp")
+    for strategy in ("auto", "logistic", "pursuit", "full", "gp")
 ]
 TRANSFORMERS = [
     MOHNTransformer(strategy, max_order=3, random_state=0)
-    for strategy in ("pursuit", "msda", "full", "gp")
+    for strategy in ("pursuit", "full")
 ]
 
 

@@ -569,7 +569,7 @@ def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
         )
         # Neither clipped as far, nor in doubt of its hyperparameters.
         low, high = y[~test].min(), y[~test].max()
-        model = replace(model, low=low, high=high, doubt=None)
+        model = replace(model, low=low, high=high, hyperparameter_uncertainty=None)
         squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
     expected = np.mean(squares) / power_of_two_scale(y) ** 2
     assert found == pytest.approx(expected, rel=1e-6)

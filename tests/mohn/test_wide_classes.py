@@ -148,11 +148,14 @@ def test_given_products_of_genotypes():
     np.testing.assert_allclose(finder.transform(X), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "gp", "pursuit", "full", "msda"])
+@pytest.mark.parametrize("strategy", ["auto", "gp", "pursuit", "full"])
 def test_other_strategies_say_what_to_use(strategy):
     counts, y = counts_problem()
     X = Genotypes.from_counts(counts[:, :5])
-    for estimator in (MOHNClassifier(strategy), MOHNTransformer(strategy)):
+    estimators = [MOHNClassifier(strategy)]
+    if strategy != "gp":
+        estimators.append(MOHNTransformer(strategy))
+    for estimator in estimators:
         with pytest.raises(ValueError, match=r"no Genotypes.*'logistic', 'given'"):
             estimator.fit(X, y)
         assert not hasattr(estimator, "terms_")

@@ -683,7 +683,7 @@ def test_what_an_optimizer_shows():
     )
     optimizer.tell([{"flag": True, "level": 3, "unit": None}] * 2, [1.5, 2.5])
     shown = repr(optimizer)
-    assert "evaluations: 2 (2 told); best value: 2; best point: {'flag'" in shown
+    assert "evaluations: 2 (2 external); best value: 2; best point: {'flag'" in shown
     html = make({"a<b": ["<i>", "&"]}, maximize=True)
     html.tell([{"a<b": "<i>"}], [1.0])
     html = html._repr_html_()

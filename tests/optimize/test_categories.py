@@ -229,11 +229,11 @@ def test_sparse_models_of_two_categories(strategy):
 @pytest.mark.parametrize("x0", [None, ["b", 0, 1, 0, 2.5]])
 def test_a_model_of_nothing(x0):
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"base": rng.choice(list("abc"), 60)})
-    frame[["u", "v", "w"]] = np.eye(3, dtype=int)[rng.integers(0, 3, 60)]
-    frame["dose"] = rng.uniform(2.0, 3.0, 60)
+    frame = pd.DataFrame({"base": rng.choice(list("abc"), 400)})
+    frame[["u", "v", "w"]] = np.eye(3, dtype=int)[rng.integers(0, 3, 400)]
+    frame["dose"] = rng.uniform(2.0, 3.0, 400)
     control = GPOptions(one_hot="auto")
-    y = rng.standard_normal(60)
+    y = rng.standard_normal(400)
     model = MOHNRegressor(gp_options=control).fit(frame, y)
     assert model.model_.is_listed
     result = maximize(model, x0=x0)

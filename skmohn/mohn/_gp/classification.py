@@ -10,16 +10,20 @@ Gaussian processes, Neural Computation 13, 2001, for predictions left out; Wolpe
 Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._types import Term
 from skmohn.mohn._design.terms import in_order
+from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior, draw_normal
 from skmohn.mohn._gp.laplace import (
     LEAST_CURVATURE,
@@ -40,7 +44,18 @@ from skmohn.mohn._gp.products import write_products
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.term_variances import find_significant_terms
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import EncodedRows, count_observations, row_blocks
+from skmohn.mohn._table.rows import (
+    Categorical,
+    EncodedRows,
+    count_observations,
+    row_blocks,
+)
+from skmohn.mohn._table.variables import Variable
+
+# Rows, a number of draws and a random generator.
+Sampler: TypeAlias = Callable[
+    [EncodedRows, int, np.random.Generator], NDArray[np.float64]
+]
 
 LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
 LINES, LEVELS = "lines", "levels"
@@ -88,7 +103,7 @@ class Labels(NamedTuple):
     counts : ndarray of shape (n_rows, n_classes)
         Weights of the observations of each class in each row.
 
-    ensemble_weights : ndarray of shape (n_classes,)
+    class_priors : ndarray of shape (n_classes,)
 
     row, label : ndarrays of shape (n_observations,), int
         Of each observation as it was given.
@@ -101,41 +116,32 @@ class Labels(NamedTuple):
     axes: np.ndarray
     codes: np.ndarray
     counts: np.ndarray
-    ensemble_weights: np.ndarray
+    class_priors: np.ndarray
     row: np.ndarray
     label: np.ndarray
     weight: np.ndarray
     unit: np.ndarray
 
     @classmethod
-    def join(cls, rows, label, n_classes, sample_weight=None, count=None):
-        """Join equal rows.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        label : ndarray of shape (n_observations,), int
-
-        n_classes : int
-            Each has an observation.
-
-        sample_weight, count : ndarrays of shape (n_observations,), default=None
-            As of `join_equal_rows`.
-
-        Returns
-        -------
-        labels : Labels
-        """
+    def join(
+        cls,
+        rows: EncodedRows,
+        label: NDArray[np.intp],
+        n_classes: int,
+        sample_weight: NDArray[np.float64] | None = None,
+        count: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Join equal rows; each class has an observation."""
+        # Weights and counts are those of `join_equal_rows`.
         weight = np.ones(len(label)) if sample_weight is None else sample_weight
-        ensemble_weights = np.bincount(label, weight, n_classes) / weight.sum()
-        ensemble_weights = np.maximum(ensemble_weights, _LEAST_PRIOR)
+        class_priors = np.bincount(label, weight, n_classes) / weight.sum()
+        class_priors = np.maximum(class_priors, _LEAST_PRIOR)
         # The constant direction has no variance; others may have next to none.
         values, vectors = np.linalg.eigh(
-            np.diag(ensemble_weights) - np.outer(ensemble_weights, ensemble_weights)
+            np.diag(class_priors) - np.outer(class_priors, class_priors)
         )
         values, vectors = np.maximum(values[1:], _LEAST_PRIOR), vectors[:, 1:]
-        codes = (np.eye(n_classes) - ensemble_weights) @ vectors / np.sqrt(values)
+        codes = (np.eye(n_classes) - class_priors) @ vectors / np.sqrt(values)
         count = count_observations(weight) if count is None else count
         sample = join_equal_rows(rows, codes[label], weight, count)
         row = index_of_rows(rows)
@@ -146,31 +152,20 @@ class Labels(NamedTuple):
             np.sqrt(values)[:, None] * vectors.T,
             codes,
             counts,
-            ensemble_weights,
+            class_priors,
             row,
             label,
             weight,
             weight / count,
         )
 
-    def leave_out(self, noise, residual, variance):
-        """Means of the coordinates at each observation, without it; exact.
-
-        Without its row first, then with what else was observed there.
-
-        Parameters
-        ----------
-        noise : float
-            Variance of the noise of a weight of 1.
-
-        residual, variance : ndarrays
-            What the targets of the sample are off by without their rows, and how far
-            they may be, see `ExactPosterior.leave_one_out`.
-
-        Returns
-        -------
-        means : ndarray of shape (n_observations, n_classes - 1)
-        """
+    def leave_out(
+        self, noise: float, residual: NDArray[np.float64], variance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Exact means of the coordinates at each observation, by all others."""
+        # First without its row, then with what else was observed there. The noise is
+        # that of a weight of 1; residuals and variances are those of the targets
+        # without their rows, see `ExactPosterior.leave_one_out`.
         sample = self.sample
         if sample.rows.group is not None:
             # Whatever else was observed there belongs to it.
@@ -197,24 +192,13 @@ class CalibrationLink(NamedTuple):
     constants: np.ndarray
 
     @classmethod
-    def learn(cls, means, labels):
-        """The most likely link, given what was said of observations left out.
-
-        Parameters
-        ----------
-        means : ndarray of shape (n_observations, n_classes)
-
-        labels : Labels
-
-        Returns
-        -------
-        link : Link
-        """
+    def learn(cls, means: NDArray[np.float64], labels: Labels) -> Self:
+        """Fit the most likely link, given held-out means of observations."""
         n_rows, n_classes = means.shape
         seen = np.arange(n_rows), labels.label
-        log_priors = np.log(labels.ensemble_weights)
+        log_priors = np.log(labels.class_priors)
 
-        def loss(parameters):
+        def loss(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
             log_slope, moved = parameters[0], parameters[1:]
             scores = np.exp(log_slope) * means
             chances = log_softmax(scores + log_priors + moved, axis=1)
@@ -232,8 +216,8 @@ class CalibrationLink(NamedTuple):
         found = minimize(loss, start, jac=True, method="L-BFGS-B").x
         return cls(float(np.exp(found[0])), log_priors + found[1:])
 
-    def log_odds(self, means):
-        """Log probabilities up to a constant, ndarray of shape (n_rows, n_classes)."""
+    def log_odds(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log probabilities up to a constant, (n_rows, n_classes)."""
         return self.slope * means + self.constants
 
 
@@ -273,26 +257,17 @@ class EnsembleMember(NamedTuple):
     axes: np.ndarray
 
     @property
-    def name(self):
-        """What it is called in messages and tables."""
+    def name(self) -> str:
+        """Name in messages and tables."""
         return f"{self.likelihood}, {self.numeric}"
 
-    def log_proba(self, rows):
+    def log_proba(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes, see :meth:`log_odds`."""
         return log_softmax(self.log_odds(rows), axis=1)
 
-    def log_odds(self, rows):
-        """Log probabilities of the classes up to a constant for each row.
-
-        Parameters
-        ----------
-        rows : Rows
-            Levels may follow the categoricals that it knows.
-
-        Returns
-        -------
-        log_odds : ndarray of shape (n_rows, n_classes)
-        """
+    def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Log probabilities up to a constant for each row, (n_rows, n_classes)."""
+        # In the rows, levels may follow the categoricals that it knows.
         rows = _known_to(self.covariance.alphabets, rows)
         scores = np.empty((len(rows), self.weights.shape[1]))
         for part in row_blocks(len(rows)):
@@ -300,20 +275,15 @@ class EnsembleMember(NamedTuple):
             scores[part] = cross @ self.weights
         return self.link.log_odds(scores)
 
-    def sampler(self):
-        """What draws log-odds from the posterior, at fixed hyperparameters and link.
-
-        Returns
-        -------
-        draw : callable
-            Of rows, a number of draws and a random generator; returns an ndarray of
-            shape (n_rows, n_draws, n_classes).
-        """
+    def sampler(self) -> Sampler:
+        """Function that samples log odds, at fixed hyperparameters and link."""
         # Copies, whose Cholesky factors are dropped with them.
         posteriors = [replace(posterior) for posterior in self.posteriors]
         n_outputs = len(self.axes)
 
-        def draw(rows, n_draws, rng):
+        def draw(
+            rows: EncodedRows, n_draws: int, rng: np.random.Generator
+        ) -> NDArray[np.float64]:
             known = _known_to(self.covariance.alphabets, rows)
             nothing, each = np.zeros(len(rows)), n_outputs // len(posteriors)
             drawn = [
@@ -322,46 +292,26 @@ class EnsembleMember(NamedTuple):
                 )
                 for posterior in posteriors
             ]
-            drawn = np.hstack(drawn).reshape(len(rows), n_outputs, n_draws)
-            moved = self.link.slope * np.einsum("rod,ok->rdk", drawn, self.axes)
+            values = np.hstack(drawn).reshape(len(rows), n_outputs, n_draws)
+            moved = self.link.slope * np.einsum("rod,ok->rdk", values, self.axes)
             return self.log_odds(rows)[:, None] + moved
 
         return draw
 
-    def split(self, rows, weights):
-        """What inputs, then categoricals contribute to one row's log-odds.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        weights : ndarray of shape (n_classes,)
-            Of the classes in the sum that is split.
-
-        Returns
-        -------
-        contributions : ndarray of shape (n_variables,)
-            See `Model.split`.
-        """
+    def split(
+        self, rows: EncodedRows, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Contributions of inputs, then of categoricals, to one row's log-odds."""
+        # `weights` are those of the classes in the sum that is split; see
+        # `Model.split`.
         rows = _known_to(self.covariance.alphabets, rows)
         alpha = self.link.slope * (self.weights @ weights)
         return write_products(self.covariance, self.rows, alpha).split(rows)
 
-    def sobol_variances(self, variables):
-        """Split the variance of the scores over independent variables, by all classes.
-
-        Parameters
-        ----------
-        variables : list of Variable
-
-        Returns
-        -------
-        variance : float
-
-        total : ndarray of shape (n_variables,)
-            All that each variable takes part in.
-        """
+    def sobol_variances(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray[np.float64]]:
+        """Variance of all scores over independent variables; total parts."""
         variance, total = 0.0, np.zeros(len(variables))
         # Of two classes the scores are opposite.
         for weights in self.weights.T[1 if self.weights.shape[1] == 2 else 0 :]:
@@ -371,11 +321,21 @@ class EnsembleMember(NamedTuple):
         return variance, total
 
 
-def _known_to(alphabets, rows):
+def _known_to(alphabets: tuple[Categorical, ...], rows: EncodedRows) -> EncodedRows:
     """Rows within the range of the training data, without levels if there are none."""
     categories = rows.categories[:, : len(alphabets)]
     inputs = np.clip(rows.inputs, -1.0, 1.0)
     return replace(rows, inputs=inputs, categories=categories, unknown=None)
+
+
+# Hyperparameters, distinct rows, their weights, and held-out means.
+_Found: TypeAlias = tuple[
+    Prior,
+    EncodedRows,
+    tuple[NDArray[np.float64], NDArray[np.float64]],
+    tuple[Any, ...],
+    NDArray[np.float64],
+]
 
 
 class MemberFit(NamedTuple):
@@ -396,69 +356,62 @@ class MemberFit(NamedTuple):
     """
 
     labels: Labels
-    alphabets: tuple
+    alphabets: tuple[Categorical, ...]
     numeric: str
     memory_budget: float
     seed: int
 
     @classmethod
-    def read(cls, rows, classes, weights, alphabets, numeric, **others):
-        """Join equal rows; levels are left out where `alphabets` has none.
-
-        Classes are their numbers and how many there are, weights those of the
-        observations and how many each stands for, as of `Labels.join`.
-        """
+    def read(
+        cls,
+        rows: EncodedRows,
+        classes: tuple[NDArray[np.intp], int],
+        weights: tuple[NDArray[np.float64] | None, NDArray[np.float64] | None],
+        alphabets: tuple[Categorical, ...],
+        numeric: str,
+        **others: Any,
+    ) -> Self:
+        """Join equal rows; levels are dropped where `alphabets` has none."""
+        # Classes are their numbers and how many there are, weights those of the
+        # observations and how many each stands for, as of `Labels.join`.
         rows = _known_to(alphabets, rows)
         labels = Labels.join(rows, *classes, *weights)
         return cls(labels, alphabets, numeric, **others)
 
     @property
-    def is_exact(self):
+    def is_exact(self) -> bool:
         """Whether the covariances of all rows are taken, and not inducing rows."""
         n_rows = len(self.labels.sample)
         return not choose_inducing(n_rows, self.memory_budget, is_inverted=True)
 
     @property
-    def successes(self):
-        """Of each latent function, which observations are of its class."""
-        label, n_classes = self.labels.label, len(self.labels.ensemble_weights)
+    def successes(self) -> list[NDArray[np.bool_]]:
+        """Mask of the observations of the class, for each latent function."""
+        label, n_classes = self.labels.label, len(self.labels.class_priors)
         return [
             label == k for k in (range(1, 2) if n_classes == 2 else range(n_classes))
         ]
 
     @property
-    def group_of_observations(self):
-        """What each observation is left out with; None for itself."""
+    def group_of_observations(self) -> NDArray[np.intp] | None:
+        """Group that each observation is left out with; None for itself."""
         group = self.labels.sample.rows.group
         return None if group is None else group[self.labels.row]
 
     @property
-    def work(self):
-        """Operations that a logistic likelihood takes, about."""
-        n_classes = len(self.labels.ensemble_weights)
+    def work(self) -> float:
+        """Approximate number of operations of a logistic likelihood."""
+        n_classes = len(self.labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
         return _OPERATIONS * n_outputs * len(self.labels.sample) ** 3
 
     @one_blas_thread
-    def learn(self, likelihood, start=None, prior=None):
-        """Learn a member, the same in all processes.
-
-        Parameters
-        ----------
-        likelihood : {"least squares", "logistic"}
-
-        start : Prior, default=None
-            Where hyperparameters begin: for "logistic", those of least squares.
-
-        prior : Prior, default=None
-            Hyperparameters to be taken as they are; None to learn them.
-
-        Returns
-        -------
-        found : tuple of (Member, ndarray of shape (n_observations,)), or None
-            With the log probability of what was observed, left out. None where it would
-            take too long, or has no mode.
-        """
+    def learn(
+        self, likelihood: str, start: Prior | None = None, prior: Prior | None = None
+    ) -> tuple[EnsembleMember, NDArray[np.float64]] | None:
+        """Fit a member, the same in all processes; held-out log probabilities."""
+        # Hyperparameters begin at `start`, for "logistic" those of least squares, or
+        # are those of `prior`. None where it would take too long, or has no mode.
         is_squares = likelihood == LEAST_SQUARES
         learn = self._by_least_squares if is_squares else self._by_likelihood
         learned = learn(start, prior)
@@ -473,30 +426,17 @@ class MemberFit(NamedTuple):
         chances = log_softmax(link.log_odds(means), axis=1)
         return member, chances[np.arange(len(label)), label]
 
-    def loss(self, chances):
+    def loss(self, chances: NDArray[np.float64]) -> float:
         """Log loss of what was observed, from its log probabilities."""
         return -float(np.average(chances, weights=self.labels.weight))
 
-    def listed(self, member, max_order=None):
-        """The significant weights of a member by least squares.
-
-        Parameters
-        ----------
-        member : Member
-
-        max_order : int, default=None
-
-        Returns
-        -------
-        terms : list of tuples of int
-            Those that are significant for any class.
-
-        weights : ndarray of shape (1, n_terms) or (n_classes, n_terms)
-            What they add to the log-odds by the member's link; of two classes, to those
-            of the second.
-
-        constants : ndarray of shape (1,) or (n_classes,)
-        """
+    def listed(
+        self, member: EnsembleMember, max_order: int | None = None
+    ) -> tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]:
+        """Significant weights of a member by least squares, and the constants."""
+        # Terms are significant for any class. Weights are those of the log-odds by the
+        # member's link, (n_classes, n_terms), for two classes those of the second
+        # alone.
         posterior, _ = self._condition(member.covariance.prior)
         slope, axes = member.link.slope, self.labels.axes
         found = set()
@@ -511,8 +451,10 @@ class MemberFit(NamedTuple):
             weights = weights[1:] - weights[:1]
         return terms, weights[:, 1:], weights[:, 0]
 
-    def _condition(self, prior):
-        """The posterior by least squares, and what left-out targets are off by."""
+    def _condition(
+        self, prior: Prior
+    ) -> tuple[Any, Callable[[], tuple[NDArray[np.float64], NDArray[np.float64]]]]:
+        """Posterior by least squares, and its leave-one-out residuals."""
         sample, covariance = self.labels.sample, Covariance(prior, self.alphabets)
         n_inducing = choose_inducing(len(sample), self.memory_budget, is_inverted=True)
         if not n_inducing:
@@ -529,7 +471,9 @@ class MemberFit(NamedTuple):
         )
         return posterior, partial(posterior.leave_one_out, sample)
 
-    def _by_least_squares(self, start, prior=None):
+    def _by_least_squares(
+        self, start: Prior | None, prior: Prior | None = None
+    ) -> _Found:
         labels = self.labels
         if prior is None:
             prior = learn_prior(
@@ -547,12 +491,12 @@ class MemberFit(NamedTuple):
         axes = labels.axes
         return prior, rows, (alpha, axes), posteriors, means @ axes
 
-    def _by_likelihood(self, start, prior=None):
+    def _by_likelihood(self, start: Prior, prior: Prior | None = None) -> _Found | None:
         """None where it would take too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _MOST_WORK:
             return None
-        n_classes = len(labels.ensemble_weights)
+        n_classes = len(labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
         if prior is None:
             prior = self._latent_prior(start)
@@ -576,7 +520,9 @@ class MemberFit(NamedTuple):
         means = np.transpose(means) @ signs
         return prior, rows, (alpha, signs), tuple(posteriors), means
 
-    def _latent_posterior(self, prior, mode, totals):
+    def _latent_posterior(
+        self, prior: Prior, mode: Any, totals: NDArray[np.float64]
+    ) -> ExactPosterior:
         """That of normal observations, with the curvature at the mode for precision."""
         curvature = totals * mode.probability * (1.0 - mode.probability)
         sample = replace(
@@ -587,8 +533,8 @@ class MemberFit(NamedTuple):
         )
         return ExactPosterior(Covariance(prior, self.alphabets), sample, mode.alpha)
 
-    def _latent_prior(self, start):
-        """The hyperparameters of the latent functions, learned from some rows."""
+    def _latent_prior(self, start: Prior) -> Prior:
+        """Hyperparameters of the latent functions, learned from some rows."""
         labels, rows = self.labels, self.labels.sample.rows
         prior = start._replace(scale=_WIDER * start.scale, linear=_WIDER * start.linear)
         drawn = np.random.default_rng(self.seed).permutation(len(rows))
@@ -599,77 +545,59 @@ class MemberFit(NamedTuple):
         if n_classes < 2:
             return prior
         evidence = LaplaceEvidence(rows.take(drawn), counts, self.alphabets)
-        is_single = len(labels.ensemble_weights) == 2
+        is_single = len(labels.class_priors) == 2
         steps = _MOST_STEPS if is_single else _MOST_STEPS_OF_MANY
         return maximize_evidence(evidence, prior, steps, ends=_LATENT_ENDS).prior
 
 
 class _Scores(NamedTuple):
-    """The scores of one class, as `find_significant_terms` asks for them."""
+    """Scores of one class, as `find_significant_terms` reads them."""
 
-    posterior: object
+    posterior: Any
     axis: np.ndarray
 
     @property
-    def covariance(self):
+    def covariance(self) -> Covariance:
         return self.posterior.covariance
 
-    def weights_of(self, terms, given):
+    def weights_of(
+        self, terms: Sequence[Term], given: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and standard deviations of weights; hyperparameters are given."""
         means, variances = self.posterior.weights_of(terms)
         return means @ self.axis, np.sqrt(variances) * np.linalg.norm(self.axis)
 
-    def prior_stds(self, terms):
+    def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """A priori standard deviations of weights."""
         return self.covariance.weight_stds(terms) * np.linalg.norm(self.axis)
 
-    def support(self):
-        """Rows and numbers whose covariances with a weight sum to its mean."""
+    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+        """Rows and dual coefficients: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
         rows, alpha = self.posterior.support()
         return rows, alpha @ self.axis
 
 
-def needs_logistic_likelihood(lessons, squares):
-    """Which lessons are to have a logistic likelihood, too.
-
-    Where these take long, that is the one whose least squares predict best: the others
-    hardly add to it.
-
-    Parameters
-    ----------
-    lessons : list of Lesson
-
-    squares : list of tuples
-        What `MemberFit.learn` has found by least squares.
-
-    Returns
-    -------
-    are_worth : list of bool
-    """
+def needs_logistic_likelihood(
+    lessons: Sequence[MemberFit],
+    squares: Sequence[tuple[EnsembleMember, NDArray[np.float64]]],
+) -> list[bool]:
+    """Whether each lesson is worth a logistic likelihood, too."""
+    # Where these take long, that is the one whose least squares predict best: the
+    # others hardly add to it.
     pairs = zip(lessons, squares, strict=True)
     losses = [lesson.loss(chances) for lesson, (_, chances) in pairs]
     is_cheap = sum(lesson.work for lesson in lessons) <= _MOST_WORK_TOGETHER
     return [is_cheap or loss == min(losses) for loss in losses]
 
 
-def stacking_weights(left_out, pseudo_counts, sample_weight=None):
-    """How much each member counts, by expectation maximization.
-
-    Parameters
-    ----------
-    left_out : ndarray of shape (n_observations, n_members)
-        Log probabilities of what was observed.
-
-    pseudo_counts : ndarray of shape (n_members,)
-        Observations that each is the source of before any is seen.
-
-    sample_weight : ndarray of shape (n_observations,), default=None
-
-    Returns
-    -------
-    ensemble_weights : ndarray of shape (n_members,)
-        Positive; their sum is 1.
-    """
+def stacking_weights(
+    left_out: NDArray[np.float64],
+    pseudo_counts: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Stacking weights of members by expectation maximization; they sum to 1."""
+    # Held-out log probabilities are (n_observations, n_members). Pseudo-counts are the
+    # observations that each member generates before any is seen.
     weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
     ensemble_weights = pseudo_counts / pseudo_counts.sum()
     for _ in range(_MOST_ROUNDS):

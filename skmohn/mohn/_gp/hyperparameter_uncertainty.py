@@ -27,10 +27,10 @@ from skmohn.mohn._gp.marginal_likelihood import (
     density_curvature,
     log_density,
 )
-from skmohn.mohn._gp.sobol import Contrast, PairVariance
+from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.variables import Contrast, Variable
 
 # Beyond, hyperparameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200

@@ -300,8 +300,8 @@ class Evidence:
         """
         # Twice the lower half in place of both.
         inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
-        columns, factor = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
-        outer = self._syrk(2.0, columns, factor, inverse, lower=1, overwrite_c=1).T
+        columns, beta = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
+        outer = self._syrk(2.0, columns, beta, inverse, lower=1, overwrite_c=1).T
         outer.ravel()[:: len(outer) + 1] *= 0.5
         return outer
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ from skmohn.mohn._gp.marginal_likelihood import (
 )
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.products import write_products
-from skmohn.mohn._gp.sobol import Contrast
 from skmohn.mohn._gp.term_variances import (
     description_length,
     find_significant_terms,
@@ -55,7 +54,7 @@ from skmohn.mohn._table.target import (
     require_domain,
     sum_log_slope,
 )
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.variables import Contrast, Variable
 
 # Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
 _MOST_EXACT, _MOST_INVERTED = 10_000, 5000
@@ -127,7 +126,6 @@ class GPModel(Model):
     log_occam_factor: float
     log_slope: float
     rate: float | None = None
-    has_posterior = True
     # There are more weights than can be listed.
     is_listed = False
 
@@ -389,37 +387,29 @@ def fit_gp(
     sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
-    if is_fitted:
-        most_rows = min(_LEARNED_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
-        found = learn_prior(
-            sample,
-            alphabets,
-            start,
-            max_iter,
-            seed,
-            report,
-            most_rows=most_rows,
-            first=first,
+    if covariance is None:
+        search = start, max_iter, seed, report
+        best = _learn_prior(sample, alphabets, memory_budget, first, *search)
+        n_evaluations, covariance = (
+            best.n_evaluations,
+            Covariance(best.prior, alphabets),
         )
-        n_evaluations = found.n_evaluations
-        covariance = Covariance(found.prior, alphabets)
-    noise_map, noise_exponent, posterior = None, 0.0, None
     shuffled = np.random.default_rng(seed).permutation(len(sample))
     drawn = np.arange(len(sample))
     if len(sample) > MOST_LEFT_OUT:
         drawn = shuffled[:MOST_LEFT_OUT]
-    if strong_terms or noise == "auto":
-        posterior = ExactPosterior.condition(covariance, sample.take(drawn))
-    if strong_terms:
-        posterior = find_strong_terms(posterior, max_order)
-        covariance = posterior.covariance
-    if noise == "auto":
-        noise_map, noise_exponent = fit_noise_model(posterior)
-        if noise_exponent:
-            excess = noise_map.weighing(sample.rows) ** noise_exponent
-            sample = replace(sample, excess=excess)
-            posterior = None
-    rate = None
+    wanted = strong_terms, max_order, noise
+    found, noise_map, noise_exponent = _condition_drawn(
+        covariance, sample.take(drawn), *wanted
+    )
+    if found is not None:
+        covariance = found.covariance
+    if noise_map is not None and noise_exponent:
+        sample = replace(
+            sample, excess=noise_map.weighing(sample.rows) ** noise_exponent
+        )
+        found = None
+    rate, posterior = None, found
     if route == "nystroem":
         n_part = _most_exact(memory_budget)
         route, posterior, rate = _condition_many(
@@ -431,12 +421,8 @@ def fit_gp(
         posterior = ExactPosterior.condition(covariance, sample)
     hyperparameter_uncertainty, log_occam_factor = None, 0.0
     if is_fitted:
-        some = posterior
-        if len(sample) > MOST_ROWS or route != "cholesky":
-            few = sample.take(shuffled[:MOST_ROWS])
-            some = ExactPosterior.condition(covariance, few)
-        hyperparameter_uncertainty, log_occam_factor = marginalize_hyperparameters(
-            some, len(sample)
+        hyperparameter_uncertainty, log_occam_factor = _marginalize_hyperparameters(
+            posterior, sample, shuffled, route
         )
     model = GPModel(
         posterior,
@@ -457,6 +443,47 @@ def fit_gp(
         high=float(np.max(y)),
     )
     return model.with_range(rows, y, sample_weight)
+
+
+def _learn_prior(
+    sample: AggregatedData,
+    alphabets: tuple[Categorical, ...],
+    memory_budget: float,
+    first: EvidenceOptimum | None,
+    *search: Any,
+) -> EvidenceOptimum:
+    """Fit hyperparameters on as many rows as memory allows."""
+    most_rows = min(_LEARNED_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
+    return learn_prior(sample, alphabets, *search, most_rows=most_rows, first=first)
+
+
+def _marginalize_hyperparameters(
+    posterior: Any, sample: AggregatedData, shuffled: NDArray[np.intp], route: str
+) -> tuple[HyperparameterUncertainty | None, float]:
+    """Uncertainty of hyperparameters, and log Occam factor, by some of many rows."""
+    if len(sample) > MOST_ROWS or route != "cholesky":
+        few = sample.take(shuffled[:MOST_ROWS])
+        posterior = ExactPosterior.condition(posterior.covariance, few)
+    return marginalize_hyperparameters(posterior, len(sample))
+
+
+def _condition_drawn(
+    covariance: Covariance,
+    sample: AggregatedData,
+    strong_terms: bool,
+    max_order: int | None,
+    noise: str,
+) -> tuple[ExactPosterior | None, NoiseMap | None, float]:
+    """Posterior of drawn rows with strong terms, map of noise and its exponent."""
+    if not strong_terms and noise != "auto":
+        return None, None, 0.0
+    posterior = ExactPosterior.condition(covariance, sample)
+    if strong_terms:
+        posterior = find_strong_terms(posterior, max_order)
+    if noise != "auto":
+        return posterior, None, 0.0
+    noise_map, noise_exponent = fit_noise_model(posterior)
+    return posterior, noise_map, noise_exponent
 
 
 def _condition_many(

@@ -87,6 +87,9 @@ class TrainingData(Protocol):
     def inputs(self) -> NDArray: ...
 
     @property
+    def is_wide(self) -> bool: ...
+
+    @property
     def y(self) -> NDArray[np.float64]: ...
 
     @property

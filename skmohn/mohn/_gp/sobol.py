@@ -12,7 +12,6 @@ mathematical models, Mathematics and Computers in Simulation 55, 2001.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +20,16 @@ from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._table.variables import Variable, input_moments, make_variables
+from skmohn.mohn._table.variables import (
+    Contrast,
+    Variable,
+    input_moments,
+    make_variables,
+)
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
 _LARGEST = 1.0 - 1e-15
-
-
-# The number of a variable, and from where to where it moves: an input and a category.
-Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
 
 
 class PairVariance:

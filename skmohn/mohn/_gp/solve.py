@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import MOST_LEFT_OUT, Solution
-from skmohn.mohn._options import FitSettings
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
 
@@ -39,8 +38,6 @@ _NOTHING = WalshPolynomial((), np.empty(0), 0.0)
 # shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
 # than 0.05.
 _WITHIN_REACH = 0.2
-# Given a record, the weights listed so far and the model or what makes it.
-Report: TypeAlias = Callable[..., bool]
 
 
 def solve_gp(

@@ -77,20 +77,16 @@ class SparseModel(Model):
 
     choices : float, default=0.0
         Nats for naming the terms among all possible ones.
-
-    has_posterior : bool, default=True
-        Whether the weights have standard errors.
     """
 
     graph: WalshPolynomial
     factor: np.ndarray | None
-    noise: float
+    noise: float  # pyright: ignore[reportIncompatibleMethodOverride]
     evidence: float
-    scale: float
+    scale: float  # pyright: ignore[reportIncompatibleMethodOverride]
     log_occam_factor: float = 0.0
     variance_factor: float = 1.0
     choices: float = 0.0
-    has_posterior: bool = True
     # The graph has all weights.
     is_listed = True
 

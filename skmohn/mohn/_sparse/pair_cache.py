@@ -51,7 +51,7 @@ class PairCache:
     n_jobs : int, default=None
         Parts of the pairs that are scored at once.
 
-    watch : callable, default=unwatched
+    watch : callable, default=no_progress
         Context manager around each pass, see `FitSettings`.
 
     Attributes

@@ -134,13 +134,12 @@ class SpikeSlabModel(Model):
     data: NDArray[np.float64]
     priors: tuple[SpikeSlab, ...]
     center: float
-    scale: float
+    scale: float  # pyright: ignore[reportIncompatibleMethodOverride]
     n_inputs: int
     evidence: float
     log_occam_factor: float
     n_observed: float
     sampled: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    has_posterior = True
     # Terms that are not listed have weights, too.
     is_listed = False
 

@@ -150,7 +150,8 @@ def _squares(vamp: Vamp) -> NDArray:
 
 def _collinear_pairs(vamp: Vamp) -> NDArray[np.int64]:
     """Pairs of collinear columns, ndarray of shape (n_pairs, 2)."""
-    columns, roots, found = vamp.columns, np.sqrt(_squares(vamp)), [np.empty((0, 2))]
+    columns, roots = vamp.columns, np.sqrt(_squares(vamp))
+    found: list[NDArray] = [np.empty((0, 2))]
     for part in row_slices((len(columns), len(columns))):
         products = np.abs(columns[part] @ columns.T)
         j, k = np.nonzero(products > COLLINEAR * roots[part, None] * roots)

@@ -47,7 +47,9 @@ class Tails:
     scale: float = 1.0
     outliers: float = 0.0
 
-    def quantiles(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(
+        self, probabilities: NDArray[np.float64] | float
+    ) -> NDArray[np.float64]:
         """Quantiles in standard deviations."""
         regular = self._ask("ppf", probabilities) * self.scale
         if not self.outliers:
@@ -61,7 +63,9 @@ class Tails:
                 )
                 if between[0] < between[1]
                 else between[0]
-                for probability, between in zip(probabilities, ends, strict=True)
+                for probability, between in zip(
+                    np.ravel(probabilities), ends, strict=True
+                )
             ]
         )
 

@@ -1,6 +1,6 @@
 """How inputs and categories are called: columns, categories and levels of the table."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -196,7 +196,7 @@ class TermNames:
             variables = [marginals.variable(variable) for variable in variables]
         return variables, [columns[p] for p in kept]
 
-    def indices(self, terms: Sequence[tuple[Any, ...]]) -> list[tuple[int, ...]]:
+    def indices(self, terms: Iterable[tuple[Any, ...]]) -> list[tuple[int, ...]]:
         """The members of sets that `terms_` calls by their labels."""
         index = {label: m for m, label in enumerate(self.labels)}
         return [tuple(index[label] for label in term) for term in terms]

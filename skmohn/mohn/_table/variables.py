@@ -4,7 +4,7 @@ And how: evenly over its range or its categories, or as in the rows of a fit.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 _QUARTILES = 0.25, 0.75
 _N_PARTS = 128
+# The number of a variable, and from where to where it moves: an input and a category.
+Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
 
 
 class Variable(NamedTuple):

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._sparse.equivalents import LEAST, find_equivalents
+from skmohn.mohn._sparse.collinear import LEAST, find_collinear_terms
 
 
 def alike(X, n_copies, flips, rng):
@@ -40,7 +40,7 @@ def tables(rng):
 @pytest.mark.parametrize("kind", ["signs", "numbers", "weights", "counts", "gaps"])
 def test_lists_are_those_of_all_correlations(kind, monkeypatch):
     # Columns come in several blocks.
-    monkeypatch.setattr("skmohn.mohn._sparse.equivalents._BYTES", 8 * 300 * 7)
+    monkeypatch.setattr("skmohn.mohn._sparse.collinear._BYTES", 8 * 300 * 7)
     rng = np.random.default_rng(1)
     X = tables(rng)["signs" if kind == "weights" else kind]
     weight = rng.uniform(0.5, 2, 300) if kind == "weights" else None
@@ -104,7 +104,7 @@ def test_lists_are_bounded():
     rng = np.random.default_rng(0)
     column = rng.choice([-1, 1], (100, 1))
     X = np.hstack([np.tile(column, 120), rng.choice([-1, 1], (100, 1))])
-    single, pair = find_equivalents(make_design(X), [(3,), (3, 120)])
+    single, pair = find_collinear_terms(make_design(X), [(3,), (3, 120)])
     assert [other for other, _ in single[:4]] == [(0,), (1,), (2,), (4,)]
     assert len(single) == len(pair) == 50
 
@@ -112,7 +112,7 @@ def test_lists_are_bounded():
 def test_no_set_has_a_column_twice():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (100, 1)) + 1e-3 * rng.uniform(-1, 1, (100, 3))
-    (found,) = find_equivalents(make_design(X), [(0, 1)])
+    (found,) = find_collinear_terms(make_design(X), [(0, 1)])
     assert {other for other, _ in found} == {(0, 2), (1, 2)}
 
 

@@ -25,13 +25,13 @@ _BYTES = 2**25
 _Set = TypeVar("_Set", int, Term)
 
 
-def find_equivalents(
+def find_collinear_terms(
     design: Design, terms: Sequence[Term]
 ) -> list[list[tuple[Term, float]]]:
     """Find sets collinear with each term, with correlations, the closest first."""
     members = sorted({i for term in terms for i in term})
     alike = dict(zip(members, _alike(design, members), strict=True))
-    return [_equivalents_of(design, term, alike) for term in terms]
+    return [_find_collinear_sets(design, term, alike) for term in terms]
 
 
 def _alike(design: Design, members: Sequence[int]) -> list[dict[int, float]]:
@@ -50,7 +50,7 @@ def _alike(design: Design, members: Sequence[int]) -> list[dict[int, float]]:
     return [dict(_closest_first(alike)) for alike in found]
 
 
-def _equivalents_of(
+def _find_collinear_sets(
     design: Design, term: Term, alike: dict[int, dict[int, float]]
 ) -> list[tuple[Term, float]]:
     """Sets of correlated inputs whose products are collinear with that of a term."""
