@@ -68,10 +68,10 @@ draws = imputer.transformer_.impute(table, n_draws=50, random_state=0)
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), layout="constrained")
 for axes, name in zip(panels, ["s1", "bp"], strict=True):
     j = people.columns.get_loc(name)
-    gaps = holes[:, j]
-    values = np.array([draw[gaps, j].astype(float) for draw in draws])
+    is_missing = holes[:, j]
+    values = np.array([draw[is_missing, j].astype(float) for draw in draws])
     low, high = np.quantile(values, [0.05, 0.95], axis=0)
-    truth, guess = people[name][gaps], filled[name][gaps].astype(float)
+    truth, guess = people[name][is_missing], filled[name][is_missing].astype(float)
     axes.vlines(truth, low, high, color="tab:gray", lw=0.8, alpha=0.7)
     axes.scatter(truth, guess, s=14, zorder=2)
     axes.axline((truth.mean(), truth.mean()), slope=1, color="black", lw=0.8)

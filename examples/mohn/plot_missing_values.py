@@ -85,8 +85,8 @@ plt.show()
 # averaged out, and what they would have added looks like noise.
 
 for fraction in (0.0, 0.02, 0.05):
-    X_gaps = np.where(rng.random(X.shape) < fraction, np.nan, X)
-    learner = MOHNRegressor(random_state=0).fit(X_gaps, y)
+    X_missing = np.where(rng.random(X.shape) < fraction, np.nan, X)
+    learner = MOHNRegressor(random_state=0).fit(X_missing, y)
     right = len(set(learner.terms_) & set(problem.terms))
     print(
         f"{fraction:.0%} hidden: {right} of {len(problem.terms)} weights found, "
