@@ -9,7 +9,7 @@ value could be, and draws new rows.
 
 # %%
 # A table with missing values
-# -----------------
+# ---------------------------
 #
 # 442 people with diabetes: age, sex, body mass index, blood pressure and six values of
 # blood serum. The sex is a category, and a tenth of all cells is unknown.

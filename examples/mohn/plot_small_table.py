@@ -1,6 +1,6 @@
 """
 A small table: numbers, categories and missing values
-===========================================
+=====================================================
 
 A data frame of patients goes in as it is. Out come predictions with intervals, the
 columns and interactions that matter, and probabilities that can be believed.

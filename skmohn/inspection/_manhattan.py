@@ -12,14 +12,11 @@ from skmohn.inspection._association import (
     MANY,
     PALE_BLUE,
     PALE_RED,
-    by_column,
-    null_model,
     read_heights,
 )
 from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend, lay_out
-from skmohn.mohn import Genotypes
-from skmohn.mohn._sparse.significance import p_values_of_further, scan_with
+from skmohn.mohn import Genotypes, association_scan
 
 _LEVEL = 0.05
 _DARK = "#33312e"
@@ -165,32 +162,21 @@ class ManhattanDisplay:
         ValueError
             If it has several targets, or X is not as in its fit.
         """
-        null, usable = null_model(estimator, X, y)
-        has_pairs = estimator.max_order != 1
-        (scan,) = scan_with([null], has_pairs=has_pairs, n_jobs=n_jobs)
-        place = {column: i for i, column in enumerate(usable.tolist())}
-        terms = [
-            term
-            for term in estimator.terms_
-            if len(term) <= 1 + has_pairs and all(label in place for label in term)
-        ]
-        # These need not be among the most significant ones alone.
-        own = [[place[i] for i in term] for term in terms if len(term) == 2]
-        own = np.array(own, dtype=int).reshape(-1, 2)
+        scan = association_scan(estimator, X, y, n_jobs=n_jobs)
         if chromosomes is None and isinstance(X, Genotypes):
             chromosomes = X.chromosomes
             if chromosomes is not None and X.coding == "both":
                 chromosomes = [*chromosomes, *chromosomes]
-        vocabulary = estimator.term_names_
-        names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
-        n_columns = estimator.n_features_in_
+        # Pairs of the estimator need not be among the most significant ones.
+        is_pair = np.array([len(term) == 2 for term in scan.terms], dtype=bool)
+        own = [term for term in scan.terms if len(term) == 2]
         display = cls(
-            by_column(scan.singles, usable, n_columns),
-            pairs=usable[np.vstack([own, scan.pairs])],
-            pair_p_values=np.append(p_values_of_further(null, own), scan.of_pairs),
-            n_tried=scan.n_tried,
-            terms=terms,
-            names=[names.get(j, f"x{j}") for j in range(n_columns)],
+            scan.columns,
+            pairs=np.vstack([np.reshape(own, (-1, 2)).astype(int), scan.pairs]),
+            pair_p_values=np.append(scan.term_p_values[is_pair], scan.pair_p_values),
+            n_tried=scan.n_tested,
+            terms=scan.terms,
+            names=scan.names,
             chromosomes=chromosomes,
         )
         return display.plot(ax=ax, **line_kw)

@@ -11,14 +11,11 @@ from skmohn.inspection._association import (
     MANY,
     PALE_BLUE,
     PALE_RED,
-    by_column,
-    null_model,
     read_heights,
 )
 from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend
-from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.significance import scan_with
+from skmohn.mohn import association_scan
 
 _BAND = 0.025, 0.975
 _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
@@ -138,21 +135,13 @@ class QQDisplay:
         ValueError
             If it has several targets, or X is not as in its fit.
         """
-        null, usable = null_model(estimator, X, y)
-        models, n_columns = [null], estimator.n_features_in_
-        if estimator.model_.is_listed and estimator.terms_:
-            terms = estimator.term_names_.indices(estimator.terms_)
-            models.append(ActiveSet.of(null.design, null.y, terms))
-        has_pairs = estimator.max_order != 1
-        scan, *left = scan_with(models, has_pairs=has_pairs, n_jobs=n_jobs)
+        scan = association_scan(estimator, X, y, n_jobs=n_jobs)
         display = cls(
-            by_column(scan.singles, usable, n_columns),
-            pair_p_values=scan.of_pairs,
-            n_tried=scan.n_tried,
-            columns_left=by_column(left[0].singles, usable, n_columns)
-            if left
-            else None,
-            pairs_left=left[0].of_pairs if left else None,
+            scan.columns,
+            pair_p_values=scan.pair_p_values,
+            n_tried=scan.n_tested,
+            columns_left=scan.columns_left,
+            pairs_left=scan.pairs_left,
         )
         return display.plot(ax=ax, **line_kw)
 

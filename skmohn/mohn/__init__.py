@@ -1,5 +1,6 @@
 """Sparse Walsh models: mixed order hyper networks."""
 
+from skmohn.mohn._association import AssociationScan, association_scan
 from skmohn.mohn._classifier import MOHNClassifier
 from skmohn.mohn._genotypes import Genotypes
 from skmohn.mohn._interaction_graph import InteractionGraph
@@ -8,6 +9,7 @@ from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._transformer import MOHNTransformer
 
 __all__ = [
+    "AssociationScan",
     "DeltaOptions",
     "GPOptions",
     "Genotypes",
@@ -16,4 +18,5 @@ __all__ = [
     "MOHNRegressor",
     "MOHNTransformer",
     "MSDAOptions",
+    "association_scan",
 ]

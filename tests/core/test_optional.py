@@ -24,6 +24,7 @@ from skmohn.integrations import (
     to_networkx,
     to_onnx,
 )
+from skmohn.mohn import association_scan
 from skmohn.optimize import minimize_black_box
 
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
@@ -70,6 +71,11 @@ def regressor_of_two(data):
 def classifier(data):
     X, y = data
     return MOHNClassifier("logistic", random_state=0).fit(X, y > 0)
+
+
+@pytest.fixture(scope="module")
+def scan(regressor, data):
+    return association_scan(regressor, *data)
 
 
 def assert_named(call, package, caller):
@@ -193,6 +199,7 @@ TABLES = [
         "classifier": (
             "terms_table", "collinear_terms_table", "explain", "effects_table",
         ),
+        "scan": ("to_frame",),
     }.items()
     for name in names
 ]  # fmt: skip
@@ -202,7 +209,11 @@ def test_every_table_is_tried():
     tried = {
         name if name in inspection.__all__ else f"{owner}.{name}"
         for model, name in TABLES
-        for owner in [f"MOHN{model.partition('_')[0].capitalize()}"]
+        for owner in [
+            "AssociationScan"
+            if model == "scan"
+            else f"MOHN{model.partition('_')[0].capitalize()}"
+        ]
     }
     assert tried == set(documented_tables())
 
