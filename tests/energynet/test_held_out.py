@@ -381,4 +381,4 @@ def test_gaps_and_categories_and_limits():
     digits = (load_digits().data[:300] >= 8).astype(float)
     message = r"still growing at max_units=8: raise max_units$"
     with pytest.warns(ConvergenceWarning, match=message):
-        net(max_units=8, n_final_epochs=5).fit(digits)
+        net(max_units=8, n_final_epochs=20).fit(digits)

@@ -215,8 +215,8 @@ class WalshPosterior:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and variances of weights.
 
-        The variances are those given all but the weights that vary least a priori,
-        which are taken for noise: a little too large.
+        The variances are approximate: weights that vary least a priori are taken for
+        noise.
         """
         system = _System(self.covariance, self.sample)
         inverse, _ = lapack.dtrtri(system.factor, lower=1)
