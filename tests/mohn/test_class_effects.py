@@ -232,7 +232,7 @@ def test_roots_of_normal_posteriors():
 def test_changes_are_those_of_chances_and_log_odds():
     proba = np.array([[0.2, 0.3, 0.5], [0.4, 0.3, 0.3]])
     expected = np.stack([np.diff(proba, axis=0)[0], np.diff(logit(proba), axis=0)[0]])
-    assert_allclose(_change(np.log(proba)), expected.T)
+    assert_allclose(_change(np.log(proba)), expected.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "gp", "logistic"])
