@@ -299,12 +299,15 @@ def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArra
     """Distances from the median in standard deviations, both of some of the values.
 
     The standard deviation is that of a normal distribution which has as many values
-    far off as there may be outliers. Where it is 0, all distances are as large as can
-    be.
+    far off as there may be outliers. Where it is 0, or next to it, all that are beyond
+    are as far as can be.
     """
     values = values - np.median(values[some])
-    far = np.quantile(np.abs(values[some]), 1.0 - _LARGEST_FRACTION)
-    return values * (_STDS / far) if far else _FARTHEST * np.sign(values)
+    sizes = np.abs(values)
+    far = float(np.quantile(sizes[some], 1.0 - _LARGEST_FRACTION))
+    if far * _FARTHEST > _STDS * float(sizes.max(initial=0.0)):
+        return values * (_STDS / far)
+    return np.where(sizes > far, _FARTHEST * np.sign(values), 0.0)
 
 
 def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:

@@ -357,3 +357,11 @@ def test_densities_of_outliers_stay_finite():
     share = model.model_.tails.outliers
     # Their probability has the posterior mean of Laplace's rule.
     assert share == pytest.approx(2.0 / 102.0)
+
+
+@pytest.mark.parametrize("rest", [0.0, 5e-324, 1e-310, 1e-200])
+def test_distances_are_finite_however_small_the_others_are(rest):
+    values = np.append(rest * np.tile([-1.0, 1.0], 20), [3.0, -2.0])
+    apart = _standardize(values)
+    assert np.isfinite(apart).all()
+    assert_array_equal(np.abs(apart) == np.abs(apart).max(), np.abs(values) > 1.0)
