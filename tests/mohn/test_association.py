@@ -54,9 +54,15 @@ def test_what_terms_leave_is_tested_by_partial_correlations(scan):
 
 
 def test_columns_that_do_not_vary_have_no_p_value():
-    table = np.column_stack([X, np.ones(120)])
-    scan = association_scan(fitted(table, max_order=1), table, Y)
-    assert np.isnan(scan.columns[-1])
+    table = np.column_stack([np.ones(120), X])
+    scan = association_scan(fitted(table, max_order=2), table, Y)
+    assert np.isnan(scan.columns[0])
+    assert np.isfinite(scan.columns[1:]).all()
+    assert scan.pairs[0].tolist() == [1, 4]
+
+
+def test_pairs_are_not_tested_without_interactions():
+    scan = association_scan(fitted(max_order=1), X, Y)
     assert scan.n_tested == 0
     assert scan.pairs.shape == (0, 2)
 
