@@ -11,6 +11,7 @@ from scipy import stats
 
 from skmohn import Genotypes, MOHNRegressor
 from skmohn.mohn._design.design import make_design
+from skmohn.mohn._models import noise_df
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.significance import (
     correct_p_values,
@@ -301,3 +302,8 @@ def test_several_targets_have_their_own():
     table = model.significance_table(X, y)
     assert list(table["target"]) == [0, 0, 1, 1]
     assert_allclose(list(table["p_value"])[:2], np.sort(ones[0].p_values_))
+
+
+def test_noise_has_as_many_degrees_of_freedom_as_a_fit_leaves():
+    # As of least squares, and two by the prior of the noise.
+    assert noise_df(30.0, 12.0) == pytest.approx(30 - 12 + 2)
