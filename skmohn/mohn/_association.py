@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._categories import column_names
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._findings import always_of
@@ -27,7 +28,8 @@ class AssociationScan:
     names : list of str of length n_columns
         Names of the columns.
     columns : ndarray of shape (n_columns,)
-        Their p-values; NaN for columns that do not vary.
+        Their p-values; NaN for columns that do not vary, and for those of more than two
+        categories.
     pairs : ndarray of shape (n_pairs, 2), int
         The most significant pairs, by column, the first ones first.
     pair_p_values : ndarray of shape (n_pairs,)
@@ -174,7 +176,7 @@ def association_scan(
     n_columns, vocabulary = estimator.n_features_in_, estimator.term_names_
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
     return AssociationScan(
-        names=[names.get(j, f"x{j}") for j in range(n_columns)],
+        names=[names.get(j, name) for j, name in enumerate(column_names(estimator))],
         columns=_by_column(scan.singles, usable, n_columns),
         pairs=usable[scan.pairs],
         pair_p_values=scan.of_pairs,

@@ -83,6 +83,14 @@ def test_table_has_names_and_the_smallest_first():
     assert table["p_value"].is_monotonic_increasing
 
 
+def test_columns_of_several_categories_have_a_name_and_no_p_value():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"kind": rng.choice(list("pqr"), 120), "number": X[:, 5]})
+    scan = association_scan(MOHNRegressor("gp").fit(frame, Y), frame, Y)
+    assert scan.names == ["kind", "number"]
+    assert np.isnan(scan.columns).tolist() == [True, False]
+
+
 def test_bad_input_is_named():
     with pytest.raises(TypeError, match="estimator must be"):
         association_scan(MOHNClassifier("full", max_order=1).fit(X, Y > 0), X, Y)
