@@ -97,7 +97,7 @@ def numeric_function(n_rows, seed):
 
 FUNCTIONS = {
     "sparse": sparse_function,
-    "gp": dense_function,
+    "dense": dense_function,
     "numeric": numeric_function,
 }
 

@@ -62,8 +62,8 @@ ESTIMATORS = {
         "full", 1, C=1.0, class_weight="balanced", **_SMALL_MOHN
     ),
     "MOHNTransformer": MOHNTransformer(max_order=2, max_terms=5, **_SMALL_MOHN),
-    "MOHNTransformer, dense": MOHNTransformer(
-        "gp", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
+    "MOHNTransformer, pursuit": MOHNTransformer(
+        "pursuit", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
     ),
     "BLMRegressor": BLMRegressor((3,), **_SMALL_BLM),
     "BLMRegressor, huber": BLMRegressor(
