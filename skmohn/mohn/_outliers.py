@@ -317,7 +317,9 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
     squares = np.minimum(np.abs(apart), _FARTHEST) ** 2
     rest, number = count[~far], count[far].sum()
     std = max(np.sqrt(np.average(squares[~far], weights=rest)), 1.0 / _FARTHEST)
-    saved = count.sum() * np.log(np.average(squares, weights=count) / std**2)
+    # Their ratio may be too large for a number.
+    log_ratio = np.log(np.average(squares, weights=count)) - 2.0 * np.log(std)
+    saved = count.sum() * log_ratio
     saved += number * np.log(2.0 * np.pi * np.e)
     saved = 0.5 * saved + count[far] @ cauchy_log_density(np.sqrt(squares[far]) / std)
     return float(saved - _length_of_mask(number, count.sum()))

@@ -365,3 +365,10 @@ def test_distances_are_finite_however_small_the_others_are(rest):
     apart = _standardize(values)
     assert np.isfinite(apart).all()
     assert_array_equal(np.abs(apart) == np.abs(apart).max(), np.abs(values) > 1.0)
+
+
+def test_outliers_beside_exact_rows_save_a_finite_number_of_nats():
+    apart = np.append(np.zeros(40), [1e150, -1e150])
+    saved = _saved_by(apart != 0.0, apart, np.ones(42))
+    assert np.isfinite(saved)
+    assert saved > 1000.0
