@@ -187,11 +187,11 @@ def read_and_search():
     traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
     X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
     model = skmohn.MOHNRegressor().fit(X, traps.y)
-    linkage = model.interaction_graph_
+    graph = model.interaction_graph_
     print("Switches that interact:")
-    for component in linkage.components:
+    for component in graph.components:
         print("  " + ", ".join(f"x{i}" for i in component))
-    print("Switches in no term: " + ", ".join(f"x{i}" for i in linkage.unused))
+    print("Switches in no term: " + ", ".join(f"x{i}" for i in graph.unused))
     best = maximize(model, random_state=0)
     print(f"\nBest of the 800 measured: {traps.y.max():.0f}.")
     print(f"Best that a search of the model finds: {best.fun:.0f}, the true maximum.")

@@ -1,9 +1,8 @@
 """The import rules of docs/architecture.md, read off the import statements."""
 
 import ast
-import io
 import re
-import tokenize
+import runpy
 import tomllib
 from collections import Counter, namedtuple
 from functools import cache
@@ -20,6 +19,7 @@ import skmohn
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 DOOR = PACKAGE / "_core" / "_sklearn.py"
+STRUCTURE = runpy.run_path(str(Path(__file__).with_name("structure.py")))
 
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
 CORE = {"_core", "__version__"}
@@ -103,14 +103,6 @@ MOST_STATEMENTS = 10
 SEEDED = {"default_rng", "Generator", "RandomState", "SeedSequence"}
 OTHER_CHANCES = {"random", "secrets"}
 OTHER_WORKERS = {"asyncio", "concurrent", "multiprocessing", "subprocess"}
-NO_CODE = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
 
 
 def dotted_name(path):
@@ -605,22 +597,10 @@ def test_a_base_of_one_is_seen():
     assert bases_of_one([base, children[0], names, "z = isinstance(q, Base)"]) == []
 
 
-def count_code_lines(source):
-    """Count the lines with code on them: no docstring, comment or blank line."""
-    code = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in NO_CODE:
-            code.update(range(token.start[0], token.end[0] + 1))
-    for node in nodes_of(source):
-        documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
-        if isinstance(node, documented) and ast.get_docstring(node) is not None:
-            docstring = node.body[0]
-            code.difference_update(range(docstring.lineno, docstring.end_lineno + 1))
-    return len(code)
-
-
 def test_a_module_is_short_enough_to_read():
-    found = {module: count_code_lines(source) for module, source in sources()}
+    found = {
+        module: len(STRUCTURE["code_lines"](source)) for module, source in sources()
+    }
     too_long = {m: n_lines for m, n_lines in found.items() if n_lines > MOST_CODE_LINES}
     assert not too_long, f"do these do two things? {pformat(too_long)}"
 
@@ -629,7 +609,7 @@ def test_only_code_is_counted():
     source = '"""Doc\n\nstring."""\n\n# why\nA = """one\ntwo"""  # and why\n\n' + (
         'def f():\n    """Say."""\n    return (\n        1\n    )\n'
     )
-    assert count_code_lines(source) == 6
+    assert len(STRUCTURE["code_lines"](source)) == 6
 
 
 def without_types(source):

@@ -54,11 +54,11 @@ model  # noqa: B018
 # ``interaction_graph_`` follows the weights. The function is a sum of three separate
 # ones, and each group can be set to its best without a look at the others.
 
-linkage = model.interaction_graph_
-for component in linkage.components:
+graph = model.interaction_graph_
+for component in graph.components:
     print("together:", ", ".join(FACTORS[i] for i in component))
-print("without a weight:", ", ".join(FACTORS[i] for i in linkage.unused))
-print("what light acts with:", [FACTORS[i] for i in linkage.neighbors("light")])
+print("without a weight:", ", ".join(FACTORS[i] for i in graph.unused))
+print("what light acts with:", [FACTORS[i] for i in graph.neighbors("light")])
 
 # %%
 # The heat map has a column for each weight, in the rows of the factors that it

@@ -262,7 +262,7 @@ class FitLoop:
 
     @contextlib.contextmanager
     def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
-        """Tell callbacks about long work within the fit; see `Wishes.watch`.
+        """Tell callbacks about long work within the fit; see `FitSettings.watch`.
 
         No estimator is ready to predict in the midst of it.
         """

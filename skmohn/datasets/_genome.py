@@ -139,12 +139,7 @@ def make_gwas(
     n_used = n_main_effects + 2 * n_pairs
     _require_blocks(n_pairs, n_pairs_with_main_effects, n_used, n_variants, block_size)
     explained = n_pairs * pair_variance + n_all_main_effects * main_effect_variance
-    if explained >= 1.0:
-        raise ValueError(
-            f"pair_variance and main_effect_variance: {n_pairs} pairs and "
-            f"{n_all_main_effects} main effects explain {explained:.2f} of the "
-            "variance; it must be less than 1"
-        )
+    _require_noise(explained, n_pairs, n_all_main_effects)
     blocks = np.arange(n_variants) // block_size
     lowest = rng.uniform(min_maf, 0.5, n_blocks)[blocks]
     frequencies = np.minimum(lowest * rng.uniform(1.0, 1.1, n_variants), 0.5)
@@ -200,6 +195,16 @@ def _require_blocks(
             f"n_variants={n_variants} in blocks of block_size={block_size} are "
             f"{n_blocks} blocks, fewer than the {n_used} variants "
             "with effects: each needs a block of its own"
+        )
+
+
+def _require_noise(explained: float, n_pairs: int, n_main_effects: int) -> None:
+    """Refuse effects that leave no variance to noise."""
+    if explained >= 1.0:
+        raise ValueError(
+            f"pair_variance and main_effect_variance: {n_pairs} pairs and "
+            f"{n_main_effects} main effects explain {explained:.2f} of the "
+            "variance; it must be less than 1"
         )
 
 

@@ -238,7 +238,7 @@ def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
     rows : ndarray of int
         Some of the rows with NaN.
 
-    drawn : Completions
+    drawn : ImportanceSamples
         Of these. What is NaN in other columns still is.
 
     log_density : ndarray of shape (n_draws,)

@@ -97,7 +97,7 @@ def given_width(X, plan, rbm, n_epochs, seed, report):
 
     Returns
     -------
-    grown : Grown
+    grown : GrowthResult
     """
     n_steps = plan.steps_of_epochs(n_epochs, len(X))
     run = plan.begin(X, rbm, n_steps, seed)
@@ -133,7 +133,7 @@ def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
 
     Returns
     -------
-    grown : Grown
+    grown : GrowthResult
     """
     ordered = ordered_plan.begin(X, seed)
     while ordered.reason is None:
@@ -292,7 +292,7 @@ def width_by_nats(X, plan, control, seed, report):
 
     Returns
     -------
-    grown : Grown
+    grown : GrowthResult
     """
     price = unit_price(X, control.unit_cost, plan.groups)
     ladder = DescriptionLengthGrowth(X, plan, control, seed, report)

@@ -119,7 +119,7 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
 
     Returns
     -------
-    grown : Grown
+    grown : GrowthResult
         Of a width between those that are about the best; trained on all samples, or as
         it was if there is no final training.
     """

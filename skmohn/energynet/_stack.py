@@ -77,7 +77,7 @@ class StackedLayer:
 
     Parameters
     ----------
-    grown : Grown
+    grown : GrowthResult
     log_partition : LogPartition
     description : DescriptionLength
     """

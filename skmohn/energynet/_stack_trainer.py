@@ -211,7 +211,7 @@ class StackTrainer:
 
         Returns
         -------
-        built : Built
+        built : TrainedStack
         """
 
         def tell(record, make_rbms):

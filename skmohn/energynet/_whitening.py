@@ -462,7 +462,7 @@ class ImportanceSamples:
 
         Returns
         -------
-        completions : Completions
+        completions : ImportanceSamples
         """
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)

@@ -126,7 +126,7 @@ class BaseMOHN(HTMLRepr, Nested):
 
         Returns
         -------
-        Vocabulary
+        TermNames
             Translates between names, `terms_` and internal numbers.
         """
         check_is_fitted(self)

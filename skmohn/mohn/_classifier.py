@@ -178,7 +178,7 @@ class MOHNClassifier(
     C_ : float or None
         Inverse strength of the penalty used; None if `terms_` are those of a model of
         all weights, which has none.
-    model_ : SparseClasses or PooledClasses
+    model_ : SparseClassModel or StackedClassModel
         The fitted model.
     stopping_reason_ : str
         Why the search ended, in a sentence.
@@ -632,10 +632,11 @@ class MOHNClassifier(
             ``"(other weights of ...)"`` for each column, as in
             :meth:`MOHNRegressor.explain`. An ensemble adds ``"(other models of ...)"``,
             what its other models change for each column, by their average slopes on the
-            way from even odds to theirs ([7]_); then ``"(missing values)"`` where there
-            are any, and last ``"(other models)"``, what their constants change. A
-            Gaussian process alone of more than two classes ends with
-            ``"(normalization)"``, which makes probabilities sum to 1.
+            way from even odds to theirs (integrated gradients, the last reference of
+            the class); then ``"(missing values)"`` where there are any, and last
+            ``"(other models)"``, what their constants change. A Gaussian process alone
+            of more than two classes ends with ``"(normalization)"``, which makes
+            probabilities sum to 1.
 
         Raises
         ------

@@ -325,10 +325,10 @@ class MissingInputs:
 
     Attributes
     ----------
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
         Of each categorical.
 
-    numbers : dict of int to Values, default={}
+    numbers : dict of int to EmpiricalValues, default={}
         By input, those of more than two values. Others are -1 or +1.
 
     missing_noise_fraction : float, default=0.0

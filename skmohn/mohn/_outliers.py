@@ -180,9 +180,9 @@ class Targets:
             left = _standardize(left, np.isin(chosen, drawn))
             inside[chosen] = np.where(count > 0.0, left, around[chosen])
         apart = np.zeros(len(self.y))
-        apart[samples.index] = inside
+        apart[samples.row_index] = inside
         others = self.weight > 0.0
-        others[samples.index] = False
+        others[samples.row_index] = False
         if others.any():
             apart[others], _ = self.predict(others, fit)
         return apart

@@ -103,10 +103,8 @@ class ProductClassModel:
         term_names = term_names.without_levels()
         terms, weights = self.whole.terms, self.whole.weights
         variables, _ = term_names.columns(marginals)
-        ensemble_weights = sobol_variances_of_products(
-            terms, weights, term_names, variables
-        )
-        return _by_column(term_names, ensemble_weights)
+        indices = sobol_variances_of_products(terms, weights, term_names, variables)
+        return _by_column(term_names, indices)
 
     def parts(
         self, rows: EncodedRows, term_names: TermNames
@@ -238,7 +236,7 @@ class Observed(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : EncodedRows
 
     label : ndarray of shape (n_observations,), int
 
@@ -293,7 +291,7 @@ class StackedClassModel:
 
     Attributes
     ----------
-    members : tuple of Member, SparseClassModel and PosteriorClasses
+    members : tuple of EnsembleMember, SparseClassModel and PosteriorClasses
 
     ensemble_weights : ndarray of shape (n_members,)
 
@@ -410,12 +408,12 @@ class StackedClassModel:
 
 
 def _by_column(
-    term_names: TermNames, ensemble_weights: NDArray[np.float64]
+    term_names: TermNames, indices: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sobol indices of variables as those of columns."""
     found = np.zeros(term_names.n_features)
-    for columns, weight in zip(term_names.columns()[1], ensemble_weights, strict=True):
-        found[list(columns)] = weight
+    for columns, index in zip(term_names.columns()[1], indices, strict=True):
+        found[list(columns)] = index
     return found
 
 
@@ -424,7 +422,7 @@ class ClassSolution(NamedTuple):
 
     Attributes
     ----------
-    model : SparseClassModel or PooledClasses
+    model : SparseClassModel or StackedClassModel
 
     reason : str
         Why this one, in plain words.
@@ -475,7 +473,7 @@ def solve_few(
 
 def asks_for_few(settings: Any) -> list[str]:
     """Names of the parameters that are set and that only sparse models have."""
-    # The wishes are `FitSettings` or a MOHNClassifier, which imports this module.
+    # The settings are `FitSettings` or a MOHNClassifier, which imports this module.
     return [name for name, usual in _OF_FEW.items() if getattr(settings, name) != usual]
 
 
@@ -779,12 +777,10 @@ def _combine(
 def _conclude(
     model: StackedClassModel, coverage: list[dict[str, Any]], why: str = ""
 ) -> ClassSolution:
-    ensemble_weights = model.weights_by_name()
-    said = ", ".join(
-        f"{name} {weight:.0%}" for name, weight in ensemble_weights.items()
-    )
-    noun = "model" if len(ensemble_weights) == 1 else "models"
-    reason = f"{why}an ensemble of {len(ensemble_weights)} {noun}: {said}"
+    weights = model.weights_by_name()
+    said = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+    noun = "model" if len(weights) == 1 else "models"
+    reason = f"{why}an ensemble of {len(weights)} {noun}: {said}"
     return ClassSolution(model, reason, with_kept(coverage, model.readable.terms))
 
 

@@ -181,25 +181,7 @@ def solve_auto(
     # hyperparameters, plus the logarithm of the number of ways to choose as many terms
     # of each order. That nothing matters, but for the mean, is described as well.
     if samples.term_names.has_categories:
-        if settings.terms is not None:
-            raise ValueError(
-                "terms are for models of few weights, and columns with more than two "
-                "categories need one of all weights: leave terms out"
-            )
-        for name, usual in (("learning_rule", "ols"), ("selection", "auto")):
-            if getattr(settings, name) != usual:
-                raise ValueError(
-                    f"{name}={getattr(settings, name)!r} is for models of few weights, "
-                    "and columns with more than two categories need one of all "
-                    "weights: leave it at its default"
-                )
-        gp = cast(Solution, solve_gp(samples, settings, report))
-        found = {"gp": gp}
-        if gp.model.route == "cholesky":
-            additive = solve_additive_categories(samples, settings)
-            found["additive"] = _on_scale_of(gp.model, additive, samples, settings)
-        found["nothing"] = _find_nothing(samples, gp)
-        return _choose(found, samples, settings, report)
+        return _solve_categories(samples, settings, report)
     sparse = solve_pursuit(samples, settings, report)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
@@ -246,6 +228,31 @@ def solve_auto(
     found["nothing"] = nothing
     beyond = ["gp"] if gp is None else []
     return _choose(found, samples, settings, report, beyond)
+
+
+def _solve_categories(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Solution:
+    """Compare the models that take more than two categories, for "auto"."""
+    if settings.terms is not None:
+        raise ValueError(
+            "terms are for models of few weights, and columns with more than two "
+            "categories need one of all weights: leave terms out"
+        )
+    for name, usual in (("learning_rule", "ols"), ("selection", "auto")):
+        if getattr(settings, name) != usual:
+            raise ValueError(
+                f"{name}={getattr(settings, name)!r} is for models of few weights, "
+                "and columns with more than two categories need one of all "
+                "weights: leave it at its default"
+            )
+    gp = cast(Solution, solve_gp(samples, settings, report))
+    found = {"gp": gp}
+    if gp.model.route == "cholesky":
+        additive = solve_additive_categories(samples, settings)
+        found["additive"] = _on_scale_of(gp.model, additive, samples, settings)
+    found["nothing"] = _find_nothing(samples, gp)
+    return _choose(found, samples, settings, report)
 
 
 def _on_scale_of(

@@ -83,7 +83,7 @@ class Found(NamedTuple):
         return self.terms
 
 
-# Of samples and wishes, terms of the start, most terms and a function to report to.
+# Of samples and settings, terms of the start, most terms and a function to report to.
 _Search: TypeAlias = Callable[
     [TrainingData, FitSettings, list[Term], float, Report], Found
 ]
@@ -182,7 +182,7 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
 
 
 def discover(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
-    """Find products by the strategy of the wishes."""
+    """Find products by the strategy of the settings."""
     # `report` is called with a record and the terms so far.
     return FINDERS[settings.strategy](samples, settings, report)
 
@@ -395,7 +395,7 @@ def _by_regression(
 
 
 def _for_regression(samples: TrainingData, settings: FitSettings) -> FitSettings:
-    """Wishes of the regression, where more is open to it."""
+    """Settings of the regression, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
         few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS

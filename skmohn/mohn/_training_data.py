@@ -53,7 +53,7 @@ class ValidationData(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : EncodedRows
 
     y : ndarray of shape (n_samples,)
 
@@ -75,7 +75,7 @@ class TrainingData(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : EncodedRows
         The columns that vary, coded; int8 when all are -1 or +1, else float64.
 
     y : ndarray of shape (n_samples,)
@@ -94,7 +94,7 @@ class TrainingData(NamedTuple):
     classes : ndarray of shape (n_classes,), default=None
         Labels; None when the targets are numbers.
 
-    held : Held, default=None
+    held : ValidationData, default=None
         Samples to validate on.
 
     folds : list of (train, test), default=None
@@ -110,7 +110,7 @@ class TrainingData(NamedTuple):
 
     coding : InputCoding, default=None
 
-    term_names : Vocabulary, default=None
+    term_names : TermNames, default=None
         How inputs are called.
 
     scale : Scale, default=None
@@ -122,11 +122,11 @@ class TrainingData(NamedTuple):
     unit : float, default=1.0
         What the targets were divided by.
 
-    together : OneOf, default=None
+    together : TaskView, default=None
         What is learned of this target with others.
 
-    index : ndarray of shape (n_samples,), int, default=None
-        Their places in the table.
+    row_index : ndarray of shape (n_samples,), int, default=None
+        Their rows in the table.
     """
 
     rows: EncodedRows
@@ -147,7 +147,7 @@ class TrainingData(NamedTuple):
     weight_unit: float = 1.0
     unit: float = 1.0
     together: TaskView | None = None
-    index: np.ndarray | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
+    row_index: np.ndarray | None = None
 
     @property
     def inputs(self) -> NDArray:
@@ -271,7 +271,7 @@ def read_samples(
         scale=scale,
         weight_unit=unit,
         together=together,
-        index=rows,
+        row_index=rows,
     )
 
 

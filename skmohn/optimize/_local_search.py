@@ -53,7 +53,7 @@ class LocalSearch:
 
         Parameters
         ----------
-        told : Evaluations
+        told : Archive
 
         taken : set of bytes
             Keys of points that are not to be proposed.

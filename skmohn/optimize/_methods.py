@@ -109,7 +109,7 @@ def temperatures_of(polynomial):
 
     Parameters
     ----------
-    polynomial : Polynomial
+    polynomial : FlipTables
 
     Returns
     -------

@@ -25,7 +25,7 @@ def make_polynomial(graph, n_variables):
 
     Returns
     -------
-    polynomial : Polynomial
+    polynomial : FlipTables
     """
     indptr, members, coef = graph.indptr, graph.members, graph.coef
     sizes = np.diff(indptr)
@@ -70,7 +70,7 @@ def make_state(polynomial, spins, seed):
 
     Parameters
     ----------
-    polynomial : Polynomial
+    polynomial : FlipTables
 
     spins : ndarray of shape (n_variables,)
 
@@ -100,7 +100,7 @@ def fields(polynomial):
 
     Parameters
     ----------
-    polynomial : Polynomial
+    polynomial : FlipTables
 
     Returns
     -------
@@ -128,7 +128,7 @@ def combine(polynomial, spins, other):
 
     Parameters
     ----------
-    polynomial : Polynomial
+    polynomial : FlipTables
 
     spins, other : ndarrays of shape (n_variables,)
 

@@ -105,7 +105,7 @@ class Portfolio:
 
     Attributes
     ----------
-    told : Evaluations
+    told : Archive
 
     pending : dict of bytes to tuple
         Source and prediction of the points that were asked for, by their keys.

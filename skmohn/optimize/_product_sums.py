@@ -312,7 +312,7 @@ def solve_product_sum(question, method, options):
 
     Parameters
     ----------
-    question : Question
+    question : SearchProblem
         Its graph is a ProductSum.
 
     method : str
@@ -322,7 +322,7 @@ def solve_product_sum(question, method, options):
 
     Returns
     -------
-    answer : Answer
+    answer : SearchResult
     """
     function = question.graph
     max_width = options.get("max_width", MAX_WIDTH)

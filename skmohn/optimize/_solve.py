@@ -116,7 +116,7 @@ def answer(question, method, options):
 
     Parameters
     ----------
-    question : Question
+    question : SearchProblem
 
     method : str
 
@@ -125,7 +125,7 @@ def answer(question, method, options):
 
     Returns
     -------
-    answer : Answer
+    answer : SearchResult
     """
     if method == "exact":
         return _eliminate(question, **options)
@@ -145,9 +145,9 @@ def restart(question, function, run, options_of, choose):
 
     Parameters
     ----------
-    question : Question
+    question : SearchProblem
 
-    function : Polynomial or ProductSum
+    function : FlipTables or ProductSum
         What the run takes.
 
     run : callable
@@ -161,7 +161,7 @@ def restart(question, function, run, options_of, choose):
 
     Returns
     -------
-    answer : Answer
+    answer : SearchResult
     """
     n_restarts, budget = question.n_restarts, question.budget
     share = budget.share(1 / (n_restarts or N_RESTARTS))

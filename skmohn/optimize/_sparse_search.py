@@ -168,7 +168,7 @@ class SparseModelSearch:
 
         Parameters
         ----------
-        told : Evaluations
+        told : Archive
 
         deviation : float
             Of the noise; 0 where a model can be exact.

@@ -118,7 +118,7 @@ def test_vocabulary_goes_from_names_to_terms_and_back():
     found = [term_names.find(term)[1] for term in (["a"], ["c", 0])]
     assert [term_names.label(term) for term in found] == model.terms_
     assert term_names.indices(model.terms_) == found
-    assert repr(term_names) == "<Vocabulary of 3 inputs>"
+    assert repr(term_names) == "<TermNames of 3 inputs>"
 
 
 @pytest.mark.parametrize(

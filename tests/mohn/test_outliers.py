@@ -175,7 +175,7 @@ def test_what_is_left_out_is_described():
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 7
     samples = targets.read(without=outliers)
-    assert_array_equal(samples.index, np.delete(np.arange(60), 7))
+    assert_array_equal(samples.row_index, np.delete(np.arange(60), 7))
     graph, errors = model.model_.listed()
     solution = Solution(graph, errors, model.noise_std_, "", [], model=model.model_)
     fit = Fit(samples, solution)

@@ -101,7 +101,7 @@ def coarse_numbers(reader, network, names):
 
     Parameters
     ----------
-    reader : Reader
+    reader : InputSpec
     network : Network
         Its inputs are in the order of the device.
     names : sequence of str

@@ -31,7 +31,7 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     Parameters
     ----------
     network : Network
-    reader : Reader
+    reader : InputSpec
     bits : int
     rows : ndarray of shape (n_rows, n_inputs), default=None
         In the units of the table. Without them inputs may reach as many standard

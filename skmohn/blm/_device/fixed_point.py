@@ -48,7 +48,7 @@ def make_rescale(ratio, largest, top, precision):
 
     Returns
     -------
-    rescale : Rescale
+    rescale : Requantize
     """
     # From here on the result is top.
     most = min(largest, int(np.ceil(min((top + 1.0) / ratio, 2.0**32))))
@@ -94,7 +94,7 @@ def make_shift(power, largest, top):
 
     Returns
     -------
-    rescale : Rescale
+    rescale : Requantize
     """
     factor, shift = 2 ** max(-power, 0), max(power, 0)
     half = (1 << shift) >> 1

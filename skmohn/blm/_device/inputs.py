@@ -128,7 +128,7 @@ def whole_inputs(reader, network, scale, top):
 
     Parameters
     ----------
-    reader : Reader
+    reader : InputSpec
     network : Network
     scale : float
         What one unit of a code stands for.

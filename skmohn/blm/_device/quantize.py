@@ -51,10 +51,10 @@ class Layer:
         and "positive" for these above zero.
     accumulator_bits : int
         In so many bits its sums fit, 16 or 32.
-    answers : Answers
-    rescale : Rescale or None
+    answers : OutputQuantization
+    rescale : Requantize or None
         Of sums, before the activation.
-    own_rescale : Rescale or None
+    own_rescale : Requantize or None
         Of sums over the layer's own units, to the unit of the others.
     threshold : int
         Of a step: the largest sum that is answered by 0.
@@ -84,7 +84,7 @@ class WholeProgram:
     layers : list of Layer
     biases : list of lists of ndarrays of shape (n_out,)
         Of each member and layer, in the units of its sums.
-    curve : Curve
+    curve : TanhTable
         The hyperbolic tangent.
     output_bits : int
         Of an output, 16 or 32.
@@ -147,7 +147,7 @@ def quantize(network, reader, bits, reach, peaks, by_shifts=False):
     Parameters
     ----------
     network : Network
-    reader : Reader
+    reader : InputSpec
     bits : int
         Of inputs and activations, with the sign.
     reach : float

@@ -49,7 +49,7 @@ def header(name, program, answers):
     ----------
     name : str
     program : WholeProgram or FloatProgram
-    answers : Answering
+    answers : OutputDecoder
 
     Returns
     -------

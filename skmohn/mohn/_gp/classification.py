@@ -90,7 +90,7 @@ class Labels(NamedTuple):
 
     Attributes
     ----------
-    sample : Sample
+    sample : AggregatedData
         Indicators of the classes, in coordinates in which they are uncorrelated and
         have variance 1.
 
@@ -232,7 +232,7 @@ class EnsembleMember(NamedTuple):
 
     covariance : Covariance
 
-    rows : Rows
+    rows : EncodedRows
         Of the training data, distinct.
 
     weights : ndarray of shape (n_rows, n_classes)
@@ -345,7 +345,7 @@ class MemberFit(NamedTuple):
     ----------
     labels : Labels
 
-    alphabets : tuple of Alphabet
+    alphabets : tuple of Categorical
 
     numeric : {"lines", "levels"}
 

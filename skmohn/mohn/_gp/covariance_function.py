@@ -92,10 +92,10 @@ class GramMatrix:
 
     Parameters
     ----------
-    left, right : Rows
+    left, right : EncodedRows
         The same object for the covariance of rows with themselves.
 
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
         The categories of each categorical.
 
     dtype : dtype, default=float64

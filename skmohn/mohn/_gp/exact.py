@@ -27,7 +27,7 @@ class ExactPosterior:
     ----------
     covariance : Covariance
 
-    sample : Sample
+    sample : AggregatedData
 
     alpha : ndarray of shape (n_rows,) or (n_rows, n_targets)
         Inverse covariance of the targets times the targets.

@@ -45,7 +45,7 @@ class NoiseMap:
     covariance : Covariance
         Whose product of factors says how alike rows are.
 
-    rows : Rows
+    rows : EncodedRows
 
     alpha : ndarray of shape (n_rows,)
         Weights of their products in the logarithm, the amplitude included.

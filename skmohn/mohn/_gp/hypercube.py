@@ -85,7 +85,7 @@ class WalshPosterior:
     ----------
     covariance : Covariance
 
-    sample : Sample
+    sample : AggregatedData
         Its rows are distinct and on the cube.
 
     alpha : ndarray of shape (n_rows,)

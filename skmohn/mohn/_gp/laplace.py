@@ -152,13 +152,13 @@ class LaplaceEvidence:
 
     Parameters
     ----------
-    rows : Rows
+    rows : EncodedRows
         Distinct ones.
 
     counts : ndarray of shape (n_rows, n_classes)
         Weights of the observations of each class in each row.
 
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
     """
 
     def __init__(

@@ -80,7 +80,7 @@ class AggregatedData:
 
     Attributes
     ----------
-    rows : Rows
+    rows : EncodedRows
         Distinct ones.
 
     target : ndarray of shape (n_rows,) or (n_rows, n_targets)
@@ -216,9 +216,9 @@ class Evidence:
 
     Parameters
     ----------
-    sample : Sample
+    sample : AggregatedData
 
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
 
     dtype : dtype, default=float64
         float32 halves the time where the noise is not small.

@@ -208,13 +208,13 @@ class GPModel(Model):
         known = index >= 0
         function, kept = np.empty(len(rows)), np.ones(len(rows))
         function[~known] = self.posterior.variance(rows.take(~known))
-        noise_exponent = (precision / sample.weight[index])[known]
+        fraction = (precision / sample.weight[index])[known]
         of_row = sample.noise(self.prior)[index[known]]
         left = of_row * self.posterior.precision(index[known])
         # The row of the covariance is that of the factor but for the noise.
         function[known] = of_row * (1.0 - left)
         # As `residual_fraction` says it, without a difference of almost equal numbers.
-        kept[known] = 1.0 - noise_exponent + noise_exponent * left
+        kept[known] = 1.0 - fraction + fraction * left
         return function, noise, kept
 
     def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -503,8 +503,8 @@ def _condition_many(
     part.
     """
     part = sample.take(shuffled[:n_part])
-    noise_exponent = len(part) / len(sample)
-    part = replace(part, log_weight=noise_exponent * sample.log_weight)
+    fraction = len(part) / len(sample)
+    part = replace(part, log_weight=fraction * sample.log_weight)
     some = ExactPosterior.condition(covariance, part)
     rate = some.log_evidence() / float(part.count.sum())
     if len(sample) < _MANY_MORE * n_part:

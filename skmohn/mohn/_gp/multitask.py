@@ -122,10 +122,10 @@ class MultitaskGP:
 
     Parameters
     ----------
-    samples : Samples
+    samples : TrainingData
         With targets of shape (n_samples, n_targets).
 
-    settings : Wishes
+    settings : FitSettings
     """
 
     def __init__(self, samples: TrainingData, settings: FitSettings) -> None:

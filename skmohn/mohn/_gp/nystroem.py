@@ -40,7 +40,7 @@ class NystroemPosterior:
     ----------
     covariance : Covariance
 
-    inducing : Rows
+    inducing : EncodedRows
 
     root : ndarray of shape (m, m)
         Lower Cholesky factor of what the data say of the whitened inducing values, plus

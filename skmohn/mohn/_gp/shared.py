@@ -63,7 +63,7 @@ class SharedFactor:
     ----------
     covariance : Covariance
 
-    sample : Sample
+    sample : AggregatedData
         Whose rows and noise are those of all targets.
 
     lower : ndarray of shape (n_rows, n_rows), default=None

@@ -39,7 +39,7 @@ class PairVariance:
     ----------
     covariance : Covariance
 
-    rows : Rows
+    rows : EncodedRows
 
     alpha : ndarray of shape (n_rows,)
 

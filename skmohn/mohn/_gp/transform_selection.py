@@ -78,7 +78,7 @@ class Scale(NamedTuple):
     has_levels : bool
         Whether numbers have levels, where that was asked.
 
-    maximize_evidence : Climb or None
+    maximize_evidence : EvidenceOptimum or None
         Hyperparameters that a part of the rows has said with both; None where nothing
         was asked.
     """
@@ -237,7 +237,7 @@ class _Part(NamedTuple):
 
     Attributes
     ----------
-    rows : Rows
+    rows : EncodedRows
 
     y, weight, count : ndarrays of shape (n_samples,)
         Targets, sample weights and how many observations they stand for.

@@ -27,7 +27,7 @@ class Covariance:
     ----------
     prior : Prior
 
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
         The categories of each categorical.
 
     terms : tuple of tuples of int, default=()

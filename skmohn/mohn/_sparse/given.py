@@ -1,6 +1,6 @@
-"""Inputs of a search: training data, callbacks, and terms that the user lists."""
+"""Inputs of a search: training data, and terms that the user lists."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -12,8 +12,6 @@ from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import find_sets, to_inputs
 
-# Given a record and the model so far; whether to stop.
-Report: TypeAlias = Callable[..., bool]
 # Training and test rows of each fold.
 Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 

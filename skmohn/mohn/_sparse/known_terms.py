@@ -11,10 +11,10 @@ from skmohn.mohn._design.design import Design, make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
-from skmohn.mohn._options import FitSettings
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
-from skmohn.mohn._sparse.given import Report, TrainingData
+from skmohn.mohn._sparse.given import TrainingData
 from skmohn.mohn._sparse.linear_solvers import (
     LassoFit,
     Moments,

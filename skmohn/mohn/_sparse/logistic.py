@@ -100,7 +100,7 @@ class LogisticPath:
 
     validation : tuple of (design, labels, sample_weight), default=None
 
-    pairs : PairView, default=None
+    pairs : PairCacheView, default=None
         Cached pairs of a wide table.
 
     Attributes
@@ -124,7 +124,7 @@ class LogisticPath:
     is_full : bool
         Whether there is no product to add, or the size is at its limit.
 
-    frontier : Frontier
+    frontier : TermScreening
     """
 
     def __init__(

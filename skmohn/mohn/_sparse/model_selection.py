@@ -82,7 +82,7 @@ class RegularizationPath:
 
     validation : tuple of (design, y, sample_weight), default=None
 
-    pairs : PairView, default=None
+    pairs : PairCacheView, default=None
         Cached pairs of a wide table.
 
     guides : list of _Path, default=()
@@ -188,7 +188,7 @@ class PathValidation:
     ----------
     design : PackedDesign or DenseDesign
 
-    samples : Samples
+    samples : TrainingData
 
     control : PursuitControl
         May be replaced until they begin.
@@ -198,7 +198,7 @@ class PathValidation:
     cv : int, default=5
         Number of folds, unless the samples bring their own.
 
-    pair_cache : PairPool, default=None
+    pair_cache : PairCache, default=None
         Pairs of a wide table, which folds compare in shared passes.
     """
 

@@ -115,7 +115,7 @@ class PairCacheView:
 
     Parameters
     ----------
-    pair_cache : PairPool
+    pair_cache : PairCache
 
     design : PackedDesign or DenseDesign
         Of these samples.

@@ -105,7 +105,7 @@ class Pursuit:
     start : sequence of tuples of int, default=()
         Weights to begin with.
 
-    pairs : PairView, default=None
+    pairs : PairCacheView, default=None
         Cached pairs of a wide table.
 
     Attributes

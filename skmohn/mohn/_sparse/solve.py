@@ -16,12 +16,11 @@ from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution
-from skmohn.mohn._options import FitSettings
+from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
 from skmohn.mohn._sparse.given import (
-    Report,
     TrainingData,
     ValidationData,
     listed_terms,

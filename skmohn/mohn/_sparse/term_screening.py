@@ -59,7 +59,7 @@ class TermScreening:
     max_screened : int, default=None
         Highest order that is screened exhaustively; None for `max_order`.
 
-    pairs : PairView, default=None
+    pairs : PairCacheView, default=None
         Cached pairs of a wide table; None to screen all pairs each time.
 
     Attributes

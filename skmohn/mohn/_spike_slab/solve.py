@@ -7,8 +7,8 @@ import numpy as np
 from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._models import MEAN_EXCLUSION, Solution
-from skmohn.mohn._options import FitSettings
-from skmohn.mohn._sparse.given import Report, TrainingData, ValidationData
+from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._sparse.given import TrainingData, ValidationData
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     fit_additive,

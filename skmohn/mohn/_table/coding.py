@@ -46,7 +46,7 @@ class InputCoding:
         Columns of each categorical: one column of categories, a one-hot group, or a
         numeric column, whose categories are its levels.
 
-    alphabets : tuple of Alphabet, default=()
+    alphabets : tuple of Categorical, default=()
         Categories of each categorical.
 
     thresholds : dict of int to ndarray, default={}

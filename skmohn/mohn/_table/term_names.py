@@ -57,7 +57,7 @@ class TermNames:
     groups : ndarray of shape (n_members,), int
         Categories of one categorical share a number.
 
-    alphabets : tuple of Alphabet
+    alphabets : tuple of Categorical
         Of each categorical.
 
     has_categories : bool
@@ -123,7 +123,7 @@ class TermNames:
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
     def __repr__(self) -> str:
-        return f"<Vocabulary of {self.describe() or 'nothing'}>"
+        return f"<TermNames of {self.describe() or 'nothing'}>"
 
     def without_levels(self) -> "TermNames":
         """The same names, but for the levels of numeric columns."""
