@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,85 @@ class NoPosteriorError(AttributeError, ValueError):
     It has both bases as scikit-learn's NotFittedError has: the one is for attributes
     and methods that are not there, the other for parameters such as `return_std`.
     """
+
+
+class SolverValidationData(Protocol):
+    """Validation data, as solvers read them."""
+
+    @property
+    def rows(self) -> EncodedRows: ...
+
+    @property
+    def y(self) -> NDArray[np.float64]: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+    @property
+    def data(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]: ...
+
+    def _replace(self, **parts: Any) -> Self: ...
+
+
+class SolverData(Protocol):
+    """Training data, as solvers read them; `inputs` is an array or bit planes."""
+
+    @property
+    def rows(self) -> EncodedRows: ...
+
+    @property
+    def inputs(self) -> Any: ...
+
+    @property
+    def y(self) -> NDArray: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+    @property
+    def data(self) -> tuple[Any, NDArray, NDArray[np.float64] | None]: ...
+
+    @property
+    def classes(self) -> Any: ...
+
+    @property
+    def held(self) -> SolverValidationData | None: ...
+
+    @property
+    def folds(self) -> Any: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def start(self) -> Sequence[Term]: ...
+
+    @property
+    def coding(self) -> Any: ...
+
+    @property
+    def term_names(self) -> Any: ...
+
+    @property
+    def unit(self) -> float: ...
+
+    @property
+    def is_wide(self) -> bool: ...
+
+    @property
+    def earlier(self) -> Any: ...
+
+    @property
+    def scale(self) -> Any: ...
+
+    @property
+    def together(self) -> Any: ...
+
+    def in_units(self, unit: float) -> Self: ...
+
+    def repeat_rows(self) -> tuple[Self, NDArray[np.intp]]: ...
+
+    def _replace(self, **parts: Any) -> Self: ...
 
 
 class Solution(NamedTuple):

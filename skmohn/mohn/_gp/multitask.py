@@ -10,7 +10,7 @@ its own noise, takes a factor of its own beside the shared hyperparameters.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,10 @@ from skmohn.mohn._gp.shared import SharedFactor
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import MissingInputs
+from skmohn.mohn._models import MissingInputs, SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
+from skmohn.mohn._table.rows import Categorical, standardize
 from skmohn.mohn._table.target import (
     Logarithm,
     Transform,
@@ -64,71 +64,18 @@ _OWN_STEPS = 8
 _MOST_SHARED = 1600
 
 
-class ValidationData(Protocol):
-    """Samples to validate on."""
-
-    @property
-    def rows(self) -> EncodedRows: ...
-
-    @property
-    def y(self) -> NDArray[np.float64]: ...
-
-    @property
-    def weight(self) -> NDArray[np.float64] | None: ...
-
-
-class TrainingData(Protocol):
-    """What a fit reads of the samples of a strategy."""
-
-    @property
-    def rows(self) -> EncodedRows: ...
-
-    @property
-    def inputs(self) -> NDArray: ...
-
-    @property
-    def is_wide(self) -> bool: ...
-
-    @property
-    def y(self) -> NDArray[np.float64]: ...
-
-    @property
-    def weight(self) -> NDArray[np.float64] | None: ...
-
-    @property
-    def held(self) -> ValidationData | None: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def earlier(self) -> Any: ...
-
-    @property
-    def coding(self) -> Any: ...
-
-    @property
-    def term_names(self) -> Any: ...
-
-    @property
-    def scale(self) -> Any: ...
-
-    @property
-    def together(self) -> "TaskView | None": ...
-
-
 class MultitaskGP:
     """Several targets, and the models of those that share hyperparameters.
 
     Parameters
     ----------
-    samples : TrainingData
+    samples : SolverData
         With targets of shape (n_samples, n_targets).
 
     settings : FitSettings
     """
 
-    def __init__(self, samples: TrainingData, settings: FitSettings) -> None:
+    def __init__(self, samples: SolverData, settings: FitSettings) -> None:
         self.samples, self.settings, self.group = samples, settings, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.term_names.alphabets

@@ -14,11 +14,15 @@ from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import LEAST_SCALE, MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
-from skmohn.mohn._gp.multitask import TrainingData, ValidationData
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import MOST_LEFT_OUT, Solution
+from skmohn.mohn._models import (
+    MOST_LEFT_OUT,
+    Solution,
+    SolverData,
+    SolverValidationData,
+)
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
@@ -41,7 +45,7 @@ _WITHIN_REACH = 0.2
 
 
 def solve_gp(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     at_most: float = math.inf,
@@ -97,7 +101,7 @@ def solve_gp(
 
 
 def solve_additive_categories(
-    samples: TrainingData, settings: FitSettings, transform: Transform = UNCHANGED
+    samples: SolverData, settings: FitSettings, transform: Transform = UNCHANGED
 ) -> Solution:
     """Learn what each input and categorical explains alone, see `fit_additive`."""
     term_names = samples.term_names
@@ -128,7 +132,7 @@ def solve_additive_categories(
 
 
 def _learn(
-    samples: TrainingData, settings: FitSettings, report: Report, at_most: float
+    samples: SolverData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
     """The model, or None where its description is out of reach."""
     alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
@@ -170,7 +174,7 @@ def _learn(
 def _on_own_scale(
     model: GPModel,
     fit: Callable[..., GPModel],
-    samples: TrainingData,
+    samples: SolverData,
     noise: str,
     max_iter: int,
 ) -> GPModel:
@@ -210,7 +214,7 @@ def _are_classes(y: NDArray[np.float64]) -> bool:
     return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
 
 
-def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
+def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
     """Scale of the target: of all that fraction, chosen with the coding, or its own."""
     if samples.together is not None and samples.together.is_member:
         return Scale(samples.together.transform, False)
@@ -227,7 +231,7 @@ def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
     )
 
 
-def _earlier_prior(samples: TrainingData) -> Prior | None:
+def _earlier_prior(samples: SolverData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit and have products."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.rates) != n_inputs:
@@ -248,7 +252,7 @@ def _settle(
     )
 
 
-def _validation_rmse(model: GPModel, held: ValidationData | None) -> float | None:
+def _validation_rmse(model: GPModel, held: SolverValidationData | None) -> float | None:
     if held is None:
         return None
     residual = held.y - model.mean(held.rows)

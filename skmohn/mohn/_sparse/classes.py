@@ -9,8 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._models import MOST_JOINT
-from skmohn.mohn._sparse.given import TrainingData
+from skmohn.mohn._models import MOST_JOINT, SolverData
 from skmohn.mohn._sparse.logistic import SEARCH_C
 
 # Many small steps are cheap on few columns.
@@ -47,7 +46,7 @@ class LogisticModel(NamedTuple):
 
     @classmethod
     def learn(
-        cls, samples: TrainingData, terms: list[Term], C: float = SEARCH_C
+        cls, samples: SolverData, terms: list[Term], C: float = SEARCH_C
     ) -> "LogisticModel":
         """Fit weights of products of one-hot inputs; constants alone without terms."""
         inputs, labels, sample_weight = samples.data

@@ -10,11 +10,10 @@ from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import Solution, SolverData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
-from skmohn.mohn._sparse.given import TrainingData
 from skmohn.mohn._sparse.linear_solvers import (
     LassoFit,
     Moments,
@@ -42,7 +41,7 @@ REASONS = {
 
 
 def learn(
-    samples: TrainingData, settings: FitSettings, report: Report, terms: list[Term]
+    samples: SolverData, settings: FitSettings, report: Report, terms: list[Term]
 ) -> Solution:
     """Learn the weights of a fixed structure by the learning rule."""
     design = make_design(samples.inputs, samples.weight)
@@ -61,7 +60,7 @@ def learn(
 
 
 def _by_ols(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -80,7 +79,7 @@ def _by_ols(
 
 
 def _by_lasso(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -100,7 +99,7 @@ def _by_lasso(
     return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
 
 
-def penalty_of(samples: TrainingData, settings: FitSettings) -> float | Literal["auto"]:
+def penalty_of(samples: SolverData, settings: FitSettings) -> float | Literal["auto"]:
     """Lasso penalty in the unit of the target, or "auto"."""
     return "auto" if settings.alpha == "auto" else float(settings.alpha) / samples.unit
 
@@ -123,7 +122,7 @@ def _scaled_lasso(second: Moments) -> tuple[LassoFit, float]:
 
 
 def _by_delta(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -170,7 +169,7 @@ def _by_delta(
 
 
 def record_of(
-    design: Design, samples: TrainingData, graph: WalshPolynomial
+    design: Design, samples: SolverData, graph: WalshPolynomial
 ) -> dict[str, Any]:
     """History record of a model whose structure is fixed."""
     validation_rmse = None

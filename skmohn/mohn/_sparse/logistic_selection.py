@@ -17,7 +17,8 @@ from skmohn._core._fitting import no_progress
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._sparse.given import Folds, TrainingData
+from skmohn.mohn._models import SolverData
+from skmohn.mohn._sparse.given import Folds
 from skmohn.mohn._sparse.logistic import (
     SEARCH_C,
     LogisticControl,
@@ -98,7 +99,7 @@ class LogisticChoice(NamedTuple):
 
 
 def choose_products(
-    samples: TrainingData,
+    samples: SolverData,
     control: LogisticControl,
     *,
     selection: str = "auto",
@@ -159,7 +160,7 @@ def choose_products(
     return _settle(path, parts, chosen, "cv" if parts else "ebic", held)
 
 
-def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
+def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
     """Stratified folds that keep equal rows and groups together.
 
     There are none where the extended BIC chooses.
@@ -199,7 +200,7 @@ def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np
 
 
 def learn_on_folds(
-    samples: TrainingData, terms: list[Term], selection: str, cv: int
+    samples: SolverData, terms: list[Term], selection: str, cv: int
 ) -> LogisticChoice:
     """Fit models of given products on each fold, to compare penalties."""
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
@@ -211,7 +212,7 @@ def learn_on_folds(
 
 def _path(
     design: Design,
-    samples: TrainingData,
+    samples: SolverData,
     control: LogisticControl,
     pair_cache: PairCache | None,
 ) -> LogisticPath:
@@ -228,7 +229,7 @@ def _path(
 
 def _fold(
     design: Design,
-    samples: TrainingData,
+    samples: SolverData,
     control: LogisticControl,
     train: NDArray[np.intp],
     test: NDArray[np.intp],

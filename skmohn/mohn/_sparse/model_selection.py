@@ -28,9 +28,10 @@ from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
+from skmohn.mohn._models import SolverData
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
-from skmohn.mohn._sparse.given import Folds, TrainingData
+from skmohn.mohn._sparse.given import Folds
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.pair_cache import (
     PairCache,
@@ -188,7 +189,7 @@ class PathValidation:
     ----------
     design : PackedDesign or DenseDesign
 
-    samples : TrainingData
+    samples : SolverData
 
     control : PursuitControl
         May be replaced until they begin.
@@ -205,7 +206,7 @@ class PathValidation:
     def __init__(
         self,
         design: Design,
-        samples: TrainingData,
+        samples: SolverData,
         control: PursuitControl,
         *,
         selection: str = "auto",

@@ -22,10 +22,9 @@ from scipy.stats import norm, normaltest, rankdata
 from scipy.stats import t as student
 
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import Solution, SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.given import TrainingData
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, fold_errors
 
 # Blom's approximation to the means of normal order statistics.
@@ -114,7 +113,7 @@ def is_closer_to_normal(
 
 
 def search_scores(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     residual: NDArray[np.float64],
     pursue: Callable[..., Solution],

@@ -15,17 +15,12 @@ from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import Solution, SolverData, SolverValidationData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
-from skmohn.mohn._sparse.given import (
-    TrainingData,
-    ValidationData,
-    listed_terms,
-    terms_of_all_models,
-)
+from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.known_terms import (
     EXACT,
     REASONS,
@@ -43,23 +38,19 @@ from skmohn.mohn._sparse.term_screening import BASE_ORDER
 
 
 def solve_pursuit(
-    samples: TrainingData, settings: FitSettings, report: Report
+    samples: SolverData, settings: FitSettings, report: Report
 ) -> Solution:
     """Discover few weights by pursuit."""
     always = terms_of_all_models(samples, settings)
     return _solve(partial(_run_pursuit, always=always), samples, settings, report)
 
 
-def solve_msda(
-    samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+def solve_msda(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
     """Discover few weights by the papers' algorithm."""
     return _solve(_run_msda, samples, settings, report)
 
 
-def solve_full(
-    samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
     """Learn the weights of all terms up to `max_order`."""
     n_inputs = samples.inputs.shape[1]
     order = min(settings.max_order or n_inputs, n_inputs)
@@ -74,9 +65,7 @@ def solve_full(
     return _solve(find, samples, settings, report)
 
 
-def solve_given(
-    samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+def solve_given(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
     """Learn the weights of the terms that are listed."""
     if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
@@ -86,7 +75,7 @@ def solve_given(
 
 def _solve(
     find: Callable[..., Solution],
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
 ) -> Solution:
@@ -130,7 +119,7 @@ def _in_unit(report: Report, unit: float) -> Report:
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 
 
-def _mention_dependent(samples: TrainingData) -> str:
+def _mention_dependent(samples: SolverData) -> str:
     """Sentence on columns that are linear combinations of others."""
     n_samples, n_inputs = samples.inputs.shape
     # Inner products of wide tables would take much memory.
@@ -151,7 +140,7 @@ def _mention_dependent(samples: TrainingData) -> str:
 
 
 def _run_pursuit(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     always: tuple[Term, ...],
@@ -177,7 +166,7 @@ def _run_pursuit(
 def _by_scores(
     search: Pursuit,
     reason: str,
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     always: tuple[Term, ...],
     conclude: Callable[[], Solution],
@@ -197,7 +186,7 @@ def _by_scores(
         if not may_mislead(samples.y, residual):
             return solution
 
-    def pursue(scored: TrainingData, report: Report) -> Solution:
+    def pursue(scored: SolverData, report: Report) -> Solution:
         searched = _search(scored, settings, report, always)
         return _conclude(*searched, scored, settings, report)
 
@@ -206,7 +195,7 @@ def _by_scores(
 
 
 def _search(
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
     always: tuple[Term, ...],
@@ -251,7 +240,7 @@ def _conclude(
     search: Pursuit,
     path_validation: PathValidation,
     reason: str,
-    samples: TrainingData,
+    samples: SolverData,
     settings: FitSettings,
     report: Report,
 ) -> Solution:
@@ -300,7 +289,7 @@ _SHORT = (
 
 
 def _pursuit_reporter(
-    report: Report, held: ValidationData | None
+    report: Report, held: SolverValidationData | None
 ) -> Callable[[Pursuit], bool]:
     design: Any = None if held is None else make_design(held.rows.inputs, held.weight)
 
@@ -351,7 +340,7 @@ def _from_least_squares(
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(samples: TrainingData, settings: FitSettings, report: Report) -> Solution:
+def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
     design = make_design(samples.inputs, samples.weight)
     held, validation = samples.held, None
     if held is not None:

@@ -6,9 +6,13 @@ import numpy as np
 
 from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._models import MEAN_EXCLUSION, Solution
+from skmohn.mohn._models import (
+    MEAN_EXCLUSION,
+    Solution,
+    SolverData,
+    SolverValidationData,
+)
 from skmohn.mohn._options import FitSettings, Report
-from skmohn.mohn._sparse.given import TrainingData, ValidationData
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
     fit_additive,
@@ -43,7 +47,7 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 
 
 def solve_spike_slab(
-    samples: TrainingData, settings: FitSettings, report: Report, is_brief: bool = False
+    samples: SolverData, settings: FitSettings, report: Report, is_brief: bool = False
 ) -> Solution | None:
     """Learn the posterior of all sets of low orders; keep the shortest description.
 
@@ -95,7 +99,7 @@ def solve_spike_slab(
     )
 
 
-def solve_additive(samples: TrainingData, transform: Transform = UNCHANGED) -> Solution:
+def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> Solution:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
     model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
@@ -178,7 +182,7 @@ def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
 
 
 def _record(
-    model: SpikeSlabModel, order: int, held: ValidationData | None
+    model: SpikeSlabModel, order: int, held: SolverValidationData | None
 ) -> dict[str, object]:
     validation_rmse = None
     if held is not None:
