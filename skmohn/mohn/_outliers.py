@@ -314,9 +314,10 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
     """Nats saved if some distances are those of outliers and all others normal."""
     if not far.any():
         return 0.0
-    squares = np.minimum(np.abs(apart), _FARTHEST) ** 2
+    # Where a fit reproduces targets, distances are 0, which has no logarithm.
+    squares = np.clip(np.abs(apart), 1.0 / _FARTHEST, _FARTHEST) ** 2
     rest, number = count[~far], count[far].sum()
-    std = max(np.sqrt(np.average(squares[~far], weights=rest)), 1.0 / _FARTHEST)
+    std = np.sqrt(np.average(squares[~far], weights=rest))
     # Their ratio may be too large for a number.
     log_ratio = np.log(np.average(squares, weights=count)) - 2.0 * np.log(std)
     saved = count.sum() * log_ratio

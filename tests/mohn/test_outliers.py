@@ -372,3 +372,8 @@ def test_outliers_beside_exact_rows_save_a_finite_number_of_nats():
     saved = _saved_by(apart != 0.0, apart, np.ones(42))
     assert np.isfinite(saved)
     assert saved > 1000.0
+
+
+def test_outliers_that_a_fit_reproduces_save_nothing():
+    far = np.arange(42) > 39
+    assert _saved_by(far, np.zeros(42), np.ones(42)) < 0.0
