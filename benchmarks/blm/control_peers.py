@@ -3,7 +3,7 @@
 Two tasks: all four numbers fed back to 5 units, and position and angle alone to a
 recurrent layer of 10. The same network, the same compiled simulations and the same
 stages for all. CMA-ES (the package cma) and nevergrad's choice of optimizer search the
-weights as real numbers, first steps of 1, and of .1 between hidden units (the best of
+weights as real numbers, first steps of 1, and of 0.1 between hidden units (the best of
 the settings tried); each stage begins at the best weights of the last one, and a run
 ends at a goal that is missed. Peers may spend more evaluations in a stage than we do,
 which suits them better than more restarts.

@@ -12,7 +12,7 @@ number of components of the least BIC, `OneClassSVM`; the last three on standard
 columns, with indicators of categories.
 
 Aimed at is that ours with the defaults has the first or second mean rank, and nowhere
-less than .9 of the best.
+less than 0.9 of the best.
 """
 
 import warnings

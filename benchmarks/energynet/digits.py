@@ -2,17 +2,17 @@
 
 scikit-learn's digits in [0, 1], random 70 % to learn from, as many splits as there are
 instances. Pipelines of features and logistic regression, whose C 3-fold
-cross-validation on the training rows chooses (.01, .1 or 1; for BernoulliRBM also 100,
-and whether its features are standardized, which ours are by default):
+cross-validation on the training rows chooses (0.01, 0.1 or 1; for BernoulliRBM also
+100, and whether its features are standardized, which ours are by default):
 - ours, 200 units, defaults; and the units that the default growth finds;
-- BernoulliRBM, 200 units, learning rate (.01, .03 or .06) and epochs (10 or 40) by the
-  same cross-validation;
-- 200 random logistic units, standardized, their scale (.5, 1 or 2) by the same
+- BernoulliRBM, 200 units, learning rate (0.01, 0.03 or 0.06) and epochs (10 or 40) by
+  the same cross-validation;
+- 200 random logistic units, standardized, their scale (0.5, 1 or 2) by the same
   cross-validation;
 - the pixels.
 Printed are the mean test accuracies, their difference from ours on the same splits
-with its standard error, and the seconds of the whole search. Aimed at are .97 for ours
-with 200 units and .01 more than BernoulliRBM.
+with its standard error, and the seconds of the whole search. Aimed at are 0.97 for ours
+with 200 units and 0.01 more than BernoulliRBM.
 """
 
 from tempfile import TemporaryDirectory

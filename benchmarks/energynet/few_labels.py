@@ -6,13 +6,13 @@ labeled images only; the 10000 test images are the test. Printed are the mean
 accuracies over the draws.
 
 Features: the pixels ("raw"); 500 random logistic units; BernoulliRBM with 500 units
-(learning rate .05, batches of 50, 15 epochs); ours with 500 units and with the number
+(learning rate 0.05, batches of 50, 15 epochs); ours with 500 units and with the number
 of units that the default growth finds; all but the pixels standardized on the
 unlabeled images, which would make pixels that hardly vary too loud.
 Classifiers: logistic regression ("LR", C by 3-fold cross-validation on the labels), a
 support vector machine with RBF kernel on some of them (C=10), and scikit-learn's MLP
-(100 units) on the pixels. Aimed at are, for ours with 500 units, LR better by .06, .05
-and .04 than LR on the pixels, and RBF-SVM accuracies of .79, .875 and .905.
+(100 units) on the pixels. Aimed at are, for ours with 500 units, LR better by 0.06,
+0.05 and 0.04 than LR on the pixels, and RBF-SVM accuracies of 0.79, 0.875 and 0.905.
 """
 
 import numpy as np

@@ -6,7 +6,7 @@ drawn from them (fewer where a class has no more), and logistic regression and a
 vector machine, both with their defaults, learn from these alone. The other rows, 2000
 of them at most, are the test.
 
-Features: the columns as they are, PCA (.95 of the variance), Nystroem's map and
+Features: the columns as they are, PCA (0.95 of the variance), Nystroem's map and
 BernoulliRBM with 200 components, RandomTreesEmbedding; the table in indicators and
 standardized numbers for all of these, in [0, 1] for BernoulliRBM. Ours takes tables as
 they are, and puts their columns beside its features (`passthrough=True`), since grown
@@ -16,7 +16,7 @@ indicators are standardized on the unlabeled rows.
 
 Printed are mean accuracies over the splits, the standard error of the difference
 between the default growth and 200 units, and mean ranks of the peers with one of ours
-at a time. Aimed at is the first mean rank, and grown within .01 of 200 units.
+at a time. Aimed at is the first mean rank, and grown within 0.01 of 200 units.
 """
 
 import warnings

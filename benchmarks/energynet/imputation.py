@@ -16,7 +16,7 @@ Peers: the mean or the most frequent category; `KNNImputer` on standardized colu
 indicators, of which the largest is taken.
 
 Aimed at is an error that is the lowest, or within a standard error of it over the
-splits, on at least half of the rows, and intervals that hold .85 to .95.
+splits, on at least half of the rows, and intervals that hold 0.85 to 0.95.
 """
 
 import warnings

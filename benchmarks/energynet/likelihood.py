@@ -10,9 +10,9 @@ default settings, in nats, of
   draws from the lower one then are not those that the upper one expects;
 - tail, the free energy of an infinite machine against the sum over 20000 orders,
   relative.
-Aimed at are .01, .3 and 1e-12.
+Aimed at are 0.01, 0.3 and 1e-12.
 
-Then a layer of ours (defaults, and with l2=.001) and BernoulliRBM learn for the same
+Then a layer of ours (defaults, and with l2=0.001) and BernoulliRBM learn for the same
 CPU seconds, whole fits with everything in them: digits as bits with 64 units, and the
 first 10000 images of MNIST with 128, bits drawn once with the intensities as
 probabilities. BernoulliRBM gets float32 data and the best of a grid of three learning

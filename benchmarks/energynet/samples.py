@@ -2,7 +2,7 @@
 
 Digits as bits and the categories of german; three quarters of the rows train. As many
 rows are drawn as are held out, and a forest, cross-validated, tells the two apart.
-Printed is its area under the ROC curve, the mean over the splits: .5 is the best.
+Printed is its area under the ROC curve, the mean over the splits: 0.5 is the best.
 
 Ours: `EnergyNetTransformer()`, one layer, and 200 units. Peers: a
 mixture of independent columns, of the number of components of the least BIC
@@ -10,7 +10,7 @@ mixture of independent columns, of the number of components of the least BIC
 units after as many steps of Gibbs sampling as ours; for german on indicators, of those
 that are 1, or of all where none is, one at random.
 
-Aimed at is that ours is nearer to .5 than all peers.
+Aimed at is that ours is nearer to 0.5 than all peers.
 """
 
 import numpy as np

@@ -4,8 +4,8 @@ The first 10000 images of MNIST as bits (drawn once, the intensities being their
 probabilities). The first layer, 80 units, learns for 200 epochs, and another one for
 400: what the longer training gains says how far the first is from converged. Upon the
 likelier of them a second layer learns from bits drawn from its hidden probabilities
-anew at every step (learning rate .2 that falls to 0): 784 units that start as the first
-layer transposed, and 80 or 160 at random.
+anew at every step (learning rate 0.2 that falls to 0): 784 units that start as the
+first layer transposed, and 80 or 160 at random.
 
 Printed is the log-likelihood of 2000 test images: exact but for the partition function
 (AIS with 10000 temperatures, its standard error and effective sample size) with one

@@ -2,9 +2,9 @@
 
 Of the shortest description:
 
-- digits: scikit-learn's 8 x 8 images in [0, 1], learning rates .01, .03 and .1 by
+- digits: scikit-learn's 8 x 8 images in [0, 1], learning rates 0.01, 0.03 and 0.1 by
   batches of 16, 64 and 256. Aimed at is that all nine widths are within 25 % of their
-  middle, and a coefficient of variation below .15 over ten seeds at the defaults.
+  middle, and a coefficient of variation below 0.15 over ten seeds at the defaults.
 - independent: 2000 rows of 20 bits that are drawn one by one. Aimed at is 1 unit.
 - clusters: 2000 rows of 64 bits, each one of k random rows with 5 % of its bits
   flipped, k = 2 to 32. Aimed at is that the width rises with k.
@@ -13,7 +13,7 @@ Of the shortest description:
 
 And of held-out samples, with the defaults: three quarters of the rows of digits as bits
 and of the categories of german, ten seeds. Aimed at is a coefficient of variation below
-.2.
+0.2.
 
 Layers of the shortest description do not get their final training
 (n_final_epochs=0), which does not change the width.

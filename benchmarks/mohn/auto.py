@@ -5,7 +5,7 @@ function to that of the noise, from the number of samples published but 3000 at 
 Printed are how often "auto" chose the sparse model, the mean R2 of both against the
 true function at 2000 fresh rows, the mean loss of "auto" and its standard error, and
 the mean seconds of a fit. Aimed at are a sparse choice and no loss: within one standard
-error or .001. Take a part with --only.
+error or 0.001. Take a part with --only.
 """
 
 from statistics import fmean

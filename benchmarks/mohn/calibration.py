@@ -10,8 +10,8 @@ Printed are the fraction of test targets within the intervals and the mean squar
 relative to that of the mean of the training targets. Intervals are those of
 `predict_quantiles`; where test rows have gaps, the quantiles of draws (`sample_y`),
 since one unknown input of two values has two results and not a bell of them. Aimed at
-are fractions of .85 to .95; of noise also an error of at most 1.05, and that most fits
-say that nothing is significant.
+are fractions of 0.85 to 0.95; of noise also an error of at most 1.05, and that most
+fits say that nothing is significant.
 
 x264 misses, to the safe side: it is a law with next to no noise (test errors are about
 1 % of its standard deviation), and priors that keep inputs from mattering by chance say

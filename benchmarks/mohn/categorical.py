@@ -6,7 +6,7 @@ one input per amino acid, and ridge on all pairs of those. All learn the logarit
 fitness + 0.01 from the same random rows and are scored on 20,000 others. Printed are
 the mean test R2 with its standard error over the splits, the median seconds of a fit,
 and for MOHN the fraction of the test rows in the 90 % intervals. Aimed at is an R2 of
-.59 from 1000 rows and of .75 from 3000, above all peers.
+0.59 from 1000 rows and of 0.75 from 3000, above all peers.
 
 The table is read from the folder named by the environment variable SKMOHN_DATA, else
 from shared/data next to the repository. --quick takes two splits.

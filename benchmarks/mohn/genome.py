@@ -12,7 +12,7 @@ the same .bed file: seconds of a pass over all pairs and of a whole fit; PLINK's
 ``--epistasis`` for the trait as a number, and its ``--fast-epistasis boost`` for its
 upper half against its lower one. What people do follows: the 500 columns with the
 strongest single effects, then ``--epistasis`` among them. "true" and "false" are pairs
-of a fit, or PLINK's below .05 divided by the number of pairs tested; "at same" are
+of a fit, or PLINK's below 0.05 divided by the number of pairs tested; "at same" are
 PLINK's true pairs before it has more false discoveries than the fit for the same trait.
 
 The second table is a fit of --columns columns with --jobs threads: wall and processor

@@ -12,7 +12,7 @@ rows. The functions:
   of Student's t with two degrees of freedom times the standard deviation of the ratio
 - unbalanced: 12 of 40 columns and 12 pairs, Gaussian; each column has 4 to 50 % ones
 - correlated: the same of columns that are signs of an autoregressive process with a
-  correlation of .9 between neighbors
+  correlation of 0.9 between neighbors
 
 Ours are the default and strategy="spike_slab", told nothing. Other learners, and what
 is printed, are those of `noise_grid`: linear ones get all pairs. The second table has

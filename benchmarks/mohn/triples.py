@@ -1,7 +1,7 @@
 """Products of three among many columns.
 
 The target is a sum of products of columns of -1 and +1, with weights of random sign and
-size .5 to 1.5, and noise of a third of its variance. 1000 rows, and of
+size 0.5 to 1.5, and noise of a third of its variance. 1000 rows, and of
 
 - 2000 columns three single ones matter, two pairs, three triples that hold a single one
   that matters as well, and three that hold a pair that does. To compare all 1.3 billion

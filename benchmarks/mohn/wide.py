@@ -1,7 +1,7 @@
 """Wide tables: twenty single effects and pairs among thousands of columns.
 
 The target is a sum of ten columns and ten products of two others, all of -1 and +1,
-with weights of random sign and size .5 to 1.5, and noise of a third of its variance.
+with weights of random sign and size 0.5 to 1.5, and noise of a third of its variance.
 MOHNRegressor(max_order=2) learns it in a fresh process. Printed are the seconds of the
 fit (of the processor with BENCHMARK_CLOCK=cpu), the peak memory of the whole process,
 samples and imports included, how often all pairs of columns were scored, and how many

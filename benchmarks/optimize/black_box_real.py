@@ -4,7 +4,7 @@ Configurable systems (x264 and SQLite: seconds; Apache: the largest load) and pr
 landscapes (Poelwijk 2019 and CR6261, two values at each site; GB1, 20 letters at four
 sites). All methods begin with the same 16 random measured points, and evaluations are
 those from there on. Seeds differ in these points and in all else; instances do not
-differ. Aimed at is, for both, at most .7 of the best peer's median.
+differ. Aimed at is, for both, at most 0.7 of the best peer's median.
 
 Only some configurations were measured. Ours is given these rows as its space. The peers
 get the value of the nearest row. Evaluations are distinct measured rows, for all. The

@@ -4,7 +4,7 @@ NK landscapes, whose model does not become exact with so few points, so that all
 work. Between two evaluations ours is told of a point and asked for the next. Printed
 are the median, the mean and the longest of the seconds of the last hundred points, and
 the longest of all but the first. Aimed at, of the last hundred's mean: 50 ms with 300
-points of 30 variables, .5 s with 3000 points of 100.
+points of 30 variables, 0.5 s with 3000 points of 100.
 """
 
 import numpy as np

@@ -2,18 +2,18 @@
 
 The paper describes structure discovery and names most of its settings: each iteration
 adds as many weights as there are inputs, the online delta rule learns them, and a
-t-test with Eq 15 removes what is insignificant at a level that falls from .3 to .001.
+t-test with Eq 15 removes what is insignificant at a level that falls from 0.3 to 0.001.
 The function is ours: five 5-traps over 25 bits, 155 weights, from 1000 samples.
 
 Left open, and chosen here: 600 iterations, unless the model is exact before that; 20
-epochs of the delta rule with a fifth of its longest step; exploitation .5; at most .8
+epochs of the delta rule with a fifth of its longest step; exploitation 0.5; at most 0.8
 weights per sample. The model is the best one by the extended BIC, refitted by least
 squares.
 
 As printed, Eq 15 divides the variance of the *target* by the number of samples. A
 weight is then as significant as if no other were in the model, so small weights stay
 insignificant however well the rest is known. With the variance of the residual the test
-gets sharper as the model grows. That alone is not enough: the level has fallen to .001
+gets sharper as the model grows. That alone is not enough: the level has fallen to 0.001
 after 17 iterations, when batches of n have proposed 425 sets and batches of a third of
 the samples, as in 2020, more than 5000. It takes both, the larger batches and the
 residual variance, which are our defaults, to find every weight.

@@ -14,14 +14,14 @@ one trial.
 *Experiment 2.* The search takes p (p - 1) / 4 samples and a lasso whose penalty the
 paper leaves open. Ours is 2.5 standard errors of a weight, and what is added to the
 search is as in Figures 2 and 3. The paper reports that every
-trial was solved, with p / 2 weights. But each variable also has a weight of .025 of its
-own, against .475 of a pair. Of a function with the pairs alone, which is what the paper
-counts, our search finds every weight in every trial. Of the function itself, it misses
-the small ones where samples are few: at 20 variables, 95 samples give them a standard
-error of .0115, and the lasso drops them before all are in the model at once. The
-samples are enough, as pursuit shows. So is the stochastic search, with a smaller
+trial was solved, with p / 2 weights. But each variable also has a weight of 0.025 of
+its own, against 0.475 of a pair. Of a function with the pairs alone, which is what the
+paper counts, our search finds every weight in every trial. Of the function itself, it
+misses the small ones where samples are few: at 20 variables, 95 samples give them a
+standard error of 0.0115, and the lasso drops them before all are in the model at once.
+The samples are enough, as pursuit shows. So is the stochastic search, with a smaller
 penalty, the t-test of 2016 in place of the zeros of the lasso, and a level that stops
-at .05, which is the column "with t-test". The second table has what else was tried at
+at 0.05, which is the column "with t-test". The second table has what else was tried at
 20 variables, with 200 iterations without improvement before the search ends where it is
 not the default; rows with validation samples, as the paper has, draw 95 more. Solved is
 a trial where weight satisfaction finds the function's optimum on the model. The line of

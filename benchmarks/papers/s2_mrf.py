@@ -11,7 +11,7 @@ Gibbs sampling.
 The paper leaves everything else open. Chosen here: fitness is what is maximized, moved
 so that its lowest sample is 1 before the logarithm is taken; 500 chains of 100 sweeps
 from random points, either at temperature 1, as the Boltzmann distribution has it, or
-cooled from 1 to .01, each the same factor below the last. Searched is by weight
+cooled from 1 to 0.01, each the same factor below the last. Searched is by weight
 satisfaction (traps) or annealing (spin glasses). Evaluations are the samples and the
 ends, of 500 chains or 20 searches, that are tested until one is the optimum; where none
 is, all count and the trial is not solved.

@@ -2,9 +2,9 @@
 
 The paper grows a layer of an infinite machine by contrastive divergence: a unit may be
 added at each step, gamma is the number of units divided by that of steps, and growth
-ends when gamma is at most Gamma. Learning rate (.01), beta (1.01) and Gamma (.1, for
-MNIST .8) are printed. Batch size, steps k of contrastive divergence, epochs, scaling of
-inputs, initial weights and what AddNode asks are not.
+ends when gamma is at most Gamma. Learning rate (0.01), beta (1.01) and Gamma (0.1, for
+MNIST 0.8) are printed. Batch size, steps k of contrastive divergence, epochs, scaling
+of inputs, initial weights and what AddNode asks are not.
 
 Chosen here: a unit is added when the order drawn for a sample of the batch lies past
 the last unit; weights begin at zero and visible biases at the log-odds of the data;

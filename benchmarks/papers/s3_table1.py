@@ -1,10 +1,10 @@
 """Table 1: a searched network and the architecture that is found.
 
 The paper searches a network by 30 candidates of Gaussian-process bandits, over learning
-rates from .0001 to .5, batches of 16, 32, 64 or 128 and ReLU units, and grows one with
-at most 10 layers, learning rate .01, beta 1.01, dual norm 2 and Gamma .1 (MNIST .8),
-which is then trained and tuned over the same ranges. Data are MNIST, CIFAR-10, german
-and diabetes.
+rates from 0.0001 to 0.5, batches of 16, 32, 64 or 128 and ReLU units, and grows one
+with at most 10 layers, learning rate 0.01, beta 1.01, dual norm 2 and Gamma 0.1 (MNIST
+0.8), which is then trained and tuned over the same ranges. Data are MNIST, CIFAR-10,
+german and diabetes.
 
 It leaves open what Algorithm 1 and Equation 7 in this report try, the batch size above
 all; the splits and the versions of the tables; the layers and widths that are searched;

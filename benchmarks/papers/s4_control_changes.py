@@ -12,10 +12,10 @@ as soon as an evaluation cannot win, which is exact; weights *between hidden uni
 a tenth of the range; low *binary bits* are frozen instead of Gray bits; a *curriculum*
 of stages of 2, 5, 10 and 100 s with 8 starts and goals, where a run that misses a goal
 ends; the *adaptive* search; from local minima the search *goes on* with a tenth of the
-weights drawn anew; *restarts* until the validation error is below .01, each of them
+weights drawn anew; *restarts* until the validation error is below 0.01, each of them
 given up sooner in a curriculum (after 200, 150, 200 and 500 evaluations in place of
 1500, 2000, 2500 and 3000). All rows keep the weights that the validation likes best.
-A success is a test error below .1 on 50 fresh starts of 1000 s.
+A success is a test error below 0.1 on 50 fresh starts of 1000 s.
 
 The paper has no such comparison; with 10 units it reports 7 successes in 30 runs of
 97 s, thus 416 s per success, on its own machine. By default each run here has as long.

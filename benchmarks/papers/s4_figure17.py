@@ -1,12 +1,12 @@
 """Figure 17: the pendulum with complete feedback and weights of 16 bits.
 
 The network and the experiment are those of Figure 16, but weights have 16 bits, reach
-from -10 to 10 and start within .01 of zero. The search is telescopic. The paper shows
+from -10 to 10 and start within 0.01 of zero. The search is telescopic. The paper shows
 one network, which brings the pendulum to rest in a short time.
 
 What is open in the paper, and chosen here, is as in Figure 16. How the telescope grows
 is not said for this figure; here it starts with two bits and grows by the threshold of
-section V-C (phi .1, eta .95). Low bits are frozen in the Gray code, as published.
+section V-C (phi 0.1, eta 0.95). Low bits are frozen in the Gray code, as published.
 
 Ours is the adaptive search with low bits frozen in the binary code, with restarts, on
 16 simulations whose starts reach a little further.

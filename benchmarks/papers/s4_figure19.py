@@ -1,9 +1,9 @@
 """Figure 19 and Table I: how many runs on position and angle alone end well.
 
 30 runs without restarts for each number of recurrent units, telescopic from 2 to 16
-bits with a threshold of .1 and a decay of .95. Figure 19 plots the validation error of
-those with 10 units against the error of a longer test; Table I counts the tests with an
-error below .1. All settings are those of Figure 18.
+bits with a threshold of 0.1 and a decay of 0.95. Figure 19 plots the validation error
+of those with 10 units against the error of a longer test; Table I counts the tests with
+an error below 0.1. All settings are those of Figure 18.
 
 What is open in the paper, and chosen here, is as in Figures 16 and 17. A run of the
 published algorithm ends at a local minimum, or at the paper's median time for that
@@ -31,7 +31,7 @@ from benchmarks.shared.report import Report
 from skmohn import BLMController
 from skmohn.blm._network import Layout
 
-# Units: least error, first quartile, runs of 30 below .1, median seconds.
+# Units: least error, first quartile, runs of 30 below 0.1, median seconds.
 PUBLISHED = {
     5: (1.205, 1.205, 0, 42.0),
     10: (0.023, 0.130, 7, 97.0),

@@ -2,10 +2,10 @@
 
 The paper trains 16-h-1 networks of tanh units with a linear output for 4000 seconds, by
 one-step secant steps (OSS) and by the search on all 12 bits of weights up to 8, from
-weights within .01. Figures 20 and 21 show training and test errors over time for 100
+weights within 0.01. Figures 20 and 21 show training and test errors over time for 100
 and 200 hidden units, Figure 22 test errors by width, five runs each, beside extreme
 learning machines (ELM) of up to 4000 units, Figure 23 the weights of the networks of
-200 units. The text has the following: ELM with 4000 units .0758, 10 % above the best
+200 units. The text has the following: ELM with 4000 units 0.0758, 10 % above the best
 result of the search (BLM); BLM 7 % below OSS at 400 hidden units; the weights of BLM
 larger than those of OSS.
 

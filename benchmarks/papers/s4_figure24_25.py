@@ -2,21 +2,21 @@
 
 The paper trains 8-h-10 networks of tanh units with ten logistic outputs, one for each
 class, for 500 seconds, by one-step secant steps (OSS) and by the search on 12 bits
-(BLM) of weights up to 8 and up to 12, from weights within .001; beside them are extreme
-learning machines with a penalty of 1 and of 10. Figure 24 has the RMSE over all outputs
-by the width, Figure 25 the cross-entropy. The lowest mean RMSE are .231 by BLM, .237 by
-OSS and .238 by ELM; the text has no cross-entropy, only that OSS and BLM are alike and
-ELM is worse.
+(BLM) of weights up to 8 and up to 12, from weights within 0.001; beside them are
+extreme learning machines with a penalty of 1 and of 10. Figure 24 has the RMSE over all
+outputs by the width, Figure 25 the cross-entropy. The lowest mean RMSE are 0.231
+by BLM, 0.237 by OSS and 0.238 by ELM; the text has no cross-entropy, only that OSS and
+BLM are alike and ELM is worse.
 
 **Left open:** the widths; whether networks whose cross-entropy is shown were trained by
 it; how the outputs of ELM, which are no probabilities, have a cross-entropy; the
-penalty of BLM, whether it is telescopic, and what initial weights within .001 are, as a
-step of the grid is .0039. Here widths are 5, 10, 20, 50 and 100, and for ELM also 200,
-500, 1000, 2000 and 4000; networks are trained by what is shown, the sum over the ten
-outputs; outputs are kept within [.001, .999] before logarithms are taken; all bits move
-from the start, from weights of at most one step; BLM has no penalty, as for house-16H
-(where the text says that BLM was tried with other penalties, it means ELM). "Lowest" is
-the lowest error on the way, chosen by the test rows.
+penalty of BLM, whether it is telescopic, and what initial weights within 0.001 are, as
+a step of the grid is 0.0039. Here widths are 5, 10, 20, 50 and 100, and for ELM also
+200, 500, 1000, 2000 and 4000; networks are trained by what is shown, the sum over the
+ten outputs; outputs are kept within [0.001, 0.999] before logarithms are taken; all
+bits move from the start, from weights of at most one step; BLM has no penalty, as for
+house-16H (where the text says that BLM was tried with other penalties, it means ELM).
+"Lowest" is the lowest error on the way, chosen by the test rows.
 
 *Ours* is `BLMClassifier` with its defaults, which learns the cross-entropy of softmax
 outputs, and the mean of eight such networks; both stop by themselves. Added are
@@ -24,7 +24,7 @@ scikit-learn's network with the penalty of ours (by L-BFGS), a support vector ma
 for each class, and boosting. Each run has its own split of 70 and 30 %.
 
 **Why results differ:** splits differ, and rows are few for ten classes, so that a split
-moves all errors by some .003; OSS overfits early, so that its last error is well above
+moves all errors by some 0.003; OSS overfits early, so that its last error is well above
 its lowest, which is closer to the published one; and runs may be shorter.
 """
 

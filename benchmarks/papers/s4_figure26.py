@@ -2,15 +2,15 @@
 
 The paper trains 10-h-1 networks of tanh units with a linear output for 500 seconds, by
 one-step secant steps (OSS), by the search on 12 bits (BLM) of weights up to 8, and by
-the telescopic search, from weights within .001; with penalties of 1 and 10. Beside them
-are extreme learning machines (ELM) with penalties of 1 and 10. It shows the test RMSE
-by the width. The text has no figures: OSS and BLM are alike, telescopic or not, and
-ELM with 4000 units is still worse.
+the telescopic search, from weights within 0.001; with penalties of 1 and 10. Beside
+them are extreme learning machines (ELM) with penalties of 1 and 10. It shows the test
+RMSE by the width. The text has no figures: OSS and BLM are alike, telescopic or not,
+and ELM with 4000 units is still worse.
 
 **Left open:** the widths; whether the penalties belong to BLM, as the text says, or to
 ELM, as the caption does: all bits are searched with penalties of 0, 1 and 10 here, the
 telescopic search runs without; when bits are added, at local minima here; what initial
-weights within .001 are, as a step of the grid is .0039: at most one step here. A run
+weights within 0.001 are, as a step of the grid is 0.0039: at most one step here. A run
 that reaches a local minimum of all bits ends. Widths are 5, 10, 20, 50 and 100 here,
 and for ELM also 200, 500, 1000, 2000 and 4000. The penalty is that many halves of the
 sum of squared weights next to half the sum of squared errors. "Lowest" is the lowest

@@ -3,13 +3,13 @@
 The paper trains the 2-20-20-1 network of tanh units with a logistic output by one-step
 secant steps (Battiti 1992): about 2000 iterations that hardly gain anything, then the
 error falls to zero. It shows the error over time and two maps, one at 2000 iterations
-with an RMSE of .02, and the last one, in which it sees stripes of overfitting.
+with an RMSE of 0.02, and the last one, in which it sees stripes of overfitting.
 
 **Left open:** the initial weights, the scaling of the inputs, the line search, and when
-the training ends. Here weights start uniformly between -.5 and .5, inputs are run as
+the training ends. Here weights start uniformly between -0.5 and 0.5, inputs are run as
 published (-6.5 to 6.5) and scaled to [-1, 1], the line search is backtracking with a
-parabola, and a run ends at an RMSE of .005 or at the time limit. A third row starts
-within .001, as the telescopic search does. *Ours* is the default search of
+parabola, and a run ends at an RMSE of 0.005 or at the time limit. A third row starts
+within 0.001, as the telescopic search does. *Ours* is the default search of
 `BLMClassifier`, with the limits of Figures 8 to 10.
 
 **Why results differ:** they hardly do for the published method; how many iterations

@@ -8,21 +8,21 @@ for each number of bits; Figure 10 the last map. The text has no error and no sh
 runs that succeed.
 
 **Left open:** how many starts it took; whether the inputs, which lie between -6.5 and
-6.5, were scaled; and what the initial weights are, because their range of .001 is
-smaller than one step of the grid, .0029. Section III-F2 asks for at least one step, so
+6.5, were scaled; and what the initial weights are, because their range of 0.001 is
+smaller than one step of the grid, 0.0029. Section III-F2 asks for at least one step, so
 the range is one step here: a quarter of the weights start at plus one step, a quarter
 at minus one, the others at zero. Both scalings are run; the pictures have the scaled
 inputs, as raw ones give maps of rays, unlike those of Figure 9. A start ends once
-the error is below .05 and all 194 points are right, at a local minimum of all bits, or
+the error is below 0.05 and all 194 points are right, at a local minimum of all bits, or
 at the time limit. The rows are
 
 - *local minimum*: the settings of the figures;
-- *threshold*: the rule of section III-E with the values of the control task, phi .1
-  and eta .95;
+- *threshold*: the rule of section III-E with the values of the control task, phi 0.1
+  and eta 0.95;
 - *low bits zero*: initial weights that are multiples of the first movable bit, section
   III-F3;
 - *binary freezing*: ours, with the low binary bits frozen instead of the low Gray bits,
-  initial weights up to .5 and phi .02;
+  initial weights up to 0.5 and phi 0.02;
 - *ours*: the default search of `BLMClassifier` with initial weights up to 2 on
   standardized inputs; 600,000 flips a start.
 

@@ -9,7 +9,7 @@ power of two; and the factor of E for N - 1 in Eq 5 should be (N - k) / N instea
 (N + k) / N, as follows from the line above it, Eq 3. Corrected, the recursion has the
 closed form (N - k) / (k + 1), which `SearchOptions(telescopic="threshold")` uses. The
 table shows both recursions beside the closed form and the mean of random draws, for the
-control task's phi of .1 and others, with the numbers of moves of 2-20-20-1 networks
+control task's phi of 0.1 and others, with the numbers of moves of 2-20-20-1 networks
 (501 weights) of 2 and 12 movable bits among them.
 
 As printed, the threshold grows with N until no moving average can reach it, and bits

@@ -72,7 +72,7 @@ for group in aliases.values():
 # -----------
 #
 # The yield of the process is made up here: temperature, catalyst and a pair of them
-# matter. The runs have an error of .5. Sixteen runs are few for a search, and it says
+# matter. The runs have an error of 0.5. Sixteen runs are few for a search, and it says
 # so.
 
 warnings.simplefilter("ignore", ConvergenceWarning)

@@ -11,7 +11,7 @@ there. The optimizer does not ask again for points that are being evaluated.
 # Ask one, tell one
 # -----------------
 #
-# Four workers evaluate a spin glass of 16 spins; a point takes .1 to .5 seconds.
+# Four workers evaluate a spin glass of 16 spins; a point takes 0.1 to 0.5 seconds.
 # Any pool of :mod:`concurrent.futures` will do, and so will dask's and mpi4py's.
 
 import threading
