@@ -7,13 +7,16 @@ say: means and sums over all completions are those of this machine. Numbers that
 whitened are drawn given one another instead, and the draws weighed by the machine.
 """
 
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from skmohn._core._validation import require_memory
+from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._features import batches
 from skmohn.energynet._groups import list_states, unit_probabilities
 from skmohn.energynet._missing import (
@@ -42,7 +45,7 @@ _PER_DRAW = 5
 _MOST_NUMBERS = 5_000_000
 
 
-def condition_on(rbm, units, unknown):
+def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
     """The machine of the unknown visible units of a sample.
 
     Parameters
@@ -69,7 +72,7 @@ def condition_on(rbm, units, unknown):
     )
 
 
-def means_of(rbm):
+def means_of(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the units of a machine that has few states on either side.
 
     Parameters
@@ -94,14 +97,16 @@ def means_of(rbm):
     return weights @ visible, weights @ hidden
 
 
-def _means_of_chains(rbm, units, unknown, seed):
+def _means_of_chains(
+    rbm: RBM, units: NDArray, unknown: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the units of incomplete samples, by chains over their gaps.
 
     The chains of each sample see the same random numbers, so that its means do not
     depend on the other samples.
     """
     n_samples = len(units)
-    streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
+    streams: NDArray = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
     chains = MissingValueChains(
         rbm, units, unknown, np.tile(streams, n_samples), _CHAINS
     )
@@ -118,31 +123,40 @@ def _means_of_chains(rbm, units, unknown, seed):
 class MissingValueChains:
     """Gibbs chains over the gaps of samples, several for each, one after another."""
 
-    def __init__(self, rbm, units, unknown, streams, n_chains):
+    def __init__(
+        self,
+        rbm: RBM,
+        units: NDArray,
+        unknown: NDArray[np.bool_],
+        streams: NDArray[np.uint64],
+        n_chains: int,
+    ) -> None:
         self.rbm, self.streams = rbm, streams
         self.unknown = np.repeat(unknown, n_chains, axis=0)
         self.V = np.repeat(units, n_chains, axis=0)
         # From states of the same weight.
         self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
 
-    def step(self, n_steps):
+    def step(self, n_steps: int) -> None:
         for _ in range(n_steps):
             hidden = drawer(self.rbm, self.streams)(self.V)
             self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
 
-    def means(self):
+    def means(self) -> tuple[NDArray, NDArray]:
         """Probabilities of the visible units, given draws of the hidden ones, which
         are those of the visible ones as they are."""
         hidden = drawer(self.rbm, self.streams.copy())(self.V)
         return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
 
-    def _draw(self, logits, bias):
+    def _draw(self, logits: NDArray, bias: NDArray) -> None:
         drawn = np.empty_like(logits)
         draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
         self.V = np.where(self.unknown, drawn, self.V)
 
 
-def filled(rbm, coding, X, units, seed):
+def filled(
+    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
     """Put means over completions in the place of what is not known.
 
     Parameters
@@ -180,10 +194,12 @@ def filled(rbm, coding, X, units, seed):
     return coding.complete(X, visible), visible, hidden
 
 
-def _filled_units(rbm, coding, X, units, seed):
+def _filled_units(
+    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+) -> tuple[NDArray, dict[int, NDArray]]:
     """Visible units with means in the place of unknown ones, and hidden means."""
     visible, hidden = units.astype(np.float64), {}
-    gaps = Gaps.of(coding, X)
+    gaps = Gaps.of(X, coding.n_units)
     if gaps is not None:
         rows = gaps.rows
         known = np.where(gaps.unknown, np.float32(0.0), units[rows])
@@ -193,7 +209,9 @@ def _filled_units(rbm, coding, X, units, seed):
     return visible, hidden
 
 
-def _filled_numbers(rbm, coding, X, units, seed):
+def _filled_numbers(
+    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
     """The same by draws of whitened numbers, whose means the table then has."""
     X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
@@ -208,14 +226,20 @@ def _filled_numbers(rbm, coding, X, units, seed):
         hidden |= dict(zip(rows.tolist(), means, strict=True))
         # Other columns may be unknown in the draws, too. Powers take draws far out, by
         # which means over few would go.
-        table, columns = X[rows], coding.whitening.columns
+        table, columns = X[rows], coding.whitened_columns
         plausible = coding.within_range(drawn.table)[:, columns]
         table[:, columns] = drawn.means(plausible, shares)
         X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
     return X, visible, hidden
 
 
-def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
+def importance_sample(
+    rbm: RBM,
+    coding: UnitCoding,
+    X: NDArray,
+    seed: int,
+    n_completions: int = N_COMPLETIONS,
+) -> Iterator[tuple[NDArray[np.intp], ImportanceSamples, NDArray[np.float64]]]:
     """Draw whitened numbers in incomplete rows, some rows at once.
 
     Parameters
@@ -244,17 +268,22 @@ def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
     log_density : ndarray of shape (n_draws,)
         Of the draws, by the machine, up to a constant.
     """
+    whitening = coding.whitening
+    if whitening is None:
+        return
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
     for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
         rows = incomplete[part]
-        drawn = ImportanceSamples.of(coding.whitening, X[rows], n_completions, seed)
+        drawn = ImportanceSamples.of(whitening, X[rows], n_completions, seed)
         units = np.rint(coding.encode(drawn.table))
-        gaps = Gaps.of(coding, drawn.table)
+        gaps = Gaps.of(drawn.table, coding.n_units)
         energies = known_free_energies(rbm, units, gaps, seed, alike=True)
         yield rows, drawn, coding.log_density(drawn.table) - energies
 
 
-def _means_of_gaps(rbm, known, unknown, seed):
+def _means_of_gaps(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the visible and of the hidden units, each way where it can be gone."""
     visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
@@ -274,7 +303,9 @@ def _means_of_gaps(rbm, known, unknown, seed):
     return visible, hidden
 
 
-def _listed(rbm, known, unknown):
+def _listed(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means over all states of the hidden units."""
     exponent, states, logits = listed_exponents(rbm, known, unknown)
     weights = softmax(exponent, axis=1)
@@ -282,13 +313,20 @@ def _listed(rbm, known, unknown):
     return weights @ unit_probabilities(logits, groups), weights @ states
 
 
-def _in_parts(n_rows, width):
+def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
     """Rows that are worked on at once."""
     n_at_once = max(_MOST_NUMBERS // width, 1)
     return gen_batches(n_rows, n_at_once) if n_rows else ()
 
 
-def imputed(rbm, coding, X, encode, strategy, seed):
+def imputed(
+    rbm: RBM,
+    coding: UnitCoding,
+    X: NDArray,
+    encode: Callable[[NDArray], NDArray],
+    strategy: str,
+    seed: int,
+) -> NDArray:
     """Put what is expected, or most probable, in the place of what is not known.
 
     Parameters
@@ -327,7 +365,7 @@ def imputed(rbm, coding, X, encode, strategy, seed):
     return np.concatenate(blocks)
 
 
-def _likeliest_numbers(rbm, coding, X, seed):
+def _likeliest_numbers(rbm: RBM, coding: UnitCoding, X: NDArray, seed: int) -> NDArray:
     """The table with the most probable of draws in the place of whitened numbers."""
     X = X.astype(np.float64)
     for rows, found, density in importance_sample(rbm, coding, X, seed):
@@ -336,7 +374,14 @@ def _likeliest_numbers(rbm, coding, X, seed):
     return X
 
 
-def drawn(rbm, coding, X, encode, n_draws, random_state):
+def drawn(
+    rbm: RBM,
+    coding: UnitCoding,
+    X: NDArray,
+    encode: Callable[[NDArray], NDArray],
+    n_draws: int,
+    random_state: int | np.random.RandomState | None,
+) -> NDArray:
     """Draw what is not known, given what is known of each sample.
 
     Parameters
@@ -377,7 +422,7 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
             for table, place in zip(tables, places.T, strict=True):
                 table[rows] = found.table[found.chosen(shares, place)]
     flat = tables.reshape(-1, X.shape[1])
-    gaps = Gaps.of(coding, flat)
+    gaps = Gaps.of(flat, coding.n_units)
     if gaps is not None:
         width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
         for part in _in_parts(len(gaps.rows), width):
@@ -393,23 +438,27 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     return np.where(np.isnan(X), coding.within_range(tables), tables)
 
 
-def _n_to_choose_from(rbm, coding, X, n_draws):
+def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) -> int:
     """Completions of a row from which so many are chosen."""
-    others = np.delete(X, coding.whitening.columns, axis=1)
+    others = np.delete(X, coding.whitened_columns, axis=1)
     if rbm.n_hidden > MAX_ENUMERATED_UNITS and np.isnan(others).any():
         # Each is weighed by annealing.
         return n_draws
     return _PER_DRAW * n_draws
 
 
-def _spread_places(shape, rng):
+def _spread_places(
+    shape: tuple[int, int], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Uniform numbers, those of a row spread evenly, so that what they choose repeats
     no more than it must."""
     order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
     return (order + rng.random(shape)) / shape[1]
 
 
-def _draw_gaps(rbm, known, unknown, rng):
+def _draw_gaps(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], rng: np.random.Generator
+) -> NDArray:
     """Visible units of incomplete samples, (n_samples, n_visible)."""
     streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
@@ -426,7 +475,9 @@ def _draw_gaps(rbm, known, unknown, rng):
     return chains.V
 
 
-def completions(coding, units, unknown, row):
+def completions(
+    coding: UnitCoding, units: NDArray, unknown: NDArray[np.bool_], row: int
+) -> NDArray:
     """List what the visible units of an incomplete sample could be.
 
     Parameters

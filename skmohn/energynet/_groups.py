@@ -8,8 +8,10 @@ states, and every draw, is over these. A bit is a group of a single unit of eith
 
 import math
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._validation import read_vector
 
@@ -39,9 +41,9 @@ class Groups:
     """
 
     sizes: np.ndarray
-    is_ordered: np.ndarray | None = None
+    is_ordered: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         sizes = read_vector(self.sizes, "sizes")
         if not np.all((sizes >= 1) & (sizes == np.rint(sizes))):
             raise ValueError(
@@ -59,7 +61,7 @@ class Groups:
         object.__setattr__(self, "is_ordered", ordered)
 
     @classmethod
-    def bits(cls, n_units):
+    def bits(cls, n_units: int) -> Self:
         """Make groups of a single unit each.
 
         Parameters
@@ -75,32 +77,32 @@ class Groups:
         return cls(np.ones(n_units, np.int64))
 
     @property
-    def n_units(self):
+    def n_units(self) -> int:
         """Units of all columns."""
         return int(self.sizes.sum())
 
     @property
-    def n_states(self):
+    def n_states(self) -> int:
         """States of all columns together."""
         # Python's integers have no largest one.
         return math.prod((self.sizes + 1).tolist())
 
     @property
-    def are_bits(self):
+    def are_bits(self) -> bool:
         """Whether each column has a single unit."""
         return bool(np.all(self.sizes == 1))
 
     @property
-    def starts(self):
+    def starts(self) -> NDArray[np.intp]:
         """First unit of each column."""
         return np.cumsum(self.sizes) - self.sizes
 
     @property
-    def places(self):
+    def places(self) -> NDArray[np.intp]:
         """Place of each unit in its column, from 0."""
         return np.arange(self.n_units) - np.repeat(self.starts, self.sizes)
 
-    def of_units(self, of_columns):
+    def of_units(self, of_columns: NDArray) -> NDArray:
         """Repeat what is known of each column for each of its units.
 
         Parameters
@@ -115,7 +117,7 @@ class Groups:
         """
         return np.repeat(of_columns, self.sizes, axis=-1)
 
-    def take(self, which):
+    def take(self, which: NDArray[np.bool_] | list[int] | slice) -> "Groups":
         """Take the groups of some columns.
 
         Parameters
@@ -130,7 +132,7 @@ class Groups:
         """
         return Groups(self.sizes[which], self.is_ordered[which])
 
-    def within(self, units):
+    def within(self, units: NDArray[np.bool_]) -> "Groups":
         """Take the groups of some units, those of whole columns.
 
         Parameters
@@ -146,7 +148,7 @@ class Groups:
         return self.take(units[self.starts])
 
 
-def list_states(groups, start, stop):
+def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
     """List possible states of the units of all columns, by their number.
 
     Parameters
@@ -170,7 +172,9 @@ def list_states(groups, start, stop):
     return units.astype(np.float64)
 
 
-def state_shares(mean, groups):
+def state_shares(
+    mean: NDArray[np.float64], groups: Groups
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Fraction of the samples at each state, from the means of the units.
 
     Parameters
@@ -199,7 +203,7 @@ def state_shares(mean, groups):
     return at, np.where(ordered, below, groups.of_units(first)), first
 
 
-def log_state_sums(active, groups):
+def log_state_sums(active: NDArray, groups: Groups) -> NDArray[np.float64]:
     """Logarithm of the sum over all possible states of exp(active . state).
 
     Parameters
@@ -218,7 +222,7 @@ def log_state_sums(active, groups):
     return log_total.sum(axis=1)
 
 
-def unit_probabilities(active, groups):
+def unit_probabilities(active: NDArray, groups: Groups) -> NDArray:
     """Probability that each unit is 1, with the logits `active` of the units.
 
     Parameters
@@ -242,7 +246,7 @@ def unit_probabilities(active, groups):
     return np.minimum(reached, 1.0).astype(np.float32)
 
 
-def state_logits(active, groups):
+def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
     """Logit of the state of each unit, against that in which all units are 0.
 
     Of a level it is the sum of the units up to it, of a category that of its unit.
@@ -268,7 +272,9 @@ def state_logits(active, groups):
     )
 
 
-def _log_weights(active, groups):
+def _log_weights(
+    active: NDArray, groups: Groups
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of each state above the first, whose own is 0, and of all states together."""
     starts = groups.starts
     height = state_logits(active, groups)

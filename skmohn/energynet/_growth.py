@@ -6,15 +6,19 @@ dictionary, and a function that returns the machine as it is. What `report` rais
 the growth.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._infinite_rbm import OrderedPlan
 from skmohn.energynet._likelihood import unit_price
-from skmohn.energynet._missing import known_free_energies
+from skmohn.energynet._missing import Gaps, known_free_energies
 from skmohn.energynet._partition import (
     annealed_importance_sampling,
     exact_log_partition,
@@ -28,6 +32,7 @@ from skmohn.energynet._rbm import (
     random_stream,
 )
 from skmohn.energynet._training import (
+    Plan,
     Run,
     narrowed,
     new_machine,
@@ -46,6 +51,9 @@ _MOST_COMPARED = 500
 # Units are valued on so many samples: chance in those of the model, which are fewer,
 # weighs more. Of those with missing values, which are drawn several times, on so many.
 _MOST_VALUED, _MOST_VALUED_WITH_GAPS = 10_000, 2000
+
+# Told what happened, and how to get the machine as it is.
+Report: TypeAlias = Callable[[dict[str, Any], Callable[[], RBM]], None]
 
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its cost"
@@ -74,7 +82,9 @@ class GrowthResult:
     narrow: RBM | None = None
 
 
-def given_width(X, plan, rbm, n_epochs, seed, report):
+def given_width(
+    X: NDArray, plan: Plan, rbm: RBM, n_epochs: int, seed: int, report: Report
+) -> GrowthResult:
     """Train a layer of fixed width.
 
     Parameters
@@ -105,7 +115,14 @@ def given_width(X, plan, rbm, n_epochs, seed, report):
     return GrowthResult(run, GIVEN_REASON)
 
 
-def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
+def width_by_gamma(
+    X: NDArray,
+    ordered_plan: "OrderedPlan",
+    plan: Plan,
+    n_final_epochs: int,
+    seed: int,
+    report: Report,
+) -> GrowthResult:
     """Grow an infinite machine until units are rarely born; make it a plain one.
 
     This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
@@ -149,7 +166,9 @@ def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
     return GrowthResult(run, ordered.reason, ordered.reason)
 
 
-def train(run, X, plan, stage, report, n_steps=0):
+def train(
+    run: Run, X: NDArray, plan: Plan, stage: str, report: Report, n_steps: int = 0
+) -> None:
     """Train to the end of a run; report after every epoch or some short ones."""
     while not run.is_over:
         n_epochs = plan.advance(run, X)
@@ -157,12 +176,14 @@ def train(run, X, plan, stage, report, n_steps=0):
         report(record | {"epochs": n_epochs}, lambda: run.rbm)
 
 
-def decision(report, run, stage, n_steps, found):
+def decision(
+    report: Report, run: Run, stage: str, n_steps: int, found: dict[str, Any]
+) -> None:
     """Report what was found at a decision."""
     report(_record(run, stage, n_steps) | found, lambda: run.rbm)
 
 
-def _record(run, stage, n_steps):
+def _record(run: Run, stage: str, n_steps: int) -> dict[str, Any]:
     return {
         "stage": stage,
         "units": run.rbm.n_hidden,
@@ -217,7 +238,13 @@ class NatsControl:
     max_steps: int = 1_000_000
 
 
-def unit_values(rbm, data, model, gaps=None, draws=()):
+def unit_values(
+    rbm: RBM,
+    data: NDArray,
+    model: NDArray,
+    gaps: Gaps | None = None,
+    draws: Iterable[NDArray] = (),
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What each hidden unit adds to the mean log-likelihood of the data.
 
     Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
@@ -260,13 +287,17 @@ def unit_values(rbm, data, model, gaps=None, draws=()):
     return values, activity
 
 
-def _residual_gains(rbm, V, activity):
+def _residual_gains(
+    rbm: RBM, V: NDArray, activity: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """g_i of each sample, (n_samples, n_hidden)."""
     active = (V @ rbm.weights.T).astype(np.float64) + rbm.hidden_bias
     return np.logaddexp(0.0, active) - activity * active
 
 
-def width_by_nats(X, plan, control, seed, report):
+def width_by_nats(
+    X: NDArray, plan: Plan, control: NatsControl, seed: int, report: Report
+) -> GrowthResult:
     """Grow a layer while its units are worth their price; drop those that are not.
 
     A unit is valued beside the others, and units that share what one of them could say
@@ -297,24 +328,26 @@ def width_by_nats(X, plan, control, seed, report):
     price = unit_price(X, control.unit_cost, plan.groups)
     ladder = DescriptionLengthGrowth(X, plan, control, seed, report)
     run = ladder.start(price)
-    limit, decided = None, False
-    while not decided:
+    limit = None
+    while True:
         values, activity = ladder.value(run.rbm)
         paying = values > price
         ladder.tell(run, "grow", price, paying)
         n_units = run.rbm.n_hidden
-        decided = paying.mean() < control.paying_share
-        if not decided and n_units >= control.max_units:
-            limit, decided = "max_units", True
-        elif not decided and ladder.is_spent(control.clock):
-            limit, decided = "max_steps", True
-        elif not decided:
-            n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(ladder.X, n_new, seed + n_units, plan.groups)
-            wide = ladder.train(widened(run, further), "grow", control.clock)
-            decided = not ladder.is_likelier(wide.rbm, run.rbm)
-            if not decided:
-                run = wide
+        if paying.mean() < control.paying_share:
+            break
+        if n_units >= control.max_units:
+            limit = "max_units"
+            break
+        if ladder.is_spent(control.clock):
+            limit = "max_steps"
+            break
+        n_new = min(n_units, control.max_units - n_units)
+        further = new_machine(ladder.X, n_new, seed + n_units, plan.groups)
+        wide = ladder.train(widened(run, further), "grow", control.clock)
+        if not ladder.is_likelier(wide.rbm, run.rbm):
+            break
+        run = wide
     while len(values) > 1 and not paying.all():
         if ladder.is_spent(ladder.drop_clock):
             limit = limit or "max_steps"
@@ -330,7 +363,13 @@ def width_by_nats(X, plan, control, seed, report):
     return GrowthResult(run, limit or PAYING_REASON, limit)
 
 
-def _without_worst(run, values, activity, paying, drop_share):
+def _without_worst(
+    run: Run,
+    values: NDArray,
+    activity: NDArray[np.float64],
+    paying: NDArray[np.bool_],
+    drop_share: float,
+) -> Run:
     """Drop the units worth least; their linear part goes to the visible biases."""
     n_drop = min(int(np.sum(~paying)), max(int(drop_share * len(values)), 1))
     worst = np.argsort(values)[: min(n_drop, len(values) - 1)]
@@ -340,14 +379,16 @@ def _without_worst(run, values, activity, paying, drop_share):
     return narrowed(run, kept, folded)
 
 
-def _entropy(bits):
+def _entropy(bits: NDArray) -> float:
     """Entropy of the fractions of distinct rows, in nats."""
     packed = np.packbits(bits > 0.5, axis=1)
     counts = np.unique(packed, axis=0, return_counts=True)[1]
     return float(entropy(counts))
 
 
-def free_lengths(rbm, data, gaps, seed):
+def free_lengths(
+    rbm: RBM, data: NDArray, gaps: Gaps | None, seed: int
+) -> NDArray[np.float64]:
     """Nats that samples take, but for the log partition function.
 
     Parameters
@@ -376,7 +417,9 @@ def free_lengths(rbm, data, gaps, seed):
 class DescriptionLengthGrowth:
     """The training between decisions, and the samples that decisions are made on."""
 
-    def __init__(self, X, plan, control, seed, report):
+    def __init__(
+        self, X: NDArray, plan: Plan, control: NatsControl, seed: int, report: Report
+    ) -> None:
         self.X, self.plan, self.control, self.seed = X, plan, control, seed
         self.report = report
         self.stream = random_stream(seed + 1)
@@ -396,12 +439,12 @@ class DescriptionLengthGrowth:
         rows = self.rng.choice(len(self.data), control.n_chains)
         self.model = self.data[rows]
 
-    def is_spent(self, clock):
+    def is_spent(self, clock: float) -> bool:
         """Whether there are not steps enough left for a stage."""
         ahead = self.plan.steps_of_clock(clock)
         return self.n_steps + ahead > self.control.max_steps
 
-    def start(self, price):
+    def start(self, price: float) -> Run:
         """Train machines of some few units; return the run of the best one.
 
         The fewest come first, and more are left out where even a perfect description of
@@ -410,32 +453,36 @@ class DescriptionLengthGrowth:
         """
         control = self.control
         n_units = min(control.n_initial, control.max_units)
-        best, least = None, np.inf
         start_price = control.start_share * price
         # Of samples that are known.
         floor = _entropy(self.data) if self.gaps is None else 0.0
-        for width in (n_units >> k for k in reversed(range(n_units.bit_length()))):
-            if best and self.is_spent(control.clock):
+        first, *others = (n_units >> k for k in reversed(range(n_units.bit_length())))
+        best = self._train_new(first)
+        least = self.description_length(best.rbm, start_price)
+        for width in others:
+            if self.is_spent(control.clock) or floor + width * start_price >= least:
                 break
-            if floor + width * start_price >= least:
-                break
-            rbm = new_machine(self.X, width, self.seed, self.plan.groups)
-            run = self.plan.begin(self.X, rbm, 0, self.seed)
-            run = self.train(run, "start", control.clock)
+            run = self._train_new(width)
             length = self.description_length(run.rbm, start_price)
-            if best is None or length < least:
+            if length < least:
                 best, least = run, length
         return best
 
-    def is_likelier(self, rbm, other):
+    def _train_new(self, width: int) -> Run:
+        """Train a new machine for the first stage."""
+        rbm = new_machine(self.X, width, self.seed, self.plan.groups)
+        run = self.plan.begin(self.X, rbm, 0, self.seed)
+        return self.train(run, "start", self.control.clock)
+
+    def is_likelier(self, rbm: RBM, other: RBM) -> bool:
         """Whether the data are more likely by a machine than by another.
 
         With more units they should be, and are not where modes are far apart and chains
         stay in theirs: units that look as if they paid describe modes without shares.
         """
-        return self._lengths(other).mean() > self._lengths(rbm).mean()
+        return bool(self._lengths(other).mean() > self._lengths(rbm).mean())
 
-    def descend(self, run, price):
+    def descend(self, run: Run, price: float) -> Run:
         """Drop units that pay, while those that stay make up for them.
 
         A unit is valued as if the others stayed as they are. Trained on without it they
@@ -457,11 +504,11 @@ class DescriptionLengthGrowth:
                 best, least, missed = run, length, 0
         return best
 
-    def description_length(self, rbm, price):
+    def description_length(self, rbm: RBM, price: float) -> float:
         """Of the data, in nats per sample; exact for the few units of a start."""
         return float(self._lengths(rbm).mean()) + price * rbm.n_hidden
 
-    def _lengths(self, rbm):
+    def _lengths(self, rbm: RBM) -> NDArray[np.float64]:
         """Nats that each sample of the data takes."""
         if rbm.n_hidden <= np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible):
             log_z = exact_log_partition(rbm).value
@@ -471,7 +518,7 @@ class DescriptionLengthGrowth:
             ).value
         return free_lengths(rbm, self.data, self.gaps, self.seed) + log_z
 
-    def train(self, run, stage, clock):
+    def train(self, run: Run, stage: str, clock: float) -> Run:
         """Train for a stage."""
         n_steps = self.plan.steps_of_clock(clock)
         if stage != "final":
@@ -481,7 +528,7 @@ class DescriptionLengthGrowth:
         self.n_steps += run.step
         return run
 
-    def value(self, rbm):
+    def value(self, rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Value the units, on the data and on samples of the model.
 
         These are exact for few units, else of chains that go on from the last time.
@@ -496,7 +543,9 @@ class DescriptionLengthGrowth:
         draws = gaps.draws(rbm, self.data, self.stream) if gaps else ()
         return unit_values(rbm, self.data, self.model, gaps, draws)
 
-    def tell(self, run, stage, price, paying):
+    def tell(
+        self, run: Run, stage: str, price: float, paying: NDArray[np.bool_]
+    ) -> None:
         """Report a decision."""
         found = {"price": price, "paying": int(paying.sum())}
         decision(self.report, run, stage, self.n_steps, found)

@@ -5,14 +5,24 @@ samples by heart. So machines of doubling width are trained here, each from the 
 and as long as the final one, and the likelihood of samples held out decides.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GrowthResult, decision, free_lengths, train
+from skmohn.energynet._growth import (
+    GrowthResult,
+    NatsControl,
+    Report,
+    decision,
+    free_lengths,
+    train,
+)
 from skmohn.energynet._missing import Gaps
 from skmohn.energynet._partition import (
     LEAST_SIZE,
@@ -22,7 +32,7 @@ from skmohn.energynet._partition import (
     is_listed,
     log_partition_of,
 )
-from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._rbm import RBM, random_stream
 from skmohn.energynet._training import Plan, new_machine
 
 # One of so many samples is held out, and no more than so many; no more than so many
@@ -69,7 +79,7 @@ class Parts:
     gaps: Gaps | None
 
     @classmethod
-    def draw(cls, X, plan, seed):
+    def draw(cls, X: NDArray, plan: Plan, seed: int) -> Self:
         """Hold out a fifth of the samples: the same with all seeds.
 
         Parameters
@@ -92,7 +102,14 @@ class Parts:
         return cls(X[kept], plan, data, gaps)
 
 
-def width_by_held_out(X, plan, control, seed, report, below=np.inf):
+def width_by_held_out(
+    X: NDArray,
+    plan: Plan,
+    control: NatsControl,
+    seed: int,
+    report: Report,
+    below: float = np.inf,
+) -> GrowthResult:
     """Double the width of a layer while that makes samples held out more likely.
 
     Few units come first; fewer still are tried last, while they are about as good.
@@ -126,7 +143,7 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
     parts = Parts.draw(X, plan, seed)
     # Copies on both sides would ask for a unit each, and for more.
     n_distinct = n_distinct_rows(parts.X)
-    room, reason = min(n_distinct, below), HELD_OUT_REASON
+    room, reason = int(min(n_distinct, below)), HELD_OUT_REASON
     widths = list(_doubling(min(control.max_units, room)))
     first = sum(width <= _FIRST for width in widths) - 1
     trials, limit = _Trials(parts, control, seed, report), None
@@ -170,13 +187,15 @@ class _Trials:
         As in :func:`width_by_held_out`.
     """
 
-    def __init__(self, parts, control, seed, report):
+    def __init__(
+        self, parts: Parts, control: NatsControl, seed: int, report: Report
+    ) -> None:
         self.parts, self.control = parts, control
         self.seed, self.report = seed, report
         self.n_steps, self.runs, self.lengths = 0, {}, {}
         self.errors, self.narrow = {}, None
 
-    def take(self, width):
+    def take(self, width: int) -> bool:
         """Train a machine and measure it, unless there are not steps enough left."""
         parts, control = self.parts, self.control
         n_steps = parts.plan.steps_of_clock(control.final_clock or control.clock)
@@ -194,7 +213,7 @@ class _Trials:
         decision(self.report, run, "grow", self.n_steps, told)
         return True
 
-    def gain(self, width):
+    def gain(self, width: int) -> float:
         """Standard errors by which a width is better than the best of the others."""
         others = [tried for tried in self.lengths if tried != width]
         if not others:
@@ -203,7 +222,7 @@ class _Trials:
         error = np.hypot(self.errors[best], self.errors[width])
         return _errors(self.lengths[best] - self.lengths[width], error)
 
-    def rises(self, width):
+    def rises(self, width: int) -> bool:
         """Whether a width was tried, and is so good that a wider one may be better.
 
         Of wide ones several tell, since chance in the training of one would decide.
@@ -214,9 +233,10 @@ class _Trials:
             return self.gain(width) > _BETTER
         widths = sorted(self.lengths)[-_WINDOW:]
         nats = [self.lengths[tried].mean() for tried in widths]
-        return -linregress(np.log2(widths), nats).slope > _RISE
+        trend: Any = linregress(np.log2(widths), nats)
+        return -trend.slope > _RISE
 
-    def _measured(self, rbm):
+    def _measured(self, rbm: RBM) -> tuple[NDArray[np.float64], float]:
         """Nats that each sample held out takes; the error that they have in common.
 
         A few temperatures are enough where the samples leave more in doubt, or for a
@@ -230,6 +250,7 @@ class _Trials:
         if not self.lengths or is_listed(rbm):
             return free + exact_log_partition(rbm).value, 0.0
         best = min(self.lengths.values(), key=np.mean)
+        log_z = error = np.inf
         for number in _TEMPERATURES:
             weights = annealed_weights(
                 rbm, parts.X, narrow=self.narrow, n_temperatures=number,
@@ -239,15 +260,15 @@ class _Trials:
             gains, error = best - free - found.value, found.standard_error
             is_known = found.effective_sample_size >= LEAST_SIZE
             is_sure = is_known and error <= _SMALL * _error(gains)
+            log_z = found.value
+            if not is_known:
+                log_z = max(log_z, conservative_log_z(weights))
             if is_sure or _errors(gains, error) < -_WORSE:
                 break
-        log_z = (
-            found.value if is_known else max(found.value, conservative_log_z(weights))
-        )
         return free + log_z, error
 
 
-def _errors(gains, of_all=0.0):
+def _errors(gains: NDArray[np.float64], of_all: float = 0.0) -> float:
     """A mean, in its standard errors, where all gains have an error in common."""
     mean = gains.mean()
     error = np.hypot(_error(gains), of_all)
@@ -256,12 +277,12 @@ def _errors(gains, of_all=0.0):
     return float(mean / error)
 
 
-def _error(gains):
+def _error(gains: NDArray[np.float64]) -> float:
     """Standard error of a mean; 0 of one gain, of which scipy's `sem` warns."""
     return gains.std() / np.sqrt(len(gains))
 
 
-def _likely_width(lengths):
+def _likely_width(lengths: Mapping[int, NDArray[np.float64]]) -> int:
     """Mean of the widths, counted in doublings, by how near each is to the best.
 
     So chance, which decides between widths that are about as good, decides little. Much
@@ -281,7 +302,7 @@ def _likely_width(lengths):
     return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
 
 
-def _doubling(most):
+def _doubling(most: int) -> Iterator[int]:
     """1, 2, 4 and so on up to a number, which ends them."""
     width = 1
     while width < most:

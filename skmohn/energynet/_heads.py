@@ -5,15 +5,19 @@ target or several. So all candidates are networks of scikit-learn, compared by t
 losses on samples that they have not learned from.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from skmohn._core._fitting import History
 from skmohn.energynet._mlp import fit_silently, started
+from skmohn.energynet._rbm import RBM
 
 # Precisions of the normal priors of all weights, the largest first. A number says more
 # of them than a class does: with few samples of classes a network of larger ones is
@@ -33,7 +37,7 @@ _TOLERANCE = 0.5
 _LEAST = 1e-6
 
 
-def candidates(mlp, sizes, is_found):
+def candidates(mlp: Any, sizes: tuple[int, ...], is_found: bool) -> list[Any]:
     """Networks to choose from, simpler ones first.
 
     Parameters
@@ -56,14 +60,15 @@ def candidates(mlp, sizes, is_found):
     shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
     if is_found and sizes[0] < _WIDE:
         shapes.append({"hidden_layer_sizes": (_WIDE, *sizes[1:])})
+    copy: Any = clone
     return [
-        clone(mlp).set_params(**shape, alpha=alpha)
+        copy(mlp).set_params(**shape, alpha=alpha)
         for shape in shapes
         for alpha in alphas
     ]
 
 
-def folds_of(table, y):
+def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Samples to compare networks on, in folds over which the targets are spread.
 
     They follow from what samples say: equal ones are in one fold, so that it makes no
@@ -94,7 +99,14 @@ def folds_of(table, y):
     return order[chosen], which[chosen] // step % _FOLDS
 
 
-def choose(mlps, inputs, y, weights, folds, start):
+def choose(
+    mlps: Iterable[Any],
+    inputs: Callable[[bool], NDArray],
+    y: NDArray,
+    weights: NDArray | None,
+    folds: NDArray[np.intp],
+    start: Sequence[RBM],
+) -> tuple[Any, History]:
     """Find the simplest network whose loss on samples left out is about the least.
 
     Of one shape, smaller values of `alpha` are tried as long as they help: training
@@ -157,7 +169,9 @@ def choose(mlps, inputs, y, weights, folds, start):
     return tried[np.argmax(worse <= _TOLERANCE * errors)], compared
 
 
-def _left_out_losses(mlp, X, y, weights, folds):
+def _left_out_losses(
+    mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, folds: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """Loss of each sample by a network that has learned from the other folds."""
     losses = np.zeros(len(y))
     for fold in np.unique(folds):
@@ -171,7 +185,7 @@ def _left_out_losses(mlp, X, y, weights, folds):
     return losses
 
 
-def _log_losses(mlp, X, y):
+def _log_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
     """Minus the log-probability of the class, or of all labels, of each sample."""
     p = mlp.predict_proba(X)
     if y.ndim > 1:
@@ -181,7 +195,7 @@ def _log_losses(mlp, X, y):
     return -np.log(p.clip(_LEAST))
 
 
-def _squared_losses(mlp, X, y):
+def _squared_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
     """Squared error of each sample, the mean over targets."""
     errors = (mlp.predict(X) - y).reshape(len(y), -1)
     return np.square(errors).mean(axis=1)

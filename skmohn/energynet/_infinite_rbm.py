@@ -9,9 +9,12 @@ Units that are not yet born have neither weights nor bias. Each multiplies exp(-
 r = 2^(1 - beta), so the orders past the last unit n sum to r / (1 - r) exp(-F(v, n)).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
@@ -47,28 +50,30 @@ class InfiniteRBM:
     groups: Groups | None = None
 
     @classmethod
-    def empty(cls, X, beta=1.01, groups=None):
+    def empty(
+        cls, X: NDArray, beta: float = 1.01, groups: Groups | None = None
+    ) -> Self:
         """Start without units, with the log-odds of the data as visible biases."""
         nothing = np.zeros((0, X.shape[1]), np.float32)
         logits = data_logits(X, groups)
         return cls(nothing, np.zeros(0, np.float32), logits, beta, groups)
 
     @property
-    def n_hidden(self):
+    def n_hidden(self) -> int:
         """Number of units that are born."""
         return len(self.hidden_bias)
 
     @property
-    def log_tail(self):
+    def log_tail(self) -> float:
         """Logarithm of the weight of all orders past n, over that of n: r / (1 - r)."""
         log_r = (1.0 - self.beta) * np.log(2.0)
         return float(log_r - np.log(-np.expm1(log_r)))
 
-    def penalties(self):
+    def penalties(self) -> NDArray[np.float64]:
         """What each unit costs, ndarray of shape (n_hidden,), float64."""
         return self.beta * np.logaddexp(0.0, self.hidden_bias.astype(np.float64))
 
-    def log_weights(self, V):
+    def log_weights(self, V: ArrayLike) -> NDArray[np.float64]:
         """Minus the free energy of each order; of all past the last in the last column.
 
         Parameters
@@ -89,16 +94,16 @@ class InfiniteRBM:
         log_weights[:, -1] = last + self.log_tail
         return log_weights + (V @ self.visible_bias.astype(np.float64))[:, None]
 
-    def free_energy(self, V):
+    def free_energy(self, V: ArrayLike) -> NDArray[np.float64]:
         """Minus the logarithm of the sum over hidden units and orders, (n_samples,)."""
         return -np.logaddexp.reduce(self.log_weights(V), axis=1)
 
-    def order_probabilities(self, V):
+    def order_probabilities(self, V: ArrayLike) -> NDArray[np.float64]:
         """P(z | v) for z = 1 to n and for all z > n, (n_samples, n_hidden + 1)."""
         log_weights = self.log_weights(V)
         return np.exp(log_weights + self.free_energy(V)[:, None])
 
-    def converted(self):
+    def converted(self) -> RBM:
         """The machine with the units that are born and no order.
 
         It is another model of the data, and a bad one until it has been trained on.
@@ -107,17 +112,19 @@ class InfiniteRBM:
             RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
         )
 
-    def drawer(self, stream):
+    def drawer(self, stream: NDArray[np.uint64]) -> Callable[[NDArray], NDArray]:
         """Function that draws hidden units, given visible ones."""
         return lambda V: self.visit(V, 0.0, stream)[0]
 
-    def add_unit(self):
+    def add_unit(self) -> None:
         """Let a unit be born: neither weights nor bias yet."""
         row = np.zeros((1, self.weights.shape[1]), np.float32)
         self.weights = np.vstack([self.weights, row])
         self.hidden_bias = np.append(self.hidden_bias, np.float32(0.0))
 
-    def visit(self, V, share, stream):
+    def visit(
+        self, V: NDArray, share: float, stream: NDArray[np.uint64]
+    ) -> tuple[NDArray, tuple[NDArray, NDArray, NDArray], int]:
         """Draw the hidden units of visible ones, and how the likelihood rises there.
 
         Parameters
@@ -197,12 +204,12 @@ class OrderedPlan:
     groups: Groups | None = None
     gaps: Gaps | None = None
 
-    def begin(self, X, seed):
+    def begin(self, X: NDArray, seed: int) -> "OrderedRun":
         """Start a run without units."""
         machine = InfiniteRBM.empty(X, self.beta, self.groups)
         return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
 
-    def advance(self, run, X):
+    def advance(self, run: "OrderedRun", X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or until growth ends.
 
         Parameters
@@ -238,7 +245,7 @@ class OrderedPlan:
         check_weights(run.machine.weights, run.step, self.learning_rate)
         return n_epochs
 
-    def _step(self, run, batch):
+    def _step(self, run: "OrderedRun", batch: NDArray) -> None:
         """Let a unit be born if asked for; follow the gradient; look at gamma."""
         machine, share = run.machine, 1.0 / len(batch)
         hidden, data, n_past = machine.visit(batch, share, run.stream)
@@ -252,7 +259,7 @@ class OrderedPlan:
             # Units born since then are past the orders of the chains.
             hidden = np.zeros((len(run.chains), machine.n_hidden), np.float32)
             hidden[:, : run.chains.shape[1]] = run.chains
-        share = 1.0 / len(hidden)
+        share, model = 1.0 / len(hidden), data
         for _ in range(self.n_gibbs):
             logits = hidden @ machine.weights
             fantasy = np.empty_like(logits)

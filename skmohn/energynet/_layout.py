@@ -7,11 +7,14 @@ the columns afterwards: the same probabilities, other signs.
 """
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn.energynet._groups import Groups
+from skmohn.energynet._missing import Gaps
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
 
 # Digits of moments that are compared: more would tell rounding errors.
@@ -20,7 +23,9 @@ _DIGITS = 6
 _ROWS_ARRANGED = 256
 
 
-def sort_columns(X, is_number):
+def sort_columns(
+    X: NDArray, is_number: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Find an order and signs of columns that do not depend on those they have.
 
     Columns are told apart by their own moments, and by those with the sum of squares of
@@ -47,7 +52,7 @@ def sort_columns(X, is_number):
     scale = np.nanmax(np.abs(X), axis=0).astype(np.float64)
     scale = np.where(scale > 0.0, scale, 1.0)
 
-    def read(rows):
+    def read(rows: slice) -> NDArray:
         values = X[rows].astype(np.float64) / scale
         for j, share in shares.items():
             values[:, j] = share[rows]
@@ -76,7 +81,7 @@ def sort_columns(X, is_number):
     return np.lexsort([*np.abs(moments[::-1]), n_known]), sign
 
 
-def _share_of_categories(values):
+def _share_of_categories(values: NDArray) -> NDArray[np.float64]:
     """How frequent the category of each sample is; NaN where it is unknown."""
     known = ~np.isnan(values)
     shares = np.full(len(values), np.nan)
@@ -106,7 +111,13 @@ class Layout:
     groups: Groups
 
     @classmethod
-    def of(cls, n_units, is_ordered, order, sign):
+    def of(
+        cls,
+        n_units: NDArray[np.intp],
+        is_ordered: NDArray[np.bool_],
+        order: NDArray[np.intp],
+        sign: NDArray[np.float64],
+    ) -> Self:
         """Lay out the units of columns.
 
         Parameters
@@ -124,16 +135,14 @@ class Layout:
         -------
         layout : Layout
         """
-        ends = np.cumsum(n_units)
+        parts = np.split(np.arange(n_units.sum()), np.cumsum(n_units)[:-1])
         # The last threshold is the first of what is turned.
-        units = [
-            np.arange(ends[j] - n_units[j], ends[j])[:: int(sign[j])] for j in order
-        ]
+        units = [parts[j][:: int(sign[j])] for j in order.tolist()]
         order = order[n_units[order] > 0]
         groups = Groups(n_units[order], is_ordered[order])
         return cls(np.concatenate(units), groups.of_units(sign[order] < 0.0), groups)
 
-    def arrange(self, units):
+    def arrange(self, units: NDArray) -> NDArray:
         """Write units of columns in this layout, where they are.
 
         Parameters
@@ -149,17 +158,17 @@ class Layout:
             units[rows] = _turn(units[rows][:, self.order], self.is_turned)
         return units
 
-    def restore(self, arranged):
+    def restore(self, arranged: NDArray) -> NDArray:
         """A copy of units in this layout as those of columns."""
         units = np.empty_like(arranged)
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
 
-    def arrange_gaps(self, gaps):
+    def arrange_gaps(self, gaps: Gaps | None) -> Gaps | None:
         """What is unknown, in this layout; None for nothing."""
         return gaps and replace(gaps, unknown=gaps.unknown[:, self.order])
 
-    def arrange_machine(self, rbm):
+    def arrange_machine(self, rbm: RBM) -> RBM:
         """A machine of the units of columns in this layout.
 
         Parameters
@@ -178,7 +187,7 @@ class Layout:
         )
         return self._turn_machine(arranged, self.groups)
 
-    def restore_machine(self, arranged, groups):
+    def restore_machine(self, arranged: RBM, groups: Groups) -> RBM:
         """The machine of the units of columns that a machine in this layout is.
 
         Parameters
@@ -201,11 +210,11 @@ class Layout:
             groups,
         )
 
-    def log_volume(self, arranged):
+    def log_volume(self, arranged: RBM) -> float:
         """What a log partition function in this layout is more than in the other."""
         return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
 
-    def _turn_machine(self, rbm, groups):
+    def _turn_machine(self, rbm: RBM, groups: Groups) -> RBM:
         """The machine whose turned units are 1 where those of the other are 0."""
         sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
         turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
@@ -213,7 +222,7 @@ class Layout:
         return RBM(rbm.weights * sign, bias, rbm.visible_bias * sign, groups)
 
 
-def _turn(units, which):
+def _turn(units: NDArray, which: NDArray) -> NDArray:
     """Exchange 0 and 1 of some units, where they are."""
     units[:, which] = 1.0 - units[:, which]
     return units

@@ -1,18 +1,19 @@
 """Log-likelihoods and description lengths of stacks of machines."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, logsumexp
 from sklearn.utils import check_scalar
 
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups, state_shares
-from skmohn.energynet._missing import known_free_energies
+from skmohn.energynet._missing import Gaps, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
@@ -32,7 +33,7 @@ from skmohn.energynet._training import data_logits
 _MOST_TERMS = 2**20
 
 
-def independent_bits(X, groups=None):
+def independent_bits(X: ArrayLike, groups: Groups | None = None) -> RBM:
     """Make the RBM without hidden units that has the means of the data.
 
     A column that never varies gets odds of one half to the number of samples, so that
@@ -51,7 +52,14 @@ def independent_bits(X, groups=None):
     },
     prefer_skip_nested_validation=True,
 )
-def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
+def dbn_log_likelihood(
+    layers: Iterable[RBM],
+    X: ArrayLike,
+    log_partition: LogPartition | float,
+    *,
+    n_draws: int = 300,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of each sample under a deep belief network.
 
     The top machine is the prior of the layer below it, and so on down to the data
@@ -104,7 +112,14 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     return stack_log_likelihood(layers, X, log_partition, n_draws, stream)
 
 
-def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
+def stack_log_likelihood(
+    layers: Sequence[RBM],
+    X: NDArray,
+    log_z: float,
+    n_draws: int,
+    stream: NDArray[np.uint64],
+    alike: bool = False,
+) -> NDArray[np.float64]:
     """As :func:`dbn_log_likelihood`, for what needs no check.
 
     Parameters
@@ -144,7 +159,14 @@ def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
     return found - log_z
 
 
-def _of_listed(layers, X, log_z, n_draws, stream, alike):
+def _of_listed(
+    layers: Sequence[RBM],
+    X: NDArray,
+    log_z: float,
+    n_draws: int,
+    stream: NDArray[np.uint64],
+    alike: bool,
+) -> NDArray[np.float64]:
     """The same where all states of the few units of the first layer are summed up.
 
     What the layers above say of them is asked once, not for each sample.
@@ -164,7 +186,9 @@ def _of_listed(layers, X, log_z, n_draws, stream, alike):
     return found
 
 
-def _of_draws(layers, states, n_draws, stream):
+def _of_draws(
+    layers: Sequence[RBM], states: NDArray, n_draws: int, stream: NDArray[np.uint64]
+) -> NDArray[np.float64]:
     """Of bits (n_samples, 1, n_visible); without the partition function."""
     log_weight = -free_energies(layers[0], states)
     for lower, upper in pairwise(layers):
@@ -177,7 +201,14 @@ def _of_draws(layers, states, n_draws, stream):
     return logsumexp(log_weight, axis=1) - np.log(n_draws)
 
 
-def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
+def known_log_likelihoods(
+    rbms: Sequence[RBM],
+    bits: NDArray,
+    gaps: Gaps | None,
+    log_partition: LogPartition,
+    n_draws: int,
+    seed: int,
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of what is known of samples.
 
     Parameters
@@ -211,7 +242,9 @@ def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
 # ------------------------------------------------------------------- complexities
 
 
-def rademacher_complexity(layers, X, *, p=2.0):
+def rademacher_complexity(
+    layers: Iterable[RBM], X: ArrayLike, *, p: float = 2.0
+) -> float:
     """Bound the Rademacher complexity of the k layers as a feed-forward network.
 
     Kristiansen and Gonzalvo 2017, Eq 2: 2^(k-1) r prod_j(L_j n_{j-1}^(1/q))
@@ -229,7 +262,9 @@ def rademacher_complexity(layers, X, *, p=2.0):
     return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
 
 
-def unit_price(X, unit_cost=1.0, groups=None):
+def unit_price(
+    X: NDArray, unit_cost: float = 1.0, groups: Groups | None = None
+) -> float:
     """Price of a hidden unit: half the logarithm of the samples for each parameter.
 
     A column counts as much as its entropy in bits: the weight of one that hardly varies
@@ -259,7 +294,9 @@ def unit_price(X, unit_cost=1.0, groups=None):
     return float(unit_cost * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
-def parameter_complexity(layers, X, *, unit_cost=1.0):
+def parameter_complexity(
+    layers: Iterable[RBM], X: ArrayLike, *, unit_cost: float = 1.0
+) -> float:
     """Compute the cost of the hidden units of all layers, in nats.
 
     Each unit costs unit_cost (D + 1) / 2 log(n_samples), where D is the sum of the
@@ -275,7 +312,9 @@ def parameter_complexity(layers, X, *, unit_cost=1.0):
     return float(total)
 
 
-def complexity_of(layers, X, complexity, *, unit_cost, p):
+def complexity_of(
+    layers: Iterable[RBM], X: ArrayLike, complexity: str, *, unit_cost: float, p: float
+) -> float:
     """Compute the complexity that is named, in nats."""
     if complexity == "parameters":
         return parameter_complexity(layers, X, unit_cost=unit_cost)
@@ -285,7 +324,7 @@ def complexity_of(layers, X, complexity, *, unit_cost, p):
 # ------------------------------------------------------------- description length
 
 
-def likelihood_weight(likelihood, n_samples):
+def likelihood_weight(likelihood: str, n_samples: int) -> float:
     """What the mean log-likelihood counts in a description length."""
     return {"total": n_samples, "mean": 1}[likelihood]
 
@@ -311,12 +350,12 @@ class DescriptionLength:
     log_likelihood: float
     complexity: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("log_likelihood", "complexity"):
             check_scalar(getattr(self, name), name, Real)
 
     @property
-    def total(self):
+    def total(self) -> float:
         """Complexity minus log-likelihood: the lower, the better the model."""
         return self.complexity - self.log_likelihood
 
@@ -332,9 +371,17 @@ class DescriptionLength:
     prefer_skip_nested_validation=False,
 )
 def description_length(
-    layers, X, log_partition, *, complexity="parameters", likelihood="total",
-    unit_cost=1.0, p=2.0, n_draws=300, random_state=None,
-):  # fmt: skip
+    layers: Iterable[RBM],
+    X: ArrayLike,
+    log_partition: LogPartition | float,
+    *,
+    complexity: str = "parameters",
+    likelihood: str = "total",
+    unit_cost: float = 1.0,
+    p: float = 2.0,
+    n_draws: int = 300,
+    random_state: int | np.random.RandomState | None = None,
+) -> DescriptionLength:
     """Compute the description length of data under layers.
 
     Parameters
@@ -386,7 +433,7 @@ def description_length(
     return DescriptionLength(float(weight * log_likelihood.mean()), cost)
 
 
-def check_layers(layers):
+def check_layers(layers: object) -> list[RBM]:
     """Check that machines stand on one another; return them as a list."""
     if not isinstance(layers, Iterable):
         raise TypeError(f"layers must be a sequence of RBMs, got {layers!r}")

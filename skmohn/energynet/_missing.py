@@ -6,16 +6,20 @@ ones, then of the unknown ones given these. With the states as they are at a tim
 sample is complete.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import list_states, log_state_sums
+from skmohn.energynet._groups import Groups, list_states, log_state_sums
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
+    RBM,
     draw_visible,
     free_energies,
     sides_of,
@@ -47,34 +51,35 @@ class Gaps:
     unknown: np.ndarray
 
     @classmethod
-    def of(cls, coding, X):
+    def of(cls, X: NDArray, n_units: NDArray[np.intp]) -> Self | None:
         """The gaps of samples, or None where all are complete.
 
         Parameters
         ----------
-        coding : UnitCoding
-
         X : ndarray of shape (n_samples, n_features)
             With NaN for unknown values; those of constant columns are no gaps.
+
+        n_units : ndarray of shape (n_features,), int
+            Units of each column.
         """
-        missing = np.isnan(X) & (coding.n_units > 0)
+        missing = np.isnan(X) & (n_units > 0)
         incomplete = missing.any(axis=1)
         if not incomplete.any():
             return None
         place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
-        return cls(place, np.repeat(missing[incomplete], coding.n_units, axis=1))
+        return cls(place, np.repeat(missing[incomplete], n_units, axis=1))
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[np.intp]:
         """Numbers of the incomplete samples."""
         return np.flatnonzero(self.place >= 0)
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp] | slice) -> Self | None:
         """The gaps of some samples, or None where these are complete."""
         place = self.place[rows]
         return replace(self, place=place) if np.any(place >= 0) else None
 
-    def begin(self, units, groups, rng):
+    def begin(self, units: NDArray, groups: Groups, rng: np.random.Generator) -> None:
         """Fill the gaps with what other samples have there, in place.
 
         Parameters
@@ -101,7 +106,15 @@ class Gaps:
             else:
                 units[rows[unknown], columns] = 0.0
 
-    def renew(self, machine, draw_hidden, X, batch, data, stream):
+    def renew(
+        self,
+        machine: Any,
+        draw_hidden: Callable[[NDArray], NDArray],
+        X: NDArray,
+        batch: NDArray[np.intp],
+        data: NDArray,
+        stream: NDArray[np.uint64],
+    ) -> None:
         """Draw the gaps of some samples anew.
 
         Parameters
@@ -133,13 +146,17 @@ class Gaps:
         data[at] = np.where(unknown, drawn, data[at])
         X[batch[at]] = np.where(unknown, drawn, X[batch[at]])
 
-    def settle(self, rbm, X, n_steps, stream):
+    def settle(
+        self, rbm: RBM, X: NDArray, n_steps: int, stream: NDArray[np.uint64]
+    ) -> None:
         """Take steps with all gaps, in place."""
         rows = self.rows
         for _ in range(n_steps):
             self.renew(rbm, drawer(rbm, stream), X, rows, X[rows], stream)
 
-    def draws(self, rbm, X, stream):
+    def draws(
+        self, rbm: RBM, X: NDArray, stream: NDArray[np.uint64]
+    ) -> Iterator[NDArray]:
         """States of the incomplete samples, several times, each some steps later."""
         rows, X = self.rows, X.copy()
         self.settle(rbm, X, BURN_IN, stream)
@@ -148,10 +165,10 @@ class Gaps:
             yield X[rows]
 
 
-def drawer(rbm, stream):
+def drawer(rbm: RBM, stream: NDArray[np.uint64]) -> Callable[[NDArray], NDArray]:
     """Function that draws the hidden units of a machine, given visible ones."""
 
-    def draw(V):
+    def draw(V: NDArray) -> NDArray:
         logits = V @ rbm.weights.T
         hidden = np.empty_like(logits)
         kernels.sample(logits, rbm.hidden_bias, stream, hidden)
@@ -161,8 +178,15 @@ def drawer(rbm, stream):
 
 
 def known_free_energies(
-    rbm, V, gaps, seed, *, n_chains=_CHAINS, n_temperatures=_TEMPERATURES, alike=False
-):
+    rbm: RBM,
+    V: NDArray,
+    gaps: Gaps | None,
+    seed: int,
+    *,
+    n_chains: int = _CHAINS,
+    n_temperatures: int = _TEMPERATURES,
+    alike: bool = False,
+) -> NDArray[np.float64]:
     """Free energies of what is known of samples: the gaps are summed out.
 
     Parameters
@@ -210,13 +234,18 @@ def known_free_energies(
     return found
 
 
-def _listed(rbm, known, unknown):
+def _listed(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> NDArray[np.float64]:
     """Logarithm of the sum over all states of the hidden units and of the gaps."""
     exponent, _, _ = listed_exponents(rbm, known, unknown)
-    return logsumexp(exponent, axis=1)
+    found: Any = logsumexp(exponent, axis=1)
+    return found
 
 
-def listed_exponents(rbm, known, unknown):
+def listed_exponents(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Logarithm of the weight of each state of the hidden units, gaps summed out.
 
     Parameters
@@ -256,7 +285,13 @@ def listed_exponents(rbm, known, unknown):
     return exponent, states, logits
 
 
-def _annealed(rbm, known, unknown, streams, n_temperatures):
+def _annealed(
+    rbm: RBM,
+    known: NDArray,
+    unknown: NDArray[np.bool_],
+    streams: NDArray[np.uint64],
+    n_temperatures: int,
+) -> NDArray[np.float64]:
     """The same by annealed importance sampling over the gaps, chains side by side.
 
     The first distribution has the gaps independent of the known units, as the mean of
@@ -273,13 +308,13 @@ def _annealed(rbm, known, unknown, streams, n_temperatures):
         np.repeat(table, n_chains, axis=0) for table in (given, base, unknown)
     )
 
-    def draw(kernel, logits, *parts):
+    def draw(kernel: Callable[..., None], logits: NDArray, *parts: Any) -> NDArray:
         logits = logits.astype(np.float32)
         zeros, drawn = np.zeros(logits.shape[1], np.float32), np.empty_like(logits)
         kernel(logits, zeros, *parts, streams, drawn)
         return drawn
 
-    def draw_gaps(logits):
+    def draw_gaps(logits: NDArray) -> NDArray:
         return np.where(mask, draw(draw_visible, logits, rbm.groups), 0.0)
 
     V = draw_gaps(base)
@@ -298,7 +333,9 @@ def _annealed(rbm, known, unknown, streams, n_temperatures):
     return found + start + rbm.n_hidden * np.log(2.0) + known @ c
 
 
-def _log_sums_of_gaps(logits, unknown, groups):
+def _log_sums_of_gaps(
+    logits: NDArray, unknown: NDArray[np.bool_], groups: Groups
+) -> NDArray[np.float64]:
     """Logarithms of the sums over the states of the unknown columns, (n_rows,)."""
     total = np.zeros(len(logits))
     for k, start in enumerate(groups.starts):

@@ -6,23 +6,31 @@ scikit-learn's MLP does not tell.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
 
 from skmohn._core._fitting import FitLoop
 from skmohn._core._sklearn import callback_context, watched_mlp
+from skmohn._core._types import TableLike
+from skmohn.energynet._rbm import RBM
 
 # Networks are compared when this fraction of the loss is all that so many evaluations
 # have taken off: those with more units than samples need thousands to come to rest.
 _SHARE, _EVALUATIONS = 0.01, 50
+
+_T = TypeVar("_T", bound=Any)
 
 
 class _Stopped(Exception):  # noqa: N818
     """A callback asks the network to stop."""
 
 
-def started(mlp, start):
+def started(mlp: Any, start: Sequence[RBM]) -> Any:
     """A network with the parameters of another one that begins as a stack.
 
     Parameters
@@ -40,7 +48,7 @@ def started(mlp, start):
     return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
-def fit_silently(told, X, y, weights):
+def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> None:
     """Fit a network about as far as it goes, to compare it with others.
 
     It ends before it would warn that it has not converged.
@@ -58,7 +66,7 @@ def fit_silently(told, X, y, weights):
     ahead = iter(range(told.max_iter - 1))
     least = deque([np.inf], maxlen=_EVALUATIONS)
 
-    def watch(loss):
+    def watch(loss: float) -> None:
         least.append(min(loss, least[-1]))
         rests = least[-1] > (1.0 - _SHARE) * least[0]
         if rests or next(ahead, None) is None:
@@ -80,12 +88,12 @@ class Stages:
         The training data, for callbacks that score.
     """
 
-    def __init__(self, estimator, X, y):
-        self._told = {"estimator": estimator, "X": X, "y": y}
+    def __init__(self, estimator: BaseEstimator, X: TableLike, y: ArrayLike) -> None:
+        self._told: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
         self._fit = callback_context(estimator, 2)
         self._fit.call_on_fit_task_begin(**self._told)
 
-    def fit_layers(self, transformer, X, weights):
+    def fit_layers(self, transformer: _T, X: TableLike, weights: NDArray | None) -> _T:
         """Fit the layers; callbacks that follow sub-estimators follow them.
 
         Parameters
@@ -108,7 +116,14 @@ class Stages:
             task.call_on_fit_task_end(**self._told)
         return transformer
 
-    def fit_network(self, mlp, X, y, weights, start):
+    def fit_network(
+        self,
+        mlp: Any,
+        X: NDArray,
+        y: NDArray,
+        weights: NDArray | None,
+        start: Sequence[RBM],
+    ) -> Any:
         """Fit the network; a callback may stop it after any epoch.
 
         Parameters
@@ -136,14 +151,14 @@ class Stages:
             task_name="network", max_subtasks=None if most is None else most + 1
         )
         loop = FitLoop(
-            *self._told.values(),
-            None,
-            most,
-            lambda: {"mlp_": told.to_plain()},
+            **self._told,
+            metadata=None,
+            max_iter=most,
+            attributes=lambda: {"mlp_": told.to_plain()},
             task=task,
         )
 
-        def watch(loss):
+        def watch(loss: float) -> None:
             if loop.step({"loss": float(loss)}):
                 raise _Stopped
 

@@ -1,17 +1,20 @@
 """Partition functions of restricted Boltzmann machines: exact or estimated."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.utils import check_scalar
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._sklearn import Interval, validate_params
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import list_states, log_state_sums, state_logits
+from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
@@ -65,13 +68,13 @@ class LogPartition:
     standard_error: float = 0.0
     effective_sample_size: float = np.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("value", "standard_error", "effective_sample_size"):
             check_scalar(getattr(self, name), name, Real)
 
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=True)
-def exact_log_partition(rbm):
+def exact_log_partition(rbm: RBM) -> LogPartition:
     """Sum over all states of the smaller side of a machine.
 
     Parameters
@@ -123,10 +126,13 @@ def exact_log_partition(rbm):
     )
     exponents += first @ outer_bias[:split]
     exponents += (others @ outer_bias[split:])[:, None]
-    return LogPartition(float(logsumexp(exponents)))
+    total: Any = logsumexp(exponents)
+    return LogPartition(float(total))
 
 
-def _log_sums_of_pairs(first, others, groups, bounds):
+def _log_sums_of_pairs(
+    first: NDArray, others: NDArray, groups: Groups, bounds: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """What `log_state_sums` gives for the sum of each two rows of two tables.
 
     Where no exponential overflows, those of either table are taken once, and one
@@ -178,8 +184,13 @@ def _log_sums_of_pairs(first, others, groups, bounds):
     prefer_skip_nested_validation=True,
 )
 def annealed_importance_sampling(
-    rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None
-):
+    rbm: RBM,
+    X: ArrayLike,
+    *,
+    n_temperatures: int = 10000,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> LogPartition:
     """Estimate the log partition function of a machine.
 
     Chains start from a machine without weights that has the means of the data, and are
@@ -230,8 +241,14 @@ def annealed_importance_sampling(
 
 
 def annealed_weights(
-    rbm, X, *, narrow, n_temperatures, n_chains=100, random_state=None
-):
+    rbm: RBM,
+    X: NDArray,
+    *,
+    narrow: RBM | None,
+    n_temperatures: int,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> list[NDArray[np.float64]]:
     """Anneal chains with two kinds of starts to a machine.
 
     Where modes are far apart, chains from independent columns all miss the same ones,
@@ -268,7 +285,7 @@ def annealed_weights(
     ]
 
 
-def log_partition_of(log_weights):
+def log_partition_of(log_weights: Sequence[NDArray[np.float64]]) -> LogPartition:
     """Estimate by all chains where both kinds agree, else by those that say more.
 
     Parameters
@@ -286,7 +303,7 @@ def log_partition_of(log_weights):
     return _from_weights(np.concatenate(log_weights))
 
 
-def conservative_log_z(log_weights):
+def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
     """Logarithm of the mean of weights whose logarithms are normal.
 
     Where few chains count it is rather too large than too small, by more the wider they
@@ -307,13 +324,20 @@ def conservative_log_z(log_weights):
     return float(max(kind.mean() + kind.var() / 2.0 for kind in kinds))
 
 
-def _independent(rbm, X):
+def _independent(rbm: RBM, X: NDArray) -> RBM:
     """The machine without hidden units that has the means of X."""
     nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
     return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
 
 
-def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
+def _log_weights(
+    start: RBM,
+    rbm: RBM,
+    X: NDArray,
+    n_temperatures: int,
+    n_chains: int,
+    random_state: int | np.random.RandomState | None,
+) -> NDArray[np.float64]:
     """Anneal chains from one machine to another.
 
     On the way hidden units of both are there; those of the first fade as those of the
@@ -379,7 +403,7 @@ def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
     return known + log_weight
 
 
-def _from_weights(log_weights):
+def _from_weights(log_weights: NDArray[np.float64]) -> LogPartition:
     """The mean of weights, as an estimate of a partition function."""
     top = log_weights.max()
     weight = np.exp(log_weights - top)
@@ -391,7 +415,14 @@ def _from_weights(log_weights):
 
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=False)
-def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None):
+def log_partition(
+    rbm: RBM,
+    X: ArrayLike,
+    *,
+    n_temperatures: int = 10000,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> LogPartition:
     """Compute the log partition function, exactly if that is fast.
 
     Parameters
@@ -435,7 +466,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     )
 
 
-def is_listed(rbm):
+def is_listed(rbm: RBM) -> bool:
     """Whether it takes no longer to list the states of a machine than to sample."""
     n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
@@ -443,8 +474,14 @@ def is_listed(rbm):
 
 
 def converged_log_partition(
-    rbm, X, *, n_temperatures, n_chains=100, random_state=None, narrow=None
-):
+    rbm: RBM,
+    X: NDArray,
+    *,
+    n_temperatures: int,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+    narrow: RBM | None = None,
+) -> LogPartition:
     """As :func:`log_partition`, with as many temperatures as it needs.
 
     Begins with few, and takes more until an estimate is sure and the one before it
@@ -471,34 +508,38 @@ def converged_log_partition(
     """
     if is_listed(rbm):
         return exact_log_partition(rbm)
-    options = {"narrow": narrow, "n_chains": n_chains, "random_state": random_state}
-    found = None
-    for number in sorted({-(-n_temperatures // share) for share in _SHARES}):
-        before = found
-        weights = annealed_weights(rbm, X, n_temperatures=number, **options)
-        found = log_partition_of(weights)
-        if before is not None and _agree(before, found):
+
+    def estimate(number: int) -> LogPartition:
+        weights = annealed_weights(
+            rbm, X, narrow=narrow, n_temperatures=number, n_chains=n_chains,
+            random_state=random_state,
+        )  # fmt: skip
+        return log_partition_of(weights)
+
+    first, *others = sorted({-(-n_temperatures // share) for share in _SHARES})
+    found = estimate(first)
+    for number in others:
+        before, found = found, estimate(number)
+        if _agree(before, found):
             return found
     if found.effective_sample_size >= LEAST_SIZE:
         return found
-    harder = _HARDER * n_temperatures
-    weights = annealed_weights(rbm, X, n_temperatures=harder, **options)
-    again = log_partition_of(weights)
+    again = estimate(_HARDER * n_temperatures)
     return max(found, again, key=lambda z: z.effective_sample_size)
 
 
-def _agree(before, found):
+def _agree(before: LogPartition, found: LogPartition) -> bool:
     """Whether an estimate is sure, and the one before it is about the same."""
     return found.standard_error <= _SURE and not _are_apart(before, found)
 
 
-def _are_apart(one, other):
+def _are_apart(one: LogPartition, other: LogPartition) -> bool:
     """Whether two estimates differ by more than their errors say."""
     error = np.hypot(one.standard_error, other.standard_error)
     return abs(one.value - other.value) > _APART * error
 
 
-def warn_if_unreliable(log_partition, layer):
+def warn_if_unreliable(log_partition: LogPartition, layer: int) -> None:
     """Warn where a log partition function is not known well.
 
     Parameters

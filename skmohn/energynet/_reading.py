@@ -1,9 +1,12 @@
 """Tables as users pass them and get them back: categories, gaps, containers."""
 
+from collections.abc import Container, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._categories import (
     Categories,
@@ -15,12 +18,21 @@ from skmohn._core._categories import (
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import container_adapter, safe_indexing
 from skmohn._core._times import column_types, validate_columns
+from skmohn._core._types import TableLike
 from skmohn._core._validation import densify, to_numpy, weighted_rows
 
 _FLOATS, _WHOLE = ("float", "double"), ("bool", "int", "uint")
 
 
-def read_columns(estimator, X, *, reset=False, like=None, gaps=True, weights=()):
+def read_columns(
+    estimator: Any,
+    X: TableLike,
+    *,
+    reset: bool = False,
+    like: Any = None,
+    gaps: bool = True,
+    weights: Sequence[ArrayLike | None] = (),
+) -> NDArray:
     """Check a table of numbers and categories, with NaN for what is unknown.
 
     Parameters
@@ -58,7 +70,9 @@ def read_columns(estimator, X, *, reset=False, like=None, gaps=True, weights=())
     return np.ascontiguousarray(X)
 
 
-def _learn_kinds(estimator, X, weights):
+def _learn_kinds(
+    estimator: Any, X: TableLike, weights: Sequence[ArrayLike | None]
+) -> None:
     """Remember which columns hold times, booleans or integers, of rows that count."""
     X = as_table(to_numpy(X))
     rows = weighted_rows(X, weights)
@@ -67,7 +81,9 @@ def _learn_kinds(estimator, X, weights):
     estimator._categories = Categories.learn(known, [], *options)
 
 
-def unseen_categories(estimator, X, given):
+def unseen_categories(
+    estimator: Any, X: NDArray, given: TableLike
+) -> NDArray[np.bool_]:
     """Where a table has categories that were not there in fit.
 
     Parameters
@@ -92,7 +108,7 @@ def unseen_categories(estimator, X, given):
     return unseen
 
 
-def _read_plain(estimator, X, reset):
+def _read_plain(estimator: Any, X: TableLike, reset: bool) -> NDArray:
     """Check a table without categories."""
     X = validate_columns(
         estimator, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=reset,
@@ -101,7 +117,7 @@ def _read_plain(estimator, X, reset):
     return densify(X)
 
 
-def _refuse_gaps(X, categories):
+def _refuse_gaps(X: NDArray, categories: Categories) -> None:
     """Refuse unknown numbers."""
     numbers = np.ones(X.shape[1], bool)
     numbers[list(categories.encoders)] = False
@@ -113,7 +129,7 @@ def _refuse_gaps(X, categories):
         )
 
 
-def name_numbers(names, known):
+def name_numbers(names: Sequence[str], known: Mapping[int, NDArray]) -> list[str]:
     """Names of the columns of a table as numbers, with an indicator for each category.
 
     Parameters
@@ -138,7 +154,7 @@ def name_numbers(names, known):
     ]
 
 
-def completed(table, X, estimator, given):
+def completed(table: NDArray, X: NDArray, estimator: Any, given: TableLike) -> Any:
     """A completed table as its user writes it, in the container that is asked for.
 
     Parameters
@@ -169,7 +185,9 @@ def completed(table, X, estimator, given):
     return in_container(table, estimator, given, input_names(estimator))
 
 
-def as_written(table, categories, given=None):
+def as_written(
+    table: NDArray, categories: Categories, given: TableLike = None
+) -> NDArray:
     """A table as its user writes it: categories and times instead of numbers.
 
     Parameters
@@ -198,7 +216,12 @@ def as_written(table, categories, given=None):
     return table.astype(dtype) if is_times else table
 
 
-def in_container(X, estimator, given, names):
+def in_container(
+    X: NDArray,
+    estimator: Any,
+    given: TableLike,
+    names: Sequence[str] | NDArray,
+) -> Any:
     """A completed table in the container that ``set_output`` asks for.
 
     Parameters
@@ -238,7 +261,7 @@ def in_container(X, estimator, given, names):
     return _with_types(frame, given, categories.encoders)
 
 
-def _with_types(frame, given, categorical):
+def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> Any:
     """A completed frame, whose columns have the types of those given.
 
     What was known comes from there, too: times and large integers have digits that
@@ -260,7 +283,7 @@ def _with_types(frame, given, categorical):
     return frame
 
 
-def _pandas_column(filled, origin, is_categorical):
+def _pandas_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
     """A completed column, of the type that it had with missing values."""
     dtype = origin.dtype
     if hasattr(origin, "cat"):
@@ -277,7 +300,7 @@ def _pandas_column(filled, origin, is_categorical):
     return filled if is_categorical else origin.where(origin.notna(), filled)
 
 
-def _polars_column(filled, origin, is_categorical):
+def _polars_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
     """The same of polars."""
     if str(filled.dtype) == "Object":
         # Python's own times, which numpy has no type for: those of a zone.

@@ -6,15 +6,21 @@ follows from what they say: a fit depends on which rows there are and how often,
 on their order, nor on whether a row is repeated or has an integer as its weight.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import as_counts, require_memory
+from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._missing import Gaps
 
 
-def read_weights(sample_weight, X):
+def read_weights(
+    sample_weight: ArrayLike | None, X: NDArray
+) -> NDArray[np.float64] | None:
     """Check weights; return them as numbers of samples.
 
     Parameters
@@ -41,7 +47,7 @@ def read_weights(sample_weight, X):
     return as_counts(weights)
 
 
-def rows_of(weights):
+def rows_of(weights: NDArray[np.float64]) -> NDArray[np.intp]:
     """Number of each row, as often as its weight says.
 
     Parameters
@@ -65,7 +71,7 @@ def rows_of(weights):
     return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
 
 
-def known_samples(X, n_needed):
+def known_samples(X: NDArray, n_needed: int) -> NDArray:
     """The samples of which anything is known; the others say nothing."""
     known = ~np.isnan(X).all(axis=1)
     if known.sum() < min(n_needed, len(X)):
@@ -76,7 +82,13 @@ def known_samples(X, n_needed):
     return X if known.all() else X[known]
 
 
-def put_in_order(X, coding, names, seed, are_new=False):
+def put_in_order(
+    X: NDArray,
+    coding: UnitCoding,
+    names: Sequence[str] | None,
+    seed: int,
+    are_new: bool = False,
+) -> tuple[NDArray, NDArray, Gaps | None]:
     """Put samples in an order of their own; code them, and find and fill their gaps.
 
     Parameters
@@ -108,8 +120,8 @@ def put_in_order(X, coding, names, seed, are_new=False):
     """
     X, layout = coding.prepared(X, seed, are_new), coding.layout
 
-    def encode():
-        gaps = layout.arrange_gaps(Gaps.of(coding, X))
+    def encode() -> tuple[NDArray, Gaps | None]:
+        gaps = layout.arrange_gaps(Gaps.of(X, coding.n_units))
         return layout.arrange(coding.encode(X, names)), gaps
 
     units, gaps = encode()

@@ -3,9 +3,12 @@
 Those of fitted layers are the same whatever samples are beside them.
 """
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
@@ -16,7 +19,8 @@ from skmohn.energynet._conditional import completions
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
 from skmohn.energynet._missing import BURN_IN, Gaps, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
-from skmohn.energynet._rbm import draw_stream, random_stream
+from skmohn.energynet._rbm import RBM, draw_stream, random_stream
+from skmohn.energynet._stack import MakeStack
 from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Draws of the bits of a sample that is given as probabilities.
@@ -31,7 +35,9 @@ _MONITOR_TEMPERATURES = 1000
 
 
 @one_blas_thread
-def log_likelihoods(rbms, units, log_z, n_draws, seed):
+def log_likelihoods(
+    rbms: Sequence[RBM], units: NDArray, log_z: float, n_draws: int, seed: int
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of samples under a stack.
 
     Parameters
@@ -73,7 +79,9 @@ def log_likelihoods(rbms, units, log_z, n_draws, seed):
 
 
 @one_blas_thread
-def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
+def marginal_log_likelihood(
+    rbms: Sequence[RBM], states: NDArray, log_z: float, n_draws: int, seed: int
+) -> float:
     """Estimate the log-likelihood of what is known of an incomplete sample.
 
     Parameters
@@ -93,11 +101,10 @@ def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
         Logarithm of the sum of the probabilities of all completions, in nats.
     """
     drawn = _drawn(states, seed) if _are_uncertain(states).any() else [states]
-    return float(
-        np.mean(
-            [logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn]
-        )
-    )
+    found: list[Any] = [
+        logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn
+    ]
+    return float(np.mean(found))
 
 
 @dataclass(frozen=True)
@@ -115,13 +122,15 @@ class Scorer:
         Of the top machine.
     """
 
-    rbms: list
+    rbms: list[RBM]
     coding: UnitCoding
     n_draws: int
     seed: int
     log_partition: LogPartition
 
-    def score(self, X, units, first, unseen):
+    def score(
+        self, X: NDArray, units: NDArray, first: int, unseen: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
         """Estimate the log-likelihood of what is known of samples.
 
         Parameters
@@ -158,7 +167,7 @@ class Scorer:
             found[rows] += np.minimum(least, self.coding.log_unseen[j])
         return found
 
-    def _of_known(self, X, units, first):
+    def _of_known(self, X: NDArray, units: NDArray, first: int) -> NDArray[np.float64]:
         """The same of what is known and was seen."""
         if self.coding.whitening is None or not np.isnan(X).any():
             return self._score(X, units, np.arange(first, first + len(X)))
@@ -172,11 +181,13 @@ class Scorer:
             found[rows] = drawn.log_means(self._score(drawn.table, units, numbers))
         return found
 
-    def _score(self, X, units, numbers):
+    def _score(
+        self, X: NDArray, units: NDArray, numbers: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """The same where no whitened number is unknown; samples have numbers."""
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        gaps, found = Gaps.of(self.coding, X), np.empty(len(X))
+        gaps, found = Gaps.of(X, self.coding.n_units), np.empty(len(X))
         if gaps is None:
             found[:] = log_likelihoods(self.rbms, units, *options)
             return found + self.coding.log_density(X)
@@ -199,17 +210,19 @@ class Scorer:
             )  # fmt: skip
         else:
             for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
-                states = completions(self.coding, units[row], unknown, numbers[row])
+                states = completions(
+                    self.coding, units[row], unknown, int(numbers[row])
+                )
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
         return found + self.coding.log_density(X)
 
 
-def _are_uncertain(units):
+def _are_uncertain(units: NDArray) -> NDArray[np.bool_]:
     """Which samples are probabilities rather than bits."""
     return ((units > 0.0) & (units < 1.0)).any(axis=1)
 
 
-def _drawn(units, seed):
+def _drawn(units: NDArray, seed: int) -> Iterator[NDArray]:
     """Bits, drawn several times with numbers that are the same for all samples."""
     # They are spread evenly.
     first = np.random.default_rng(seed).random(units.shape[1])
@@ -218,7 +231,9 @@ def _drawn(units, seed):
         yield (units > draw).astype(np.float32)
 
 
-def _of_bits(rbms, bits, log_z, n_draws, seed):
+def _of_bits(
+    rbms: Sequence[RBM], bits: NDArray, log_z: float, n_draws: int, seed: int
+) -> NDArray[np.float64]:
     if len(rbms) > 1:
         stream = draw_stream(seed)
         return stack_log_likelihood(rbms, bits, log_z, n_draws, stream, alike=True)
@@ -252,7 +267,15 @@ class Monitor:
     seed : int
     """
 
-    def __init__(self, within, every, tables, n_temperatures, n_draws, seed):
+    def __init__(
+        self,
+        within: dict[str, float],
+        every: int | None,
+        tables: Mapping[str, tuple[NDArray, Gaps | None]],
+        n_temperatures: int,
+        n_draws: int,
+        seed: int,
+    ) -> None:
         self.within, self.every = within, every
         if every is not None:
             self.bits = {n: _some_bits(*table, seed) for n, table in tables.items()}
@@ -260,7 +283,14 @@ class Monitor:
         self.n_draws, self.seed = n_draws, seed
 
     @classmethod
-    def of(cls, net, coding, tables, weight, seed):
+    def of(
+        cls,
+        net: Any,
+        coding: UnitCoding,
+        tables: Mapping[str, tuple[NDArray, NDArray]],
+        weight: float,
+        seed: int,
+    ) -> Self:
         """Make one for a transformer.
 
         Parameters
@@ -288,16 +318,18 @@ class Monitor:
                 "X_val needs monitor, the number of epochs between recorded "
                 "log-likelihoods, but monitor is None"
             )
-        within = {n: coding.log_density(X).mean() for n, (X, _) in tables.items()}
+        within = {
+            n: float(coding.log_density(X).mean()) for n, (X, _) in tables.items()
+        }
         within["description_length"] = -weight * within["log_likelihood"]
         units = {
-            name: (of_table, coding.layout.arrange_gaps(Gaps.of(coding, X)))
+            name: (of_table, coding.layout.arrange_gaps(Gaps.of(X, coding.n_units)))
             for name, (X, of_table) in tables.items()
         }
         options = net.n_temperatures, net.n_draws, seed
         return cls(within, net.monitor, units, *options)
 
-    def watch(self, report):
+    def watch(self, report: Callable[..., bool]) -> Callable[..., bool]:
         """Pass on reports, with what the records lack.
 
         Parameters
@@ -313,7 +345,7 @@ class Monitor:
         """
         epoch = 0
 
-        def tell(record, make_rbms):
+        def tell(record: dict[str, Any], make_rbms: MakeStack) -> bool:
             nonlocal epoch
             # Neither a decision nor the sum of a layer.
             if self.every is not None and "epochs" in record:
@@ -330,7 +362,7 @@ class Monitor:
 
         return tell
 
-    def measure(self, rbms):
+    def measure(self, rbms: Sequence[RBM]) -> dict[str, float]:
         """Mean log-likelihood of the samples of each table."""
         inputs = next(iter(self.bits.values()))[0]
         for rbm in rbms[:-1]:
@@ -349,7 +381,7 @@ class Monitor:
         return found
 
 
-def _some_bits(X, gaps, seed):
+def _some_bits(X: NDArray, gaps: Gaps | None, seed: int) -> tuple[NDArray, Gaps | None]:
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED])
     probabilities = X[rows]
     bits = np.empty_like(probabilities)

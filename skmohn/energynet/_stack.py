@@ -1,12 +1,16 @@
 """How deep a stack becomes: layers while they shorten the description of the data."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import sem
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GrowthResult
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._growth import GrowthResult, Report
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     complexity_of,
@@ -14,18 +18,26 @@ from skmohn.energynet._likelihood import (
     known_log_likelihoods,
     likelihood_weight,
 )
+from skmohn.energynet._missing import Gaps
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
     log_partition,
 )
-from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._rbm import RBM, random_stream
 
 # A further layer is first looked at with a fraction of all samples and temperatures.
 _LOOK = 10
 _LEAST_ROWS = 200
 # What it seems to lack for staying must be so many standard errors.
 _SURE = 3.0
+
+MakeStack: TypeAlias = Callable[[], list[RBM]]
+StackReport: TypeAlias = Callable[[dict[str, Any], MakeStack], None]
+# How wide a layer becomes, by its inputs, a seed, and what only the first one has.
+GrowLayer: TypeAlias = Callable[
+    [NDArray, int, Report, Groups | None, Gaps | None], GrowthResult
+]
 
 DEEP_ENOUGH = "another layer does not shorten the description"
 ALL_LAYERS = "max_layers"
@@ -87,7 +99,7 @@ class StackedLayer:
     description: DescriptionLength
 
     @property
-    def rbm(self):
+    def rbm(self) -> RBM:
         """The machine of this layer."""
         return self.grown.run.rbm
 
@@ -106,12 +118,20 @@ class Stack:
         Why there are no more.
     """
 
-    layers: list
+    layers: list[StackedLayer]
     without: DescriptionLength
     reason: str
 
 
-def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
+def grow_stack(
+    X: NDArray,
+    grow_layer: GrowLayer,
+    control: StackControl,
+    seed: int,
+    report: StackReport,
+    groups: Groups | None = None,
+    gaps: Gaps | None = None,
+) -> Stack:
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
@@ -172,7 +192,7 @@ def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
     return Stack(layers, nothing.description, reason)
 
 
-def of_layer(report, depth, below):
+def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
     """Report of a layer as of the stack that ends with it.
 
     Parameters
@@ -191,7 +211,7 @@ def of_layer(report, depth, below):
         Takes a record and a function that returns the machine of the layer.
     """
 
-    def tell(record, make_rbm):
+    def tell(record: dict[str, Any], make_rbm: Callable[[], RBM]) -> None:
         report({"layer": depth} | record, lambda: [*below, make_rbm()])
 
     return tell
@@ -218,7 +238,9 @@ class _Measured:
 class _Judge:
     """The samples by which stacks are compared, always the same ones."""
 
-    def __init__(self, X, control, seed, gaps=None):
+    def __init__(
+        self, X: NDArray, control: StackControl, seed: int, gaps: Gaps | None = None
+    ) -> None:
         self.X, self.control, self.seed = X, control, seed
         self.weight = likelihood_weight(control.likelihood, len(X))
         rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
@@ -226,7 +248,9 @@ class _Judge:
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
-    def measure(self, rbms, inputs, narrow=None):
+    def measure(
+        self, rbms: Sequence[RBM], inputs: NDArray, narrow: RBM | None = None
+    ) -> _Measured:
         """Measure a stack whose top machine sees these inputs.
 
         The log partition function is found with the help of a `narrow` machine that
@@ -241,7 +265,9 @@ class _Judge:
         description = DescriptionLength(counted, self._complexity(rbms))
         return _Measured(z, log_likelihood, description)
 
-    def look(self, rbms, inputs, best):
+    def look(
+        self, rbms: Sequence[RBM], inputs: NDArray, best: _Measured
+    ) -> _Measured | None:
         """Measure a stack with little effort if that shows it to be the worse one.
 
         Few temperatures make a partition function too small rather than too large, so
@@ -277,14 +303,16 @@ class _Judge:
         description = DescriptionLength(best.description.log_likelihood + gain, cost)
         return _Measured(z, log_likelihood, description)
 
-    def _log_likelihood(self, rbms, z, n_rows):
+    def _log_likelihood(
+        self, rbms: Sequence[RBM], z: LogPartition, n_rows: int
+    ) -> NDArray[np.float64]:
         """Of some rows, by the log partition function of the top."""
         gaps = self.gaps and self.gaps.take(slice(n_rows))
         return known_log_likelihoods(
             rbms, self._completed()[:n_rows], gaps, z, self.control.n_draws, self.seed
         )
 
-    def _completed(self):
+    def _completed(self) -> NDArray:
         """The bits of the samples, with the states of their gaps as they are now."""
         if self.gaps is None:
             return self.bits
@@ -294,13 +322,15 @@ class _Judge:
         bits[at] = np.where(unknown, self.X[self.rows[at]], bits[at])
         return bits
 
-    def _complexity(self, rbms):
+    def _complexity(self, rbms: Sequence[RBM]) -> float:
         control = self.control
         return complexity_of(
             rbms, self.X, control.complexity, unit_cost=control.unit_cost, p=control.p
         )
 
-    def record(self, depth, rbm, description):
+    def record(
+        self, depth: int, rbm: RBM, description: DescriptionLength
+    ) -> dict[str, Any]:
         return {
             "layer": depth,
             "stage": "layer",

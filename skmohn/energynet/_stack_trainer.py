@@ -1,9 +1,12 @@
 """From an estimator's parameters to a stack of layers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -11,18 +14,22 @@ from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._options import Control, control_of
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._validation import is_integer
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import (
+    GrowthResult,
     NatsControl,
+    Report,
     given_width,
     width_by_gamma,
     width_by_nats,
 )
 from skmohn.energynet._growth_held_out import width_by_held_out
 from skmohn.energynet._infinite_rbm import OrderedPlan
-from skmohn.energynet._likelihood import likelihood_weight
-from skmohn.energynet._missing import BURN_IN
-from skmohn.energynet._rbm import ROWS_AT_ONCE, random_stream
-from skmohn.energynet._stack import StackControl, grow_stack, of_layer
+from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
+from skmohn.energynet._missing import BURN_IN, Gaps
+from skmohn.energynet._partition import LogPartition
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
+from skmohn.energynet._stack import StackControl, StackReport, grow_stack, of_layer
 from skmohn.energynet._training import Plan, epochs_at_once, new_machine
 
 # The sum of the learning rates of a layer's last training.
@@ -33,6 +40,8 @@ _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
 # Of normal priors of weights: their standard deviation is 1, or 2 where units have a
 # price as well.
 _PRECISION, _PRICED_PRECISION = 1.0, 0.25
+
+_T = TypeVar("_T")
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback stopped the fit"
@@ -122,15 +131,15 @@ class TrainedStack:
         What the mean log-likelihood counts in the descriptions.
     """
 
-    rbms: list
+    rbms: list[RBM]
     reason: str
-    width_reasons: list
-    limits: list
-    log_partitions: list | None = None
-    descriptions: list | None = None
+    width_reasons: list[str]
+    limits: list[str | None]
+    log_partitions: list[LogPartition] | None = None
+    descriptions: list[DescriptionLength] | None = None
     weight: float = 1.0
 
-    def measured(self, within):
+    def measured(self, within: float) -> tuple[list[float], list[float], list[float]]:
         """What the stack up to each layer says of the samples, in the units of columns.
 
         Parameters
@@ -146,7 +155,7 @@ class TrainedStack:
         complexities, lengths : list of float
             In nats.
         """
-        found = self.descriptions
+        found = self.descriptions or []
         return (
             [float(one.log_likelihood / self.weight + within) for one in found],
             [one.complexity for one in found],
@@ -179,7 +188,14 @@ class StackTrainer:
         replaced.
     """
 
-    def __init__(self, estimator, seed, n_samples, groups, gaps=None):
+    def __init__(
+        self,
+        estimator: Any,
+        seed: int,
+        n_samples: int,
+        groups: Groups,
+        gaps: Gaps | None = None,
+    ) -> None:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
         self.is_paper = estimator.growth == "infinite_rbm"
@@ -192,7 +208,9 @@ class StackTrainer:
         self.groups, self.gaps = groups, gaps
 
     @one_blas_thread
-    def build(self, X, report, rbms=None):
+    def build(
+        self, X: NDArray, report: Callable[..., bool], rbms: Sequence[RBM] | None = None
+    ) -> TrainedStack:
         """Grow or train layers, to their end or until a callback asks to stop.
 
         Parameters
@@ -214,7 +232,7 @@ class StackTrainer:
         built : TrainedStack
         """
 
-        def tell(record, make_rbms):
+        def tell(record: dict[str, Any], make_rbms: Callable[[], list[RBM]]) -> None:
             if report(record, make_rbms):
                 raise _Stopped(make_rbms())
 
@@ -225,12 +243,13 @@ class StackTrainer:
                 self._grow(X, tell) if starts is None else self._train(X, starts, tell)
             )
         except _Stopped as stop:
-            (rbms,) = stop.args
+            (reached,) = stop.args
+            n_layers = len(reached)
             return TrainedStack(
-                rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms)
+                reached, STOPPED, [STOPPED] * n_layers, [None] * n_layers
             )
 
-    def n_records(self, X, rbms=None):
+    def n_records(self, X: NDArray, rbms: Sequence[RBM] | None = None) -> int | None:
         """How many records there will be; None where layers grow.
 
         Parameters
@@ -257,7 +276,9 @@ class StackTrainer:
         return n_records
 
     @one_blas_thread
-    def train_epoch(self, X, rbms, seed):
+    def train_epoch(
+        self, X: NDArray, rbms: Sequence[RBM] | None, seed: int
+    ) -> list[RBM]:
         """Train each layer for an epoch.
 
         Parameters
@@ -275,7 +296,7 @@ class StackTrainer:
         """
         trained, inputs = [], X
         self._settle(X, rbms)
-        for start in self._starts(rbms):
+        for start in self._starts(rbms) or ():
             of_columns = (None, None) if trained else (self.groups, self.gaps)
             plan = self._plan(inputs, *of_columns, n_epochs=1)
             n_steps = plan.steps_of_epochs(1, len(inputs))
@@ -285,12 +306,14 @@ class StackTrainer:
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
 
-    def _settle(self, X, rbms):
+    def _settle(self, X: NDArray, rbms: Sequence[RBM] | None) -> None:
         """Have gaps agree with the layers that there are already."""
         if rbms and self.gaps is not None:
             self.gaps.settle(rbms[0], X, BURN_IN, random_stream(self.seed))
 
-    def _starts(self, rbms):
+    def _starts(
+        self, rbms: Sequence[RBM] | None
+    ) -> list[Callable[[NDArray], RBM]] | None:
         """For each layer a function from its inputs to the machine that it begins as.
 
         None where layers grow.
@@ -307,7 +330,12 @@ class StackTrainer:
             for depth, width in enumerate(widths)
         ]
 
-    def _train(self, X, starts, report):
+    def _train(
+        self,
+        X: NDArray,
+        starts: Sequence[Callable[[NDArray], RBM]],
+        report: StackReport,
+    ) -> TrainedStack:
         """Train layers whose width does not change."""
         rbms, reasons, inputs = [], [], X
         for depth, start in enumerate(starts):
@@ -322,7 +350,7 @@ class StackTrainer:
             inputs = rbms[-1].hidden_probabilities(inputs)
         return TrainedStack(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _grow(self, X, report):
+    def _grow(self, X: NDArray, report: StackReport) -> TrainedStack:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
             X, self._grow_layer, self._stack_control(), self.seed, report,
@@ -338,7 +366,14 @@ class StackTrainer:
             self.weight,
         )
 
-    def _grow_layer(self, inputs, seed, report, groups, gaps):
+    def _grow_layer(
+        self,
+        inputs: NDArray,
+        seed: int,
+        report: Report,
+        groups: Groups | None,
+        gaps: Gaps | None,
+    ) -> GrowthResult:
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
         parameters, plan = self.parameters, self._plan(inputs, groups, gaps)
         if self.is_paper:
@@ -362,7 +397,13 @@ class StackTrainer:
         below = inputs.shape[1] if groups is None else np.inf
         return width_by_held_out(inputs, plan, control, seed, report, below)
 
-    def _plan(self, inputs, groups=None, gaps=None, n_epochs=None):
+    def _plan(
+        self,
+        inputs: NDArray,
+        groups: Groups | None = None,
+        gaps: Gaps | None = None,
+        n_epochs: int | None = None,
+    ) -> Plan:
         """How to train on these inputs, of columns if there are groups."""
         n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
         paced = self._paced(
@@ -371,7 +412,7 @@ class StackTrainer:
         resample = not are_bits(inputs)
         return replace(paced, resample=resample, groups=groups, gaps=gaps)
 
-    def _paced(self, n_columns, n_samples, n_epochs):
+    def _paced(self, n_columns: int, n_samples: int, n_epochs: int | str) -> Plan:
         """How fast to train on so many columns, for so many epochs or "auto".
 
         The error of a step's gradient moves the energy of a state by a sum over
@@ -380,7 +421,7 @@ class StackTrainer:
         the same for all numbers beyond some, unless epochs that are given end sooner.
         """
         parameters, finer = self.parameters, n_columns / _COLUMNS
-        if n_epochs != "auto":
+        if not isinstance(n_epochs, str):
             clock = n_epochs * n_samples / _BATCH_SIZE * _RATE / 2
             finer = min(finer, clock / _FINAL_CLOCK)
         root = max(finer, 1.0) ** (1 / 3)
@@ -394,7 +435,9 @@ class StackTrainer:
             n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 
-    def _ordered_plan(self, resample, groups, gaps):
+    def _ordered_plan(
+        self, resample: bool, groups: Groups | None, gaps: Gaps | None
+    ) -> OrderedPlan:
         parameters, control = self.parameters, self.infinite_rbm_options
         return OrderedPlan(
             beta=control.beta,
@@ -410,14 +453,14 @@ class StackTrainer:
             max_steps=parameters.max_steps,
         )
 
-    def _n_epochs(self, plan, n_samples):
+    def _n_epochs(self, plan: Plan, n_samples: int) -> int:
         """Epochs of a layer's last training."""
         if self.parameters.n_final_epochs != "auto":
             return self.parameters.n_final_epochs
         n_steps = plan.steps_of_clock(_FINAL_CLOCK)
         return -(-n_steps // plan.steps_of_epochs(1, n_samples))
 
-    def _stack_control(self):
+    def _stack_control(self) -> StackControl:
         parameters = self.parameters
         return StackControl(
             max_layers=parameters.max_layers,
@@ -432,7 +475,7 @@ class StackTrainer:
         )
 
 
-def widths_of(parameters):
+def widths_of(parameters: Any) -> list[int] | None:
     """The widths that are given; None when layers are to grow.
 
     Raises
@@ -454,7 +497,7 @@ def widths_of(parameters):
     return [int(width) for width in widths]
 
 
-def warn_of_limits(parameters, limits):
+def warn_of_limits(parameters: Any, limits: Sequence[str | None]) -> None:
     """Warn of layers whose growth did not come to its own end."""
     prices = {
         "infinite_rbm": "infinite_rbm_options__threshold",
@@ -471,7 +514,7 @@ def warn_of_limits(parameters, limits):
             )
 
 
-def are_bits(X):
+def are_bits(X: NDArray) -> bool:
     """Whether all numbers are 0 or 1."""
     return all(
         np.all((X[rows] == 0.0) | (X[rows] == 1.0))
@@ -479,5 +522,5 @@ def are_bits(X):
     )
 
 
-def _unless_auto(value, default):
+def _unless_auto(value: _T | str, default: _T) -> _T:
     return default if isinstance(value, str) else value

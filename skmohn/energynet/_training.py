@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
@@ -77,7 +78,7 @@ class Run:
     clock: float = 0.0
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         """Whether all steps are done."""
         return self.step >= self.n_steps
 
@@ -118,26 +119,26 @@ class Plan:
     groups: Groups | None = None
     gaps: Gaps | None = None
 
-    def steps_of_epochs(self, n_epochs, n_samples):
+    def steps_of_epochs(self, n_epochs: int, n_samples: int) -> int:
         """Steps that visit all samples a number of times."""
         return n_epochs * -(-n_samples // self.batch_size)
 
-    def steps_of_clock(self, clock):
+    def steps_of_clock(self, clock: float) -> int:
         """Steps whose learning rates sum to a number."""
         return max(round(clock / self.clock_of_steps(1)), 1)
 
-    def clock_of_steps(self, n_steps):
+    def clock_of_steps(self, n_steps: int) -> float:
         """Sum of the learning rates of a run of so many steps."""
         return n_steps * self.learning_rate / 2
 
-    def l2_of(self, n_hidden):
+    def l2_of(self, n_hidden: int) -> float:
         """Price of half the squared weights of a machine with so many hidden units."""
         if self.n_samples is None:
             return self.l2
         crowd = _SAMPLES_A_UNIT * n_hidden / self.n_samples
         return self.l2 * min(max(crowd, 1.0), _DEAREST)
 
-    def begin(self, X, rbm, n_steps, seed):
+    def begin(self, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
         """Start a run on a machine, whose arrays are copied.
 
         Parameters
@@ -171,7 +172,7 @@ class Plan:
             n_steps=n_steps,
         )
 
-    def advance(self, run, X):
+    def advance(self, run: Run, X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or as far as there are steps left.
 
         Parameters
@@ -212,7 +213,9 @@ class Plan:
         check_weights(run.rbm.weights, run.step, self.learning_rate)
         return n_epochs
 
-    def _step(self, run, X, batch, buffers):
+    def _step(
+        self, run: Run, X: NDArray, batch: NDArray[np.intp], buffers: "_Buffers"
+    ) -> None:
         """Follow the gradient of one batch."""
         rbm, n_chains = run.rbm, len(run.chains)
         rate = self.learning_rate * (1.0 - run.step / run.n_steps)
@@ -247,7 +250,7 @@ class Plan:
         run.clock += rate
 
 
-def _steps_between_draws(run, n_rows):
+def _steps_between_draws(run: Run, n_rows: int) -> int:
     """Steps from one exact draw of the chains to the next; 0 for none.
 
     Where modes are far apart chains stay in theirs, and the fractions of the modes
@@ -278,7 +281,7 @@ class _Rows(NamedTuple):
 class _Buffers:
     """Memory of the steps of an epoch, whose last batch may be shorter."""
 
-    def __init__(self, run, batch_size):
+    def __init__(self, run: Run, batch_size: int) -> None:
         self._n_chains, n_hidden = run.chains.shape
         n_visible = run.rbm.n_visible
         n_rows = 1 + self._n_chains + batch_size
@@ -292,7 +295,7 @@ class _Buffers:
         self.visible_step = np.empty(n_visible, np.float32)
         self.lead = np.empty(n_hidden, np.float32)
 
-    def rows(self, n_samples):
+    def rows(self, n_samples: int) -> _Rows:
         """Tables of a batch: short cuts to the first rows of the memory."""
         if n_samples not in self._rows:
             samples = 1 + self._n_chains
@@ -312,13 +315,13 @@ class _Buffers:
         return self._rows[n_samples]
 
 
-def epochs_at_once(n_samples, batch_size):
+def epochs_at_once(n_samples: int, batch_size: int) -> int:
     """Epochs from one look at a run to the next: several where they are short."""
     n_steps = -(-n_samples // batch_size)
     return -(-_FEWEST_STEPS // n_steps)
 
 
-def check_weights(weights, step, learning_rate):
+def check_weights(weights: NDArray, step: int, learning_rate: float) -> None:
     """Refuse weights that have grown beyond all bounds, or are no numbers."""
     size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
     if not size < LARGEST_WEIGHT:
@@ -328,13 +331,15 @@ def check_weights(weights, step, learning_rate):
         )
 
 
-def copy_of(rbm):
+def copy_of(rbm: RBM) -> RBM:
     """Return a machine whose arrays can be changed without changing another's."""
     names = "weights", "hidden_bias", "visible_bias"
     return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_machine(X, n_hidden, seed, groups=None):
+def new_machine(
+    X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None
+) -> RBM:
     """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
@@ -369,7 +374,7 @@ def new_machine(X, n_hidden, seed, groups=None):
     return RBM(weights, hidden_bias, data_logits(X, groups), groups)
 
 
-def data_logits(X, groups=None):
+def data_logits(X: NDArray, groups: Groups | None = None) -> NDArray:
     """Log-odds of the columns, as if each value had been seen half a time more.
 
     Those of a level are against the one below, those of a category against the first.
@@ -380,7 +385,7 @@ def data_logits(X, groups=None):
     return np.log(odds).astype(np.float32)
 
 
-def trained(plan, X, rbm, n_steps, seed):
+def trained(plan: Plan, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
     """Train a machine at one go.
 
     Returns
@@ -394,12 +399,12 @@ def trained(plan, X, rbm, n_steps, seed):
     return run
 
 
-def prolonged(run, n_steps):
+def prolonged(run: Run, n_steps: int) -> Run:
     """A run that goes on from another, with as many steps ahead."""
     return replace(run, n_steps=n_steps, step=0)
 
 
-def widened(run, further):
+def widened(run: Run, further: RBM) -> Run:
     """A run with further units beside those it has.
 
     Parameters
@@ -431,7 +436,7 @@ def widened(run, further):
     )
 
 
-def narrowed(run, kept, visible_bias):
+def narrowed(run: Run, kept: NDArray, visible_bias: NDArray) -> Run:
     """A run with some of its units, and other visible biases.
 
     Parameters

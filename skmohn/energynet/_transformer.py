@@ -1,15 +1,16 @@
 """EnergyNetTransformer: validate, code, build, expose; and what fitted layers do."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import assert_all_finite, check_random_state, check_scalar
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils import Tags, assert_all_finite, check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
@@ -24,6 +25,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._conditional import drawn, filled, imputed
@@ -34,7 +36,13 @@ from skmohn.energynet._features import (
     learn_scalers,
 )
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._partition import converged_log_partition, warn_if_unreliable
+from skmohn.energynet._layout import Layout
+from skmohn.energynet._missing import Gaps
+from skmohn.energynet._partition import (
+    LogPartition,
+    converged_log_partition,
+    warn_if_unreliable,
+)
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._reading import (
     as_written,
@@ -49,6 +57,7 @@ from skmohn.energynet._stack_trainer import (
     GIVEN_DEPTH,
     InfiniteRBMOptions,
     StackTrainer,
+    TrainedStack,
     warn_of_limits,
     widths_of,
 )
@@ -274,6 +283,9 @@ class EnergyNetTransformer(
     n_samples_seen_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _log_partitions: list[LogPartition | None]
+    _input_means: list[np.ndarray]
+    _seed: int
 
     _parameter_constraints = {
         "growth": [
@@ -323,31 +335,31 @@ class EnergyNetTransformer(
     def __init__(
         self,
         growth: str | None = "held_out",
-        n_components=None,
+        n_components: ArrayLike | None = None,
         *,
-        max_layers=10,
-        unit_cost=1.0,
-        coding="auto",
+        max_layers: int = 10,
+        unit_cost: float = 1.0,
+        coding: str = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
-        handle_unknown="error",
-        n_bins=8,
-        whiten=False,
+        handle_unknown: str = "error",
+        n_bins: int = 8,
+        whiten: bool = False,
         layer: int | str = -1,
-        standardize=True,
-        passthrough=False,
+        standardize: bool = True,
+        passthrough: bool = False,
         n_final_epochs: int | str = "auto",
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         l2: float | str = "auto",
         infinite_rbm_options: InfiniteRBMOptions | None = None,
-        max_units=2000,
-        max_steps=1_000_000,
-        n_temperatures=10_000,
-        n_draws=300,
-        monitor=None,
-        warm_start=False,
-        random_state=None,
-    ):
+        max_units: int = 2000,
+        max_steps: int = 1_000_000,
+        n_temperatures: int = 10_000,
+        n_draws: int = 300,
+        monitor: int | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.growth = growth
         self.n_components = n_components
         self.max_layers = max_layers
@@ -376,7 +388,13 @@ class EnergyNetTransformer(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, X_val=None, sample_weight=None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object | None = None,
+        X_val: TableLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Find the layers and train them.
 
         Parameters
@@ -428,7 +446,12 @@ class EnergyNetTransformer(
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: object | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train each layer for one epoch on these samples, keeping its width.
 
         The first call finds the layers as `fit` does; layers of given width start from
@@ -471,7 +494,7 @@ class EnergyNetTransformer(
         self.n_iter_ += 1
         return self
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> NDArray:
         """Compute the probabilities of the hidden units.
 
         Parameters
@@ -492,7 +515,14 @@ class EnergyNetTransformer(
             require_finite(self.scalers_[-1], "X")
         return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
 
-    def impute(self, X, *, strategy="mean", n_draws=None, random_state=None):
+    def impute(
+        self,
+        X: TableLike,
+        *,
+        strategy: str = "mean",
+        n_draws: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Any:
         """Replace NaN by what is expected, or drawn, given the known values.
 
         Parameters
@@ -527,7 +557,7 @@ class EnergyNetTransformer(
         tables = [completed(table, X, self, given) for table in tables]
         return tables[0] if n_draws is None else tables
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: TableLike) -> NDArray:
         """Reconstruct samples from the output of :meth:`transform`.
 
         Parameters
@@ -558,7 +588,7 @@ class EnergyNetTransformer(
             states = rbm.visible_probabilities(states)
         return as_written(self.coding_.decode(states), self._categories)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
         """Name the columns of :meth:`transform`.
 
         Parameters
@@ -577,7 +607,7 @@ class EnergyNetTransformer(
         widths, shown = self.n_components_per_layer_, self._shown()
         appended = []
         if len(widths) in shown:
-            appended = name_numbers(names, self._categories.known())
+            appended = name_numbers(list(names), self._categories.known())
         blocks = [
             unique_names([f"layer{k}_unit{i}" for i in range(width)], appended)
             for k, width in enumerate(widths)
@@ -586,7 +616,12 @@ class EnergyNetTransformer(
         return np.concatenate([blocks[k] for k in shown]).astype(object)
 
     @one_blas_thread
-    def sample(self, n_samples=1, n_steps=1000, random_state=None):
+    def sample(
+        self,
+        n_samples: int = 1,
+        n_steps: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> NDArray:
         """Draw samples from the model.
 
         Parameters
@@ -617,7 +652,7 @@ class EnergyNetTransformer(
             draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
         return as_written(self.coding_.draw(states, random_state), self._categories)
 
-    def score_samples(self, X):
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Compute or estimate the log-likelihood of each sample.
 
         Parameters
@@ -655,7 +690,7 @@ class EnergyNetTransformer(
         ]
         return np.concatenate(said)
 
-    def score(self, X, y=None):
+    def score(self, X: TableLike, y: object | None = None) -> float:
         """Compute or estimate the mean log-likelihood.
 
         Parameters
@@ -673,7 +708,7 @@ class EnergyNetTransformer(
         return float(self.score_samples(X).mean())
 
     @property
-    def layers_(self):
+    def layers_(self) -> list[RBM]:
         """Layers from the bottom up, a list of :class:`~skmohn.energynet.RBM`."""
         check_is_fitted(self)
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
@@ -684,7 +719,7 @@ class EnergyNetTransformer(
         ]
 
     @ComputedProperty
-    def log_partition_(self):
+    def log_partition_(self) -> list[LogPartition]:
         """Log partition function of each layer, a list of LogPartition.
 
         Those that `fit` did not need are computed here: by annealed importance sampling
@@ -694,7 +729,7 @@ class EnergyNetTransformer(
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -703,7 +738,9 @@ class EnergyNetTransformer(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _monitor(self, X, units, X_val, weight):
+    def _monitor(
+        self, X: NDArray, units: NDArray, X_val: TableLike | None, weight: float
+    ) -> Monitor:
         """What completes the records of a fit; a mean log-likelihood has a weight."""
         tables = {"log_likelihood": (X, units)}
         if X_val is not None:
@@ -713,7 +750,7 @@ class EnergyNetTransformer(
             tables["validation_log_likelihood"] = X_val, arranged
         return Monitor.of(self, self.coding_, tables, weight, self._seed)
 
-    def _transform_batch(self, X):
+    def _transform_batch(self, X: NDArray) -> NDArray:
         units = self._encode(X)
         first, coding = self.layers_[0], self.coding_
         X, visible, incomplete = filled(first, coding, X, units, self._seed)
@@ -725,7 +762,13 @@ class EnergyNetTransformer(
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)
 
-    def _read_samples(self, X, sample_weight, learn, are_new=False):
+    def _read_samples(
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike | None,
+        learn: bool,
+        are_new: bool = False,
+    ) -> tuple[NDArray, NDArray, Gaps | None]:
         """Check samples and parameters; return samples and visible units.
 
         They are new where the coding was learned from others. Rows are repeated as
@@ -756,10 +799,16 @@ class EnergyNetTransformer(
         names = self._names()
         return put_in_order(X, self.coding_, names, self._seed, are_new)
 
-    def _new_seed(self):
+    def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fitted(self, rbms, X, units, earlier=None):
+    def _fitted(
+        self,
+        rbms: Sequence[RBM],
+        X: NDArray,
+        units: NDArray,
+        earlier: list[StandardScaler] | None = None,
+    ) -> dict[str, Any]:
         """Fitted attributes of layers, with the scalers of earlier samples if any.
 
         Layers and units are in the layout that was learned from.
@@ -781,22 +830,30 @@ class EnergyNetTransformer(
             "_input_means": input_means,
         }
 
-    def _set_fitted(self, rbms, X, units, earlier=None):
+    def _set_fitted(
+        self,
+        rbms: Sequence[RBM],
+        X: NDArray,
+        units: NDArray,
+        earlier: list[StandardScaler] | None = None,
+    ) -> None:
         """Set them; what was said of other layers is withdrawn."""
         for name in _MEASURED:
             vars(self).pop(name, None)
         for name, value in self._fitted(rbms, X, units, earlier).items():
             setattr(self, name, value)
 
-    def _expose(self, built, X, units, history):
+    def _expose(
+        self, built: TrainedStack, X: NDArray, units: NDArray, history: History
+    ) -> Self:
         """Set the fitted attributes; warn of layers that did not come to their end."""
         self._set_fitted(built.rbms, X, units)
         self.stopping_reason_ = built.reason
         self.width_reasons_ = built.width_reasons
-        if built.descriptions is not None:
+        if built.log_partitions is not None:
             layout, (first, *others) = self.coding_.layout, built.log_partitions
             self._log_partitions = [_restore(first, layout, built.rbms[0]), *others]
-            for k, found in enumerate(self._log_partitions):
+            for k, found in enumerate(built.log_partitions):
                 warn_if_unreliable(found, k)
             measured = built.measured(self.coding_.log_density(X).mean())
             vars(self).update(zip(_MEASURED, measured, strict=True))
@@ -806,8 +863,9 @@ class EnergyNetTransformer(
         return self
 
     @one_blas_thread
-    def _log_partition_of(self, k):
-        if self._log_partitions[k] is None:
+    def _log_partition_of(self, k: int) -> LogPartition:
+        found = self._log_partitions[k]
+        if found is None:
             rbm, mean = self._arranged_layers()[k], self._input_means[k]
             if k == 0:
                 (mean,) = self.coding_.layout.arrange(mean[None].copy())
@@ -820,39 +878,44 @@ class EnergyNetTransformer(
             if k == 0:
                 found = _restore(found, self.coding_.layout, rbm)
             self._log_partitions[k] = found
-            warn_if_unreliable(self._log_partitions[k], k)
-        return self._log_partitions[k]
+            warn_if_unreliable(found, k)
+        return found
 
-    def _arranged_layers(self):
+    def _arranged_layers(self) -> list[RBM]:
         """Layers in the layout that they are trained in."""
         first, *others = self.layers_
         return [self.coding_.layout.arrange_machine(first), *others]
 
-    def _shown(self):
+    def _shown(self) -> list[int]:
         """Which of the blocks make up the features."""
         n_layers = len(self.weights_)
-        if self.layer == "all":
+        if isinstance(self.layer, str):
             shown = list(range(n_layers))
         else:
             check_layer(self.layer, n_layers)
             shown = [range(n_layers)[self.layer]]
         return shown + [n_layers] * self.passthrough
 
-    def _encode(self, X):
+    def _encode(self, X: NDArray) -> NDArray:
         return self.coding_.encode(X, self._names())
 
-    def _names(self):
+    def _names(self) -> Any:
         return getattr(self, "feature_names_in_", None)
 
-    def _read_table(self, X, reset=False, weights=()):
+    def _read_table(
+        self,
+        X: TableLike,
+        reset: bool = False,
+        weights: Sequence[ArrayLike | None] = (),
+    ) -> NDArray:
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
         options = {"reset": reset, "gaps": not is_minmax, "weights": weights}
         return read_columns(self, X, **options)
 
 
-def _restore(log_partition, layout, arranged):
-    """The log partition function of the units of columns, of None as well."""
-    if log_partition is None:
-        return None
+def _restore(
+    log_partition: LogPartition, layout: Layout, arranged: RBM
+) -> LogPartition:
+    """The log partition function of the units of columns."""
     value = log_partition.value - layout.log_volume(arranged)
     return replace(log_partition, value=value)

@@ -10,9 +10,12 @@ Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The Amer
 Statistician 72, 2018 (ZCA-cor).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import norm, rankdata
@@ -106,7 +109,13 @@ class Whitening:
     least_effective: float
 
     @classmethod
-    def learn(cls, X, columns, seed, sign=1.0):
+    def learn(
+        cls,
+        X: NDArray,
+        columns: NDArray[np.intp],
+        seed: int,
+        sign: NDArray[np.float64] | float = 1.0,
+    ) -> Self:
         """Learn powers and correlations of columns.
 
         Parameters
@@ -147,12 +156,13 @@ class Whitening:
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
         least_effective = 1.0 if len(values) < len(columns) else _LEAST_EFFECTIVE
+        stretch, inflation = spreads
         return cls(
-            columns, low, high, unit, powers, mean, std, correlation, *roots, *spreads,
-            least_effective,
+            columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
+            inflation, least_effective,
         )  # fmt: skip
 
-    def forward(self, X):
+    def forward(self, X: NDArray) -> NDArray[np.float64]:
         """The table with coordinates in the place of its columns.
 
         Parameters
@@ -169,22 +179,22 @@ class Whitening:
         X[:, self.columns] = coordinates
         return X
 
-    def inverse(self, X):
+    def inverse(self, X: NDArray) -> NDArray[np.float64]:
         """The table with its columns in the place of coordinates."""
         X = X.astype(np.float64)
         X[:, self.columns] = self._values_of(X[:, self.columns] @ self.root)
         return X
 
-    def log_slope(self, X):
+    def log_slope(self, X: NDArray) -> NDArray[np.float64]:
         """Logarithm of the volume of coordinates for one of values, (n_samples,)."""
         slopes = self._log_slopes(X[:, self.columns]).sum(axis=1)
         return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
 
-    def incomplete(self, X):
+    def incomplete(self, X: NDArray) -> NDArray[np.bool_]:
         """Which samples have gaps in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
-    def filled(self, X, seed, table):
+    def filled(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
         """The table with a draw in each gap of these columns, in any order of rows.
 
         Rows are told apart by another `table`.
@@ -201,13 +211,15 @@ class Whitening:
         X[rows] = tables[0]
         return X
 
-    def spread(self, X):
+    def spread(self, X: NDArray) -> NDArray[np.float64]:
         """Rows that all was learned from as if they were others, further apart."""
         coordinates = self.forward(X)
         coordinates[:, self.columns] *= self.stretch
         return self.inverse(coordinates)
 
-    def draw(self, X, noise, stretch=1.0):
+    def draw(
+        self, X: NDArray, noise: NDArray[np.float64], stretch: float = 1.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Fill the gaps of these columns, given what is known of them.
 
         Parameters
@@ -246,17 +258,17 @@ class Whitening:
         tables[:, :, self.columns] = values
         return tables, log_density
 
-    def _in_units(self, values):
+    def _in_units(self, values: NDArray) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):
             in_units = values.astype(np.float64) / self.unit
         return np.clip(in_units, -_FARTHEST, _FARTHEST)
 
-    def _powers_of(self, values):
+    def _powers_of(self, values: NDArray) -> NDArray[np.float64]:
         """Powers of values, of mean 0 and variance 1."""
         powers = self.powers.forward(self._in_units(values))
         return (powers - self.mean) / self.std
 
-    def _values_of(self, Z):
+    def _values_of(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of such powers."""
         # Far out they may be beyond all numbers.
         largest = np.finfo(np.float64).max
@@ -264,20 +276,22 @@ class Whitening:
             values = self.powers.inverse(Z * self.std + self.mean) * self.unit
         return np.clip(values, -largest, largest)
 
-    def _log_slopes(self, values):
+    def _log_slopes(self, values: NDArray) -> NDArray[np.float64]:
         """Logarithms of the slopes of powers, of the shape of the values."""
         slopes = self.powers.log_slope(self._in_units(values))
         return slopes - np.log(self.std) - np.log(np.abs(self.unit))
 
 
-def _order_of_ranks(X):
+def _order_of_ranks(X: NDArray) -> NDArray[np.intp]:
     """An order of rows that is the same in other units of the columns."""
     ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
     # Ranks of float32 are float32, whose bytes have another order.
     return order_of(ranks.astype(np.float64))
 
 
-def _moments(Z, rng):
+def _moments(
+    Z: NDArray[np.float64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]:
     """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
 
     Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
@@ -289,15 +303,18 @@ def _moments(Z, rng):
     mean, covariance = _covariance(Z)
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
-    correlation, shrinkage, spreads = covariance / np.outer(std, std), 1.0, (1.0, 1.0)
+    correlation = covariance / np.outer(std, std)
+    shrinkage, stretch, inflation = 1.0, 1.0, 1.0
     if len(Z) >= _FEWEST_ROWS:
         seed, n_folds = int(rng.integers(2**31)), min(_FOLDS, len(Z))
         folds = KFold(n_folds, shuffle=True, random_state=seed)
-        shrinkage, *spreads = _by_other_rows((Z - mean) / std, folds)
-    return mean, std, shrunk_covariance(correlation, shrinkage), *spreads
+        standard = (Z - mean) / std
+        shrinkage, stretch, inflation = _by_other_rows(standard, folds)
+    shrunk = shrunk_covariance(correlation, shrinkage)
+    return mean, std, shrunk, stretch, inflation
 
 
-def _by_other_rows(Z, folds):
+def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, float]:
     """The shrinkage that makes rows likeliest that correlations were not learned from,
     then how much further from what is expected their numbers are than those of the rows
     that they were learned from, and than the correlations say.
@@ -329,7 +346,9 @@ def _by_other_rows(Z, folds):
     return shrinkage, stretch, float(max(other / said, 1.0))
 
 
-def _log_densities(Z, covariance):
+def _log_densities(
+    Z: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Logarithms of the normal densities of what is known of rows, (n_rows,)."""
     found = np.zeros(len(Z))
     for rows, gaps in _kinds_of_rows(np.isnan(Z)):
@@ -343,7 +362,9 @@ def _log_densities(Z, covariance):
     return found
 
 
-def _surprises(Z, covariance):
+def _surprises(
+    Z: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Distances of all known numbers from what is expected given the other known ones
     of their row, in standard deviations."""
     found = []
@@ -354,7 +375,9 @@ def _surprises(Z, covariance):
     return np.concatenate(found)
 
 
-def _covariance(Z):
+def _covariance(
+    Z: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and covariance of rows, by expectation maximization if values are missing.
 
     What gaps are expected to hold follows shrunk correlations: among few rows most are
@@ -379,7 +402,7 @@ def _covariance(Z):
     return mean, covariance
 
 
-def _oracle(covariance, n_rows):
+def _oracle(covariance: NDArray[np.float64], n_rows: int) -> float:
     """Shrinkage of a covariance of normal rows by the oracle approximation of Chen,
     Wiesel, Eldar and Hero (2010), for shrunk correlations of little error."""
     n_columns = len(covariance)
@@ -389,20 +412,26 @@ def _oracle(covariance, n_rows):
     return min(together / apart, 1.0) if apart > together else 1.0
 
 
-def _roots(covariance):
+def _roots(
+    covariance: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The symmetric square root, and its inverse."""
     variances, directions = eigh(covariance)
     spread = np.sqrt(variances)
     return (directions * spread) @ directions.T, (directions / spread) @ directions.T
 
 
-def _kinds_of_rows(unknown):
+def _kinds_of_rows(
+    unknown: NDArray[np.bool_],
+) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
     """The complete rows, which have no gaps, then the :func:`_patterns`."""
     complete = np.flatnonzero(~unknown.any(axis=1))
     return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
 
-def _patterns(unknown):
+def _patterns(
+    unknown: NDArray[np.bool_],
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
     """Rows that have the same gaps, and which columns these are in."""
     incomplete = np.flatnonzero(unknown.any(axis=1))
     kinds, of_rows = np.unique(unknown[incomplete], axis=0, return_inverse=True)
@@ -413,7 +442,9 @@ def _patterns(unknown):
         yield rows, kind
 
 
-def _given(covariance, Z, unknown):
+def _given(
+    covariance: NDArray[np.float64], Z: NDArray[np.float64], unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and covariance of what is unknown of normal rows, given the rest."""
     known = ~unknown
     rest = covariance[np.ix_(unknown, unknown)]
@@ -449,7 +480,7 @@ class ImportanceSamples:
     least_effective: float
 
     @classmethod
-    def of(cls, whitening, X, n_draws, seed):
+    def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
         """Draw numbers in the place of missing values; the same for the same row.
 
         Parameters
@@ -481,17 +512,17 @@ class ImportanceSamples:
         return cls(table, starts, densities, whitening.least_effective)
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[np.intp]:
         """Number of the row of each draw."""
         counts = np.diff(self.starts, append=len(self.table))
         return np.repeat(np.arange(len(counts)), counts)
 
-    def largest(self, values):
+    def largest(self, values: NDArray) -> NDArray[np.intp]:
         """Number of the draw of the largest value of each row, (n_rows,)."""
         parts = np.split(values, self.starts[1:])
         return self.starts + np.array([np.argmax(part) for part in parts], int)
 
-    def log_means(self, log_density):
+    def log_means(self, log_density: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithms of the densities of what is known of the rows, (n_rows,).
 
         Parameters
@@ -503,7 +534,9 @@ class ImportanceSamples:
         parts = np.split(gains, self.starts[1:])
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
 
-    def normalized_weights(self, log_density):
+    def normalized_weights(
+        self, log_density: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
 
         Over many columns the likelihood ratios of a machine and the normal distribution
@@ -524,12 +557,19 @@ class ImportanceSamples:
             power = (low + high) / 2.0
         return self._tempered(gains, low, counts)
 
-    def _tempered(self, gains, power, counts):
+    def _tempered(
+        self,
+        gains: NDArray[np.float64],
+        power: NDArray[np.float64],
+        counts: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
         """Shares by a power of the likelihood ratios of each row."""
         weights = np.exp(np.repeat(power, counts) * gains)
         return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
 
-    def chosen(self, shares, place):
+    def chosen(
+        self, shares: NDArray[np.float64], place: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
         """A draw of each row, by their shares and a uniform number, (n_rows,)."""
         counts = np.diff(self.starts, append=len(shares))
         ends = np.cumsum(shares)
@@ -537,6 +577,8 @@ class ImportanceSamples:
         at = np.searchsorted(ends, place * (ends[-1] / len(counts)))
         return np.clip(at, self.starts, self.starts + counts - 1)
 
-    def means(self, values, shares):
+    def means(
+        self, values: NDArray, shares: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Means of values of the draws for each row, (n_rows, ...)."""
         return np.add.reduceat(shares[:, None] * values, self.starts)
