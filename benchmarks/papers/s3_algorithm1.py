@@ -34,7 +34,7 @@ from benchmarks.shared import common, energynet
 from benchmarks.shared.report import Report
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedPlan
+from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedSchedule
 from skmohn.energynet._stack_trainer import are_bits
 
 PUBLISHED = {"german": 122, "diabetes": 184, "mnist": 1525, "cifar-10": 101}
@@ -163,7 +163,7 @@ def try_on(X, name, what, options):
     max_steps = 100_000
     if n_epochs is not None:
         max_steps = n_epochs * -(-len(units) // parameters["batch_size"])
-    plan = OrderedPlan(
+    plan = OrderedSchedule(
         threshold=energynet.GAMMA[name], resample=not are_bits(units),
         max_units=MOST_UNITS, max_steps=max_steps,
         groups=learned.groups, **parameters,

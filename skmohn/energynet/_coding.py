@@ -188,7 +188,9 @@ class UnitCoding:
             return self
         columns = self.order[np.isin(self.order, columns)]
         whitening = Whitening.learn(X, columns, seed, self.sign[columns])
-        X = whitening.forward(whitening.spread(self._without_gaps(whitening, X, seed)))
+        X = whitening.forward(
+            whitening.spread(self._without_missing(whitening, X, seed))
+        )
         for ends, of_columns in ((self.low, X.min(axis=0)), (self.high, X.max(axis=0))):
             ends[columns] = of_columns[columns]
         sign = self.sign.copy()
@@ -199,11 +201,11 @@ class UnitCoding:
             found._learn_levels(j, X[:, j], n_bins)
         return found
 
-    def _without_gaps(self, whitening: Whitening, X: NDArray, seed: int) -> NDArray:
-        """The table with draws in the gaps of whitened columns."""
+    def _without_missing(self, whitening: Whitening, X: NDArray, seed: int) -> NDArray:
+        """The table with draws at missing values of whitened columns."""
         sign = self.sign.copy()
         sign[whitening.columns] = np.sign(whitening.unit)
-        return whitening.filled(X, seed, (X * sign)[:, self.order])
+        return whitening.fill(X, seed, (X * sign)[:, self.order])
 
     def _is_smooth(self, j: int, X: NDArray) -> bool:
         """Whether a thermometer has more values than levels, or so many that they
@@ -249,7 +251,7 @@ class UnitCoding:
 
     @property
     def groups(self) -> Groups:
-        """The units of the columns that have any, as a machine wants them."""
+        """The units of the columns that have any, as an RBM wants them."""
         has_units = self.n_units > 0
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
@@ -261,7 +263,7 @@ class UnitCoding:
         return Layout.of(self.n_units, is_ordered, self.order, self.sign)
 
     def prepared(self, X: NDArray, seed: int, are_new: bool = False) -> NDArray:
-        """The table with a draw in each gap of whitened columns.
+        """The table with a draw for each missing value of whitened columns.
 
         Parameters
         ----------
@@ -280,7 +282,7 @@ class UnitCoding:
         """
         if self.whitening is None:
             return X
-        X = self._without_gaps(self.whitening, X, seed)
+        X = self._without_missing(self.whitening, X, seed)
         return X if are_new else self.whitening.spread(X)
 
     def encode(self, X: NDArray, names: Sequence[str] | None = None) -> NDArray:
@@ -311,8 +313,8 @@ class UnitCoding:
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.is_single)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
-            place = self._on_line(X[rows][:, single], single)
-            units[rows, ends[single] - 1] = np.clip(place, 0.0, 1.0)
+            position = self._on_line(X[rows][:, single], single)
+            units[rows, ends[single] - 1] = np.clip(position, 0.0, 1.0)
         for kind, compare, of_columns in (
             (THERMOMETER, np.greater_equal, self.thresholds),
             (CATEGORY, np.equal, [levels[1:] for levels in self.levels]),
@@ -356,8 +358,10 @@ class UnitCoding:
             total += self.whitening.log_slope(X)
             X = self.whitening.forward(X)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
-            place = self._on_line(X[rows][:, single], single)
-            beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
+            position = self._on_line(X[rows][:, single], single)
+            beyond = np.minimum(
+                np.abs(position - np.clip(position, 0.0, 1.0)), _FARTHEST
+            )
             total[rows] -= np.nansum(beyond, axis=1)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
             total += self._log_density_of(j, X[:, j])
@@ -423,8 +427,8 @@ class UnitCoding:
             X[:, j] = np.where(is_state, levels[level], means)
         X *= self.scale
         for j in np.flatnonzero(self.kind == CATEGORY).tolist():
-            shares = self._shares(j, units)
-            X[:, j] = self.levels[j][shares.argmax(axis=1)]
+            probabilities = self._category_probabilities(j, units)
+            X[:, j] = self.levels[j][probabilities.argmax(axis=1)]
         return X
 
     def draw(
@@ -450,10 +454,10 @@ class UnitCoding:
             level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
             level = level.astype(int)
             edges, tails, widths = self._density_of(j)
-            place = rng.random(len(X))
-            far = -np.log1p(-place)
+            position = rng.random(len(X))
+            far = -np.log1p(-position)
             low = np.concatenate([edges[:1], edges])[level]
-            values = low + place * np.concatenate([[0.0], widths, [0.0]])[level]
+            values = low + position * np.concatenate([[0.0], widths, [0.0]])[level]
             values = np.where(level == 0, edges[0] - far * tails[0], values)
             values = np.where(level == len(edges), edges[-1] + far * tails[1], values)
             values *= self.scale[j]
@@ -475,13 +479,13 @@ class UnitCoding:
         modes, ends = np.rint(units), np.cumsum(self.n_units)
         for j in np.flatnonzero(self.n_units * ~self.is_single).tolist():
             columns = slice(ends[j] - self.n_units[j], ends[j])
-            reached, places = units[:, columns], np.arange(self.n_units[j])
+            reached, offsets = units[:, columns], np.arange(self.n_units[j])
             if self.kind[j] == CATEGORY:
-                state = self._shares(j, units).argmax(axis=1)
-                modes[:, columns] = state[:, None] == places + 1
+                state = self._category_probabilities(j, units).argmax(axis=1)
+                modes[:, columns] = state[:, None] == offsets + 1
             else:
                 steps = np.diff(reached, axis=1, prepend=1.0, append=0.0)
-                modes[:, columns] = (-steps).argmax(axis=1)[:, None] > places
+                modes[:, columns] = (-steps).argmax(axis=1)[:, None] > offsets
         return modes
 
     def complete(self, X: NDArray, units: NDArray) -> NDArray:
@@ -528,7 +532,9 @@ class UnitCoding:
         for j, kind in enumerate(self.kind):
             if kind == CATEGORY:
                 order = np.argsort(self.levels[j])
-                blocks.append(self._shares(j, units)[:, order].astype(X.dtype))
+                blocks.append(
+                    self._category_probabilities(j, units)[:, order].astype(X.dtype)
+                )
             else:
                 blocks.append(X[:, [j]])
         return np.hstack(blocks)
@@ -536,7 +542,7 @@ class UnitCoding:
     def _inverse(self, X: NDArray) -> NDArray[np.float64]:
         return X if self.whitening is None else self.whitening.inverse(X)
 
-    def _shares(self, j: int, units: NDArray) -> NDArray[np.float64]:
+    def _category_probabilities(self, j: int, units: NDArray) -> NDArray[np.float64]:
         """Probabilities of the categories of a column, in the order of its levels."""
         end = np.cumsum(self.n_units)[j]
         others = units[:, end - self.n_units[j] : end]
@@ -548,8 +554,8 @@ class UnitCoding:
         scale = self.scale[columns]
         low, high = self.low[columns] / scale, self.high[columns] / scale
         with np.errstate(over="ignore"):
-            place = (X / scale - low) / np.where(low < high, high - low, 1.0)
-        return np.where((low < high) | np.isnan(X), place, 0.0)
+            position = (X / scale - low) / np.where(low < high, high - low, 1.0)
+        return np.where((low < high) | np.isnan(X), position, 0.0)
 
 
 def _are_bits_or_likely(

@@ -2,9 +2,9 @@
 
 An unknown value could be any state of the visible units of its column: both of a bit,
 each level of a thermometer, each category. Given the known units of a sample, the first
-layer is a machine of the unknown ones, whose hidden biases hold what the known ones
-say: means and sums over all completions are those of this machine. Numbers that are
-whitened are drawn given one another instead, and the draws weighed by the machine.
+layer is an RBM of the unknown ones, whose hidden biases hold what the known ones
+say: means and sums over all completions are those of this RBM. Numbers that are
+whitened are drawn given one another instead, and the draws weighed by the RBM.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,10 +20,10 @@ from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._features import batches
 from skmohn.energynet._groups import list_states, unit_probabilities
 from skmohn.energynet._missing import (
-    Gaps,
-    drawer,
+    MissingMask,
+    enumerated_exponents,
+    hidden_sampler,
     known_free_energies,
-    listed_exponents,
 )
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
@@ -46,7 +46,7 @@ _MOST_NUMBERS = 5_000_000
 
 
 def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
-    """The machine of the unknown visible units of a sample.
+    """The RBM of the unknown visible units of a sample.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
 
     Returns
     -------
-    machine : RBM
+    rbm : RBM
     """
     known = np.where(unknown, 0.0, units)
     groups = rbm.groups and rbm.groups.within(unknown)
@@ -72,8 +72,8 @@ def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
     )
 
 
-def means_of(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of the units of a machine that has few states on either side.
+def enumerate_means(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means of the units of an RBM that has few states on either side.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def means_of(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _means_of_chains(
     rbm: RBM, units: NDArray, unknown: NDArray[np.bool_], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of the units of incomplete samples, by chains over their gaps.
+    """Means of the units of incomplete samples, by chains over their missing values.
 
     The chains of each sample see the same random numbers, so that its means do not
     depend on the other samples.
@@ -121,7 +121,7 @@ def _means_of_chains(
 
 
 class MissingValueChains:
-    """Gibbs chains over the gaps of samples, several for each, one after another."""
+    """Gibbs chains over missing values, several for each sample, one after another."""
 
     def __init__(
         self,
@@ -139,13 +139,13 @@ class MissingValueChains:
 
     def step(self, n_steps: int) -> None:
         for _ in range(n_steps):
-            hidden = drawer(self.rbm, self.streams)(self.V)
+            hidden = hidden_sampler(self.rbm, self.streams)(self.V)
             self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
 
     def means(self) -> tuple[NDArray, NDArray]:
         """Probabilities of the visible units, given draws of the hidden ones, which
         are those of the visible ones as they are."""
-        hidden = drawer(self.rbm, self.streams.copy())(self.V)
+        hidden = hidden_sampler(self.rbm, self.streams.copy())(self.V)
         return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
 
     def _draw(self, logits: NDArray, bias: NDArray) -> None:
@@ -154,7 +154,7 @@ class MissingValueChains:
         self.V = np.where(self.unknown, drawn, self.V)
 
 
-def filled(
+def fill_expected(
     rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
     """Put means over completions in the place of what is not known.
@@ -188,47 +188,47 @@ def filled(
     if not np.isnan(X).any():
         return X, units, {}
     if coding.whitening is None:
-        visible, hidden = _filled_units(rbm, coding, X, units, seed)
+        visible, hidden = _fill_units(rbm, coding, X, units, seed)
     else:
-        X, visible, hidden = _filled_numbers(rbm, coding, X, units, seed)
+        X, visible, hidden = _fill_numbers(rbm, coding, X, units, seed)
     return coding.complete(X, visible), visible, hidden
 
 
-def _filled_units(
+def _fill_units(
     rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
 ) -> tuple[NDArray, dict[int, NDArray]]:
     """Visible units with means in the place of unknown ones, and hidden means."""
     visible, hidden = units.astype(np.float64), {}
-    gaps = Gaps.of(X, coding.n_units)
-    if gaps is not None:
-        rows = gaps.rows
-        known = np.where(gaps.unknown, np.float32(0.0), units[rows])
-        means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
-        visible[rows] = np.where(gaps.unknown, means, visible[rows])
+    missing = MissingMask.of(X, coding.n_units)
+    if missing is not None:
+        rows = missing.rows
+        known = np.where(missing.unknown, np.float32(0.0), units[rows])
+        means, of_hidden = _means_of_missing(rbm, known, missing.unknown, seed)
+        visible[rows] = np.where(missing.unknown, means, visible[rows])
         hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
     return visible, hidden
 
 
-def _filled_numbers(
+def _fill_numbers(
     rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
     """The same by draws of whitened numbers, whose means the table then has."""
     X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
-        shares = drawn.normalized_weights(log_density)
+        weights = drawn.normalized_weights(log_density)
         units_drawn = coding.encode(drawn.table)
-        of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
+        of_draws, known = _fill_units(rbm, coding, drawn.table, units_drawn, seed)
         states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
         if known:
             states[list(known)] = list(known.values())
-        visible[rows] = drawn.means(of_draws, shares)
-        means = drawn.means(states, shares)
+        visible[rows] = drawn.means(of_draws, weights)
+        means = drawn.means(states, weights)
         hidden |= dict(zip(rows.tolist(), means, strict=True))
         # Other columns may be unknown in the draws, too. Powers take draws far out, by
         # which means over few would go.
         table, columns = X[rows], coding.whitened_columns
         plausible = coding.within_range(drawn.table)[:, columns]
-        table[:, columns] = drawn.means(plausible, shares)
+        table[:, columns] = drawn.means(plausible, weights)
         X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
     return X, visible, hidden
 
@@ -266,7 +266,7 @@ def importance_sample(
         Of these. What is NaN in other columns still is.
 
     log_density : ndarray of shape (n_draws,)
-        Of the draws, by the machine, up to a constant.
+        Of the draws, by the RBM, up to a constant.
     """
     whitening = coding.whitening
     if whitening is None:
@@ -276,12 +276,14 @@ def importance_sample(
         rows = incomplete[part]
         drawn = ImportanceSamples.of(whitening, X[rows], n_completions, seed)
         units = np.rint(coding.encode(drawn.table))
-        gaps = Gaps.of(drawn.table, coding.n_units)
-        energies = known_free_energies(rbm, units, gaps, seed, alike=True)
+        missing = MissingMask.of(drawn.table, coding.n_units)
+        energies = known_free_energies(
+            rbm, units, missing, seed, common_random_numbers=True
+        )
         yield rows, drawn, coding.log_density(drawn.table) - energies
 
 
-def _means_of_gaps(
+def _means_of_missing(
     rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the visible and of the hidden units, each way where it can be gone."""
@@ -294,8 +296,8 @@ def _means_of_gaps(
     starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
     is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
     for row in np.flatnonzero(is_short):
-        machine = condition_on(rbm, known[row], unknown[row])
-        visible[row, unknown[row]], hidden[row] = means_of(machine)
+        conditional = condition_on(rbm, known[row], unknown[row])
+        visible[row, unknown[row]], hidden[row] = enumerate_means(conditional)
     (rest,) = np.nonzero(~is_short)
     for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
         at = rest[part]
@@ -307,7 +309,7 @@ def _listed(
     rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means over all states of the hidden units."""
-    exponent, states, logits = listed_exponents(rbm, known, unknown)
+    exponent, states, logits = enumerated_exponents(rbm, known, unknown)
     weights = softmax(exponent, axis=1)
     groups = sides_of(rbm)[0]
     return weights @ unit_probabilities(logits, groups), weights @ states
@@ -319,7 +321,7 @@ def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
     return gen_batches(n_rows, n_at_once) if n_rows else ()
 
 
-def imputed(
+def impute(
     rbm: RBM,
     coding: UnitCoding,
     X: NDArray,
@@ -344,7 +346,7 @@ def imputed(
     strategy : {"mean", "mode"}
 
     seed : int
-        As of :func:`filled`.
+        As of :func:`fill_expected`.
 
     Returns
     -------
@@ -357,7 +359,7 @@ def imputed(
         part = X[rows]
         if strategy == "mode" and coding.whitening is not None:
             part = _likeliest_numbers(rbm, coding, part, seed)
-        means, visible, _ = filled(rbm, coding, part, encode(part), seed)
+        means, visible, _ = fill_expected(rbm, coding, part, encode(part), seed)
         if strategy == "mode":
             means = coding.complete(part, coding.modes(visible))
         # Means may be out of the range by a rounding.
@@ -417,20 +419,20 @@ def drawn(
         for rows, found, log_density in importance_sample(
             rbm, coding, X, seed, n_drawn
         ):
-            shares = found.normalized_weights(log_density)
-            places = _spread_places((len(rows), n_draws), rng)
-            for table, place in zip(tables, places.T, strict=True):
-                table[rows] = found.table[found.chosen(shares, place)]
+            weights = found.normalized_weights(log_density)
+            uniforms = _spread_uniforms((len(rows), n_draws), rng)
+            for table, uniform in zip(tables, uniforms.T, strict=True):
+                table[rows] = found.table[found.chosen(weights, uniform)]
     flat = tables.reshape(-1, X.shape[1])
-    gaps = Gaps.of(flat, coding.n_units)
-    if gaps is not None:
+    missing = MissingMask.of(flat, coding.n_units)
+    if missing is not None:
         width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
-        for part in _in_parts(len(gaps.rows), width):
-            rows, unknown = gaps.rows[part], gaps.unknown[part]
+        for part in _in_parts(len(missing.rows), width):
+            rows, unknown = missing.rows[part], missing.unknown[part]
             units = encode(flat[rows])
             bits = (rng.random(units.shape) < units).astype(np.float32)
             known = np.where(unknown, np.float32(0.0), bits)
-            values = coding.draw(_draw_gaps(rbm, known, unknown, rng), rng)
+            values = coding.draw(_draw_missing(rbm, known, unknown, rng), rng)
             flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
     # What never varies is known.
     constant = coding.decode(np.zeros((1, rbm.n_visible)))
@@ -447,7 +449,7 @@ def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) ->
     return _PER_DRAW * n_draws
 
 
-def _spread_places(
+def _spread_uniforms(
     shape: tuple[int, int], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Uniform numbers, those of a row spread evenly, so that what they choose repeats
@@ -456,16 +458,16 @@ def _spread_places(
     return (order + rng.random(shape)) / shape[1]
 
 
-def _draw_gaps(
+def _draw_missing(
     rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], rng: np.random.Generator
 ) -> NDArray:
     """Visible units of incomplete samples, (n_samples, n_visible)."""
     streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
-        exponent, states, _ = listed_exponents(rbm, known, unknown)
-        share = np.cumsum(softmax(exponent, axis=1), axis=1)
-        place = rng.random((len(known), 1)) * share[:, -1:]
-        chosen = states[np.minimum((share < place).sum(axis=1), len(states) - 1)]
+        exponent, states, _ = enumerated_exponents(rbm, known, unknown)
+        cumulative = np.cumsum(softmax(exponent, axis=1), axis=1)
+        uniform = rng.random((len(known), 1)) * cumulative[:, -1:]
+        chosen = states[np.minimum((cumulative < uniform).sum(axis=1), len(states) - 1)]
         logits = chosen.astype(np.float32) @ rbm.weights
         V = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
@@ -475,7 +477,7 @@ def _draw_gaps(
     return chains.V
 
 
-def completions(
+def enumerate_completions(
     coding: UnitCoding, units: NDArray, unknown: NDArray[np.bool_], row: int
 ) -> NDArray:
     """List what the visible units of an incomplete sample could be.

@@ -34,7 +34,7 @@ from skmohn._core._tables import read_targets, warn_of_target_markers
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX
-from skmohn.energynet._conditional import filled
+from skmohn.energynet._conditional import fill_expected
 from skmohn.energynet._heads import candidates, choose, folds_of
 from skmohn.energynet._mlp import Stages
 from skmohn.energynet._reading import read_columns
@@ -255,7 +255,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
         layers, coding = self.transformer_.layers_, self.transformer_.coding_
-        X, units, _ = filled(layers[0], coding, X, coding.encode(X), _SEED)
+        X, units, _ = fill_expected(layers[0], coding, X, coding.encode(X), _SEED)
         return units, coding.numbers(X, units)
 
     def _read_samples(

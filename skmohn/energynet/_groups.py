@@ -98,7 +98,7 @@ class Groups:
         return np.cumsum(self.sizes) - self.sizes
 
     @property
-    def places(self) -> NDArray[np.intp]:
+    def offsets(self) -> NDArray[np.intp]:
         """Place of each unit in its column, from 0."""
         return np.arange(self.n_units) - np.repeat(self.starts, self.sizes)
 
@@ -163,16 +163,16 @@ def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
     states : ndarray of shape (stop - start, n_units), float64
         In the order of numbers whose first digit is the least.
     """
-    sizes, places = groups.sizes, groups.places
+    sizes, offsets = groups.sizes, groups.offsets
     bases = np.cumprod(np.append(1, sizes[:-1] + 1))
     state = np.arange(start, stop)[:, None] // bases % (sizes + 1)
     state = groups.of_units(state)
     ordered = groups.of_units(groups.is_ordered)
-    units = np.where(ordered, state > places, state == places + 1)
+    units = np.where(ordered, state > offsets, state == offsets + 1)
     return units.astype(np.float64)
 
 
-def state_shares(
+def state_probabilities(
     mean: NDArray[np.float64], groups: Groups
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Fraction of the samples at each state, from the means of the units.
@@ -194,7 +194,7 @@ def state_shares(
     first : ndarray of shape (n_columns,)
         Of samples of which no unit of the column is 1.
     """
-    is_first = groups.places == 0
+    is_first = groups.offsets == 0
     ordered = groups.of_units(groups.is_ordered)
     above = np.where(np.roll(is_first, -1), 0.0, np.roll(mean, -1))
     at = np.where(ordered, mean - above, mean)
@@ -237,11 +237,11 @@ def unit_probabilities(active: NDArray, groups: Groups) -> NDArray:
     """
     log_weight, log_total = _log_weights(active, groups)
     at = np.exp(log_weight - groups.of_units(log_total))
-    places, reached = groups.places, at.copy()
+    offsets, reached = groups.offsets, at.copy()
     ordered = groups.of_units(groups.is_ordered)
     # A unit of a thermometer is 1 at its level and at those above it.
     for offset in range(1, groups.sizes[groups.is_ordered].max(initial=0)):
-        inside = (places[offset:] >= offset) & ordered[offset:]
+        inside = (offsets[offset:] >= offset) & ordered[offset:]
         reached[:, :-offset] += np.where(inside, at[:, offset:], 0.0)
     return np.minimum(reached, 1.0).astype(np.float32)
 

@@ -1,7 +1,7 @@
 """How wide a layer becomes by samples that do not train it.
 
 A layer that grows, unit by unit, trains long before it has its width, and learns few
-samples by heart. So machines of doubling width are trained here, each from the start
+samples by heart. So RBMs of doubling width are trained here, each from the start
 and as long as the final one, and the likelihood of samples held out decides.
 """
 
@@ -23,21 +23,21 @@ from skmohn.energynet._growth import (
     free_lengths,
     train,
 )
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LEAST_SIZE,
     annealed_weights,
     conservative_log_z,
     exact_log_partition,
-    is_listed,
+    is_enumerable,
     log_partition_of,
 )
 from skmohn.energynet._rbm import RBM, random_stream
-from skmohn.energynet._training import Plan, new_machine
+from skmohn.energynet._training import Schedule, new_rbm
 
 # One of so many samples is held out, and no more than so many; no more than so many
 # others train before the width is found.
-_SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
+_ONE_HELD_OF, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
 # The first width that is tried, whose states can be listed; and how wide layers are
 # tried even where narrower ones gain nothing. Wider ones are tried while twice as many
 # units gain so many nats, as the widths of a window tell.
@@ -65,46 +65,49 @@ class Parts:
     Attributes
     ----------
     X : ndarray of shape (n_train, n_visible), float32
-    plan : Plan
+    schedule : Plan
         How to train on these.
     data : ndarray of shape (n_held, n_visible), float32
         Bits.
-    gaps : Gaps or None
+    missing : MissingMask or None
         What is unknown of `data`.
     """
 
     X: np.ndarray
-    plan: Plan
+    schedule: Schedule
     data: np.ndarray
-    gaps: Gaps | None
+    missing: MissingMask | None
 
     @classmethod
-    def draw(cls, X: NDArray, plan: Plan, seed: int) -> Self:
+    def draw(cls, X: NDArray, schedule: Schedule, seed: int) -> Self:
         """Hold out a fifth of the samples: the same with all seeds.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_visible), float32
 
-        plan : Plan
+        schedule : Plan
 
         seed : int
             Of bits drawn from probabilities.
         """
         order = np.random.default_rng(0).permutation(len(X))
-        n_held = min(max(len(X) // _SHARE, 1), _MOST_HELD)
+        n_held = min(max(len(X) // _ONE_HELD_OF, 1), _MOST_HELD)
         held, kept = np.sort(order[:n_held]), np.sort(order[n_held:][:_MOST_KEPT])
-        data, gaps = X[held], plan.gaps
-        if plan.resample:
+        data, missing = X[held], schedule.missing
+        if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
-        if gaps is not None:
-            plan, gaps = replace(plan, gaps=gaps.take(kept)), gaps.take(held)
-        return cls(X[kept], plan, data, gaps)
+        if missing is not None:
+            schedule, missing = (
+                replace(schedule, missing=missing.take(kept)),
+                missing.take(held),
+            )
+        return cls(X[kept], schedule, data, missing)
 
 
 def width_by_held_out(
     X: NDArray,
-    plan: Plan,
+    schedule: Schedule,
     control: NatsControl,
     seed: int,
     report: Report,
@@ -118,7 +121,7 @@ def width_by_held_out(
     ----------
     X : ndarray of shape (n_samples, n_visible), float32
 
-    plan : Plan
+    schedule : Plan
         How to train.
 
     control : NatsControl
@@ -140,44 +143,44 @@ def width_by_held_out(
         Of a width between those that are about the best; trained on all samples, or as
         it was if there is no final training.
     """
-    parts = Parts.draw(X, plan, seed)
+    parts = Parts.draw(X, schedule, seed)
     # Copies on both sides would ask for a unit each, and for more.
     n_distinct = n_distinct_rows(parts.X)
     room, reason = int(min(n_distinct, below)), HELD_OUT_REASON
     widths = list(_doubling(min(control.max_units, room)))
     first = sum(width <= _FIRST for width in widths) - 1
-    trials, limit = _Trials(parts, control, seed, report), None
+    search, limit = WidthSearch(parts, control, seed, report), None
     for width in widths[first:]:
-        if not trials.take(width):
+        if not search.take(width):
             limit = "max_steps"
             break
-        if width >= _WIDE and not trials.rises(width):
+        if width >= _WIDE and not search.still_improving(width):
             break
     for width in reversed(widths[:first]):
-        if not trials.take(width):
+        if not search.take(width):
             limit = "max_steps"
             break
-        if trials.gain(width) < -_WORSE:
+        if search.gain(width) < -_WORSE:
             break
     # Narrower ones may be as good as the widest.
-    if limit is None and trials.rises(widths[-1]):
+    if limit is None and search.still_improving(widths[-1]):
         if room < control.max_units:
             reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         else:
             limit = "max_units"
-    width = _likely_width(trials.lengths)
+    width = _likely_width(search.lengths)
     if control.final_clock > 0:
-        rbm = new_machine(X, width, seed, plan.groups)
-        run = plan.begin(X, rbm, plan.steps_of_clock(control.final_clock), seed)
-        train(run, X, plan, "final", report, trials.n_steps)
+        rbm = new_rbm(X, width, seed, schedule.groups)
+        run = schedule.begin(X, rbm, schedule.steps_of_clock(control.final_clock), seed)
+        train(run, X, schedule, "final", report, search.n_steps)
     else:
-        runs = trials.runs
+        runs = search.runs
         run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return GrowthResult(run, limit or reason, limit, trials.narrow)
+    return GrowthResult(run, limit or reason, limit, search.reference_rbm)
 
 
-class _Trials:
-    """Machines of some widths, and the nats that samples held out take by each.
+class WidthSearch:
+    """RBMs of some widths, and the nats that samples held out take by each.
 
     Parameters
     ----------
@@ -193,21 +196,21 @@ class _Trials:
         self.parts, self.control = parts, control
         self.seed, self.report = seed, report
         self.n_steps, self.runs, self.lengths = 0, {}, {}
-        self.errors, self.narrow = {}, None
+        self.errors, self.reference_rbm = {}, None
 
     def take(self, width: int) -> bool:
-        """Train a machine and measure it, unless there are not steps enough left."""
+        """Train an RBM and measure it, unless there are not steps enough left."""
         parts, control = self.parts, self.control
-        n_steps = parts.plan.steps_of_clock(control.final_clock or control.clock)
+        n_steps = parts.schedule.steps_of_clock(control.final_clock or control.clock)
         ahead = min(n_steps, control.max_steps - self.n_steps)
         if self.runs and ahead < n_steps:
             return False
-        rbm = new_machine(parts.X, width, self.seed, parts.plan.groups)
-        run = self.runs[width] = parts.plan.begin(parts.X, rbm, ahead, self.seed)
-        train(run, parts.X, parts.plan, "grow", self.report, self.n_steps)
+        rbm = new_rbm(parts.X, width, self.seed, parts.schedule.groups)
+        run = self.runs[width] = parts.schedule.begin(parts.X, rbm, ahead, self.seed)
+        train(run, parts.X, parts.schedule, "grow", self.report, self.n_steps)
         self.n_steps += ahead
         # The first one, whose states can be listed.
-        self.narrow = self.narrow or run.rbm
+        self.reference_rbm = self.reference_rbm or run.rbm
         self.lengths[width], self.errors[width] = self._measured(run.rbm)
         told = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
         decision(self.report, run, "grow", self.n_steps, told)
@@ -222,7 +225,7 @@ class _Trials:
         error = np.hypot(self.errors[best], self.errors[width])
         return _errors(self.lengths[best] - self.lengths[width], error)
 
-    def rises(self, width: int) -> bool:
+    def still_improving(self, width: int) -> bool:
         """Whether a width was tried, and is so good that a wider one may be better.
 
         Of wide ones several tell, since chance in the training of one would decide.
@@ -239,21 +242,21 @@ class _Trials:
     def _measured(self, rbm: RBM) -> tuple[NDArray[np.float64], float]:
         """Nats that each sample held out takes; the error that they have in common.
 
-        A few temperatures are enough where the samples leave more in doubt, or for a
-        machine that is worse than others even by an estimate that flatters it. Where
+        A few temperatures are enough where the samples are less certain, or for an
+        RBM that is worse than others even by an estimate that flatters it. Where
         no temperatures are, it is not flattered.
         """
         parts, seed = self.parts, self.seed
-        free = free_lengths(rbm, parts.data, parts.gaps, seed)
+        free = free_lengths(rbm, parts.data, parts.missing, seed)
         # So the first one has a value that others are compared with, however many
         # columns there are.
-        if not self.lengths or is_listed(rbm):
+        if not self.lengths or is_enumerable(rbm):
             return free + exact_log_partition(rbm).value, 0.0
         best = min(self.lengths.values(), key=np.mean)
         log_z = error = np.inf
         for number in _TEMPERATURES:
             weights = annealed_weights(
-                rbm, parts.X, narrow=self.narrow, n_temperatures=number,
+                rbm, parts.X, reference_rbm=self.reference_rbm, n_temperatures=number,
                 random_state=seed,
             )  # fmt: skip
             found = log_partition_of(weights)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from skmohn._core._fitting import History
-from skmohn.energynet._mlp import fit_silently, started
+from skmohn.energynet._mlp import fit_silently, initialized_mlp
 from skmohn.energynet._rbm import RBM
 
 # Precisions of the normal priors of all weights, the largest first. A number says more
@@ -141,10 +141,10 @@ def choose(
     """
     inputs = cache(inputs)
     tried, losses, means = [], [], []
-    for sizes, alike in groupby(mlps, attrgetter("hidden_layer_sizes")):
+    for sizes, common_random_numbers in groupby(mlps, attrgetter("hidden_layer_sizes")):
         least, has_layers = np.inf, bool(sizes)
-        for mlp in alike:
-            network = started(mlp, start if has_layers else ())
+        for mlp in common_random_numbers:
+            network = initialized_mlp(mlp, start if has_layers else ())
             table = inputs(has_layers)
             tried.append(mlp)
             losses.append(_left_out_losses(network, table, y, weights, folds))

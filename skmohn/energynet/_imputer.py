@@ -25,7 +25,7 @@ _TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less t
 
 
 class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
-    """Fill gaps in tables of numbers and categories with what a learned density says.
+    """Fill missing values in tables of numbers and categories by a learned density.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
     from rows with missing values. Unknown values are then filled from the distribution
@@ -53,7 +53,7 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
     transformer_ : EnergyNetTransformer
         The fitted transformer.
     indicator_ : MissingIndicator or None
-        Finds the gaps to indicate.
+        Finds the missing values to indicate.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -146,7 +146,7 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: TableLike) -> Any:
-        """Fill the gaps.
+        """Fill the missing values.
 
         Parameters
         ----------
@@ -171,8 +171,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
             else:
                 filled = self.transformer_.impute(X, strategy=self.strategy)
         if self.indicator_ is not None:
-            gaps = self.indicator_.transform(table).astype(table.dtype)
-            filled = np.hstack([filled, gaps])
+            missing = self.indicator_.transform(table).astype(table.dtype)
+            filled = np.hstack([filled, missing])
         return in_container(filled, self, X, self.get_feature_names_out())
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
 from skmohn.energynet._training import (
     check_weights,
@@ -30,7 +30,7 @@ from skmohn.energynet._training import (
 
 @dataclass
 class InfiniteRBM:
-    """An infinite machine whose first units are born.
+    """An infinite RBM whose first units are born.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class InfiniteRBM:
         return np.exp(log_weights + self.free_energy(V)[:, None])
 
     def converted(self) -> RBM:
-        """The machine with the units that are born and no order.
+        """The RBM with the units that are born and no order.
 
         It is another model of the data, and a bad one until it has been trained on.
         """
@@ -112,7 +112,9 @@ class InfiniteRBM:
             RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
         )
 
-    def drawer(self, stream: NDArray[np.uint64]) -> Callable[[NDArray], NDArray]:
+    def hidden_sampler(
+        self, stream: NDArray[np.uint64]
+    ) -> Callable[[NDArray], NDArray]:
         """Function that draws hidden units, given visible ones."""
         return lambda V: self.visit(V, 0.0, stream)[0]
 
@@ -123,7 +125,7 @@ class InfiniteRBM:
         self.hidden_bias = np.append(self.hidden_bias, np.float32(0.0))
 
     def visit(
-        self, V: NDArray, share: float, stream: NDArray[np.uint64]
+        self, V: NDArray, row_weight: float, stream: NDArray[np.uint64]
     ) -> tuple[NDArray, tuple[NDArray, NDArray, NDArray], int]:
         """Draw the hidden units of visible ones, and how the likelihood rises there.
 
@@ -131,7 +133,7 @@ class InfiniteRBM:
         ----------
         V : ndarray of shape (n_samples, n_visible), float32
 
-        share : float
+        row_weight : float
             Weight of a sample in the gradient.
 
         stream : ndarray of shape (1,), uint64
@@ -142,8 +144,8 @@ class InfiniteRBM:
             Zero past the order drawn.
 
         gradient : tuple of three ndarrays
-            Of the sum of share times minus the free energy, by the weights, the hidden
-            and the visible biases; orders and hidden units are summed out.
+            Of the sum of row_weight times minus the free energy, by the weights, the
+            hidden and the visible biases; orders and hidden units are summed out.
 
         n_past : int
             Samples whose order fell past the last unit.
@@ -155,17 +157,17 @@ class InfiniteRBM:
         reach = np.zeros(n, np.float32)
         n_past = kernels.ordered_pass(
             logits, self.hidden_bias, self.penalties(), self.log_tail,
-            np.float32(share), stream, residual, hidden, reach, np.empty(n + 1),
+            np.float32(row_weight), stream, residual, hidden, reach, np.empty(n + 1),
         )  # fmt: skip
         price = np.empty((1, n), np.float32)
         kernels.logistic(self.hidden_bias[None, :], np.zeros(n, np.float32), price)
         by_bias = residual.sum(axis=0) - np.float32(self.beta) * price[0] * reach
-        return hidden, (residual.T @ V, by_bias, share * V.sum(axis=0)), n_past
+        return hidden, (residual.T @ V, by_bias, row_weight * V.sum(axis=0)), n_past
 
 
 @dataclass(frozen=True)
-class OrderedPlan:
-    """How an infinite machine is trained and grows: EnergyNet's parameters.
+class OrderedSchedule:
+    """How an infinite RBM is trained and grows: EnergyNet's parameters.
 
     Parameters
     ----------
@@ -188,8 +190,8 @@ class OrderedPlan:
     max_steps : int, default=100000
     groups : Groups, default=None
         The visible units of each column; None where each is a column.
-    gaps : Gaps, default=None
-        What is unknown of the inputs, as in :class:`Plan`.
+    missing : MissingMask, default=None
+        What is unknown of the inputs, as in :class:`Schedule`.
     """
 
     beta: float = 1.01
@@ -202,12 +204,12 @@ class OrderedPlan:
     max_units: int = 2000
     max_steps: int = 100_000
     groups: Groups | None = None
-    gaps: Gaps | None = None
+    missing: MissingMask | None = None
 
     def begin(self, X: NDArray, seed: int) -> "OrderedRun":
         """Start a run without units."""
-        machine = InfiniteRBM.empty(X, self.beta, self.groups)
-        return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
+        rbm = InfiniteRBM.empty(X, self.beta, self.groups)
+        return OrderedRun(rbm, np.random.default_rng(seed), random_stream(seed))
 
     def advance(self, run: "OrderedRun", X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or until growth ends.
@@ -235,45 +237,43 @@ class OrderedPlan:
                     if self.resample:
                         probabilities, batch = batch, np.empty_like(batch)
                         kernels.bernoulli(probabilities, run.stream, batch)
-                    if self.gaps is not None:
-                        machine, stream = run.machine, run.stream
-                        draw = machine.drawer(stream)
-                        self.gaps.renew(machine, draw, X, rows, batch, stream)
+                    if self.missing is not None:
+                        rbm, stream = run.rbm, run.stream
+                        draw = rbm.hidden_sampler(stream)
+                        self.missing.resample(rbm, draw, X, rows, batch, stream)
                     self._step(run, batch)
                     if run.reason is not None:
                         break
-        check_weights(run.machine.weights, run.step, self.learning_rate)
+        check_weights(run.rbm.weights, run.step, self.learning_rate)
         return n_epochs
 
     def _step(self, run: "OrderedRun", batch: NDArray) -> None:
         """Let a unit be born if asked for; follow the gradient; look at gamma."""
-        machine, share = run.machine, 1.0 / len(batch)
-        hidden, data, n_past = machine.visit(batch, share, run.stream)
-        if n_past and machine.n_hidden >= self.max_units:
+        rbm, row_weight = run.rbm, 1.0 / len(batch)
+        hidden, data, n_past = rbm.visit(batch, row_weight, run.stream)
+        if n_past and rbm.n_hidden >= self.max_units:
             run.reason = "max_units"
         elif n_past:
-            machine.add_unit()
+            rbm.add_unit()
             # The same distribution with one unit more, whose gradient is wanted.
-            hidden, data, _ = machine.visit(batch, share, run.stream)
+            hidden, data, _ = rbm.visit(batch, row_weight, run.stream)
         if self.persistent and run.chains is not None:
             # Units born since then are past the orders of the chains.
-            hidden = np.zeros((len(run.chains), machine.n_hidden), np.float32)
+            hidden = np.zeros((len(run.chains), rbm.n_hidden), np.float32)
             hidden[:, : run.chains.shape[1]] = run.chains
-        share, model = 1.0 / len(hidden), data
+        row_weight, model = 1.0 / len(hidden), data
         for _ in range(self.n_gibbs):
-            logits = hidden @ machine.weights
+            logits = hidden @ rbm.weights
             fantasy = np.empty_like(logits)
-            draw_visible(
-                logits, machine.visible_bias, machine.groups, run.stream, fantasy
-            )
-            hidden, model, _ = machine.visit(fantasy, share, run.stream)
+            draw_visible(logits, rbm.visible_bias, rbm.groups, run.stream, fantasy)
+            hidden, model, _ = rbm.visit(fantasy, row_weight, run.stream)
         if self.persistent:
             run.chains = hidden
-        parameters = machine.weights, machine.hidden_bias, machine.visible_bias
+        parameters = rbm.weights, rbm.hidden_bias, rbm.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):
             parameter += np.float32(self.learning_rate) * (up - down)
         run.step += 1
-        run.gamma = machine.n_hidden / run.step
+        run.gamma = rbm.n_hidden / run.step
         if run.gamma <= self.threshold:
             run.reason = "gamma"
         elif run.step >= self.max_steps:
@@ -282,11 +282,11 @@ class OrderedPlan:
 
 @dataclass
 class OrderedRun:
-    """One run of an infinite machine; it can be pickled and go on elsewhere.
+    """One run of an infinite RBM; it can be pickled and go on elsewhere.
 
     Attributes
     ----------
-    machine : InfiniteRBM
+    rbm : InfiniteRBM
     order : numpy.random.Generator
         Source of the orders in which samples are visited.
     stream : ndarray of shape (1,), uint64
@@ -301,7 +301,7 @@ class OrderedRun:
         Why growth has ended; None while it goes on.
     """
 
-    machine: InfiniteRBM
+    rbm: InfiniteRBM
     order: np.random.Generator
     stream: np.ndarray
     chains: np.ndarray | None = None

@@ -1,7 +1,7 @@
 """Visible units in an order and with signs of their own, whatever those of the columns.
 
 Training draws weights and bits one after another, so that the same columns in another
-order, or 0 and 1 exchanged, would train another machine. So it sees units in a layout
+order, or 0 and 1 exchanged, would train another RBM. So it sees units in a layout
 that follows from what the columns say, and what was trained is written in the layout of
 the columns afterwards: the same probabilities, other signs.
 """
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
 
 # Digits of moments that are compared: more would tell rounding errors.
@@ -48,14 +48,16 @@ def sort_columns(
         1 or -1.
     """
     n_features = X.shape[1]
-    shares = {j: _share_of_categories(X[:, j]) for j in np.flatnonzero(~is_number)}
+    frequencies = {
+        j: _category_frequencies(X[:, j]) for j in np.flatnonzero(~is_number)
+    }
     scale = np.nanmax(np.abs(X), axis=0).astype(np.float64)
     scale = np.where(scale > 0.0, scale, 1.0)
 
     def read(rows: slice) -> NDArray:
         values = X[rows].astype(np.float64) / scale
-        for j, share in shares.items():
-            values[:, j] = share[rows]
+        for j, frequency in frequencies.items():
+            values[:, j] = frequency[rows]
         return values
 
     rows = list(gen_batches(len(X), ROWS_AT_ONCE))
@@ -81,18 +83,18 @@ def sort_columns(
     return np.lexsort([*np.abs(moments[::-1]), n_known]), sign
 
 
-def _share_of_categories(values: NDArray) -> NDArray[np.float64]:
+def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
     """How frequent the category of each sample is; NaN where it is unknown."""
     known = ~np.isnan(values)
-    shares = np.full(len(values), np.nan)
-    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-    shares[known] = counts[place] / known.sum()
-    return shares
+    frequencies = np.full(len(values), np.nan)
+    _, index, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    frequencies[known] = counts[index] / known.sum()
+    return frequencies
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the visible units of columns are while a machine is trained.
+    """Where the visible units of columns are while an RBM is trained.
 
     Attributes
     ----------
@@ -164,12 +166,12 @@ class Layout:
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
 
-    def arrange_gaps(self, gaps: Gaps | None) -> Gaps | None:
+    def arrange_missing(self, missing: MissingMask | None) -> MissingMask | None:
         """What is unknown, in this layout; None for nothing."""
-        return gaps and replace(gaps, unknown=gaps.unknown[:, self.order])
+        return missing and replace(missing, unknown=missing.unknown[:, self.order])
 
-    def arrange_machine(self, rbm: RBM) -> RBM:
-        """A machine of the units of columns in this layout.
+    def arrange_rbm(self, rbm: RBM) -> RBM:
+        """An RBM of the units of columns in this layout.
 
         Parameters
         ----------
@@ -185,10 +187,10 @@ class Layout:
             rbm.visible_bias[self.order],
             self.groups,
         )
-        return self._turn_machine(arranged, self.groups)
+        return self._turn_rbm(arranged, self.groups)
 
-    def restore_machine(self, arranged: RBM, groups: Groups) -> RBM:
-        """The machine of the units of columns that a machine in this layout is.
+    def restore_rbm(self, arranged: RBM, groups: Groups) -> RBM:
+        """The RBM of the units of columns that an RBM in this layout is.
 
         Parameters
         ----------
@@ -201,7 +203,7 @@ class Layout:
         -------
         rbm : RBM
         """
-        turned = self._turn_machine(arranged, self.groups)
+        turned = self._turn_rbm(arranged, self.groups)
         back = np.argsort(self.order)
         return RBM(
             turned.weights[:, back],
@@ -214,8 +216,8 @@ class Layout:
         """What a log partition function in this layout is more than in the other."""
         return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
 
-    def _turn_machine(self, rbm: RBM, groups: Groups) -> RBM:
-        """The machine whose turned units are 1 where those of the other are 0."""
+    def _turn_rbm(self, rbm: RBM, groups: Groups) -> RBM:
+        """The RBM whose turned units are 1 where those of the other are 0."""
         sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
         turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
         bias = (rbm.hidden_bias + turned).astype(np.float32)

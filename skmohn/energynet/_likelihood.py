@@ -1,4 +1,4 @@
-"""Log-likelihoods and description lengths of stacks of machines."""
+"""Log-likelihoods and description lengths of stacks of RBMs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +12,8 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import Groups, state_shares
-from skmohn.energynet._missing import Gaps, known_free_energies
+from skmohn.energynet._groups import Groups, state_probabilities
+from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
@@ -62,7 +62,7 @@ def dbn_log_likelihood(
 ) -> NDArray[np.float64]:
     """Estimate the log-likelihood of each sample under a deep belief network.
 
-    The top machine is the prior of the layer below it, and so on down to the data
+    The top RBM is the prior of the layer below it, and so on down to the data
     [1]_.
 
     Parameters
@@ -72,7 +72,7 @@ def dbn_log_likelihood(
     X : array-like of shape (n_samples, n_visible)
         Samples, as bits.
     log_partition : LogPartition or float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
     n_draws : int, default=300
         Draws of the hidden units per sample. More draws reduce the downward bias of the
         logarithm. A single layer needs none, nor do layers of at most 12 units: all
@@ -118,7 +118,7 @@ def stack_log_likelihood(
     log_z: float,
     n_draws: int,
     stream: NDArray[np.uint64],
-    alike: bool = False,
+    common_random_numbers: bool = False,
 ) -> NDArray[np.float64]:
     """As :func:`dbn_log_likelihood`, for what needs no check.
 
@@ -136,7 +136,7 @@ def stack_log_likelihood(
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
 
-    alike : bool, default=False
+    common_random_numbers : bool, default=False
         Whether each sample of several layers gets the same random numbers, and the same
         estimate whatever samples stand beside it; the stream then stays where it is.
 
@@ -147,14 +147,14 @@ def stack_log_likelihood(
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
     if layers[0].n_hidden <= MAX_ENUMERATED_UNITS:
-        return _of_listed(layers, X, log_z, n_draws, stream, alike)
+        return _of_listed(layers, X, log_z, n_draws, stream, common_random_numbers)
     found = np.empty(len(X))
     n_rows = max(ROWS_AT_ONCE // n_draws, 1)
     for start in range(0, len(X), n_rows):
         rows = slice(start, start + n_rows)
         # A table for each sample: products of tables of one size are rounded alike.
         samples = X[rows, None]
-        streams = stream.repeat(len(samples)) if alike else stream
+        streams = stream.repeat(len(samples)) if common_random_numbers else stream
         found[rows] = _of_draws(layers, samples, n_draws, streams)
     return found - log_z
 
@@ -165,7 +165,7 @@ def _of_listed(
     log_z: float,
     n_draws: int,
     stream: NDArray[np.uint64],
-    alike: bool,
+    common_random_numbers: bool,
 ) -> NDArray[np.float64]:
     """The same where all states of the few units of the first layer are summed up.
 
@@ -173,7 +173,9 @@ def _of_listed(
     """
     lower, *upper = layers
     states = hidden_states(lower.n_hidden)
-    known = stack_log_likelihood(upper, states, log_z, n_draws, stream, alike)
+    known = stack_log_likelihood(
+        upper, states, log_z, n_draws, stream, common_random_numbers
+    )
     known += states @ lower.hidden_bias.astype(np.float64)
     known -= log_hidden_marginals(lower, states)
     found, n_rows = np.empty(len(X)), max(_MOST_TERMS // len(states), 1)
@@ -195,7 +197,7 @@ def _of_draws(
         probabilities = hidden_means(lower, states)
         states = np.empty((len(states), n_draws, lower.n_hidden), np.float32)
         kernels.bernoulli(as_rows(probabilities), stream, as_rows(states))
-        # What the upper machine says of its inputs, more than the lower one.
+        # What the upper RBM says of its inputs, more than the lower one.
         log_weight = log_weight - free_energies(upper, states)
         log_weight -= log_hidden_marginals(lower, states)
     return logsumexp(log_weight, axis=1) - np.log(n_draws)
@@ -204,7 +206,7 @@ def _of_draws(
 def known_log_likelihoods(
     rbms: Sequence[RBM],
     bits: NDArray,
-    gaps: Gaps | None,
+    missing: MissingMask | None,
     log_partition: LogPartition,
     n_draws: int,
     seed: int,
@@ -216,9 +218,9 @@ def known_log_likelihoods(
     rbms : list of RBM
 
     bits : ndarray of shape (n_samples, n_visible), float32
-        Complete; those in the gaps are draws by the first machine.
+        Complete; those at missing values are draws by the first RBM.
 
-    gaps : Gaps or None
+    missing : MissingMask or None
 
     log_partition : LogPartition
 
@@ -228,14 +230,14 @@ def known_log_likelihoods(
     Returns
     -------
     ndarray of shape (n_samples,)
-        In nats. What the machines above the first gain is taken at the draws.
+        In nats. What the RBMs above the first gain is taken at the draws.
     """
     found = dbn_log_likelihood(
         rbms, bits, log_partition, n_draws=n_draws, random_state=seed
     )
-    if gaps is not None:
+    if missing is not None:
         found += free_energies(rbms[0], bits)
-        found -= known_free_energies(rbms[0], bits, gaps, seed)
+        found -= known_free_energies(rbms[0], bits, missing, seed)
     return found
 
 
@@ -288,9 +290,9 @@ def unit_price(
     """
     groups = groups or Groups.bits(X.shape[1])
     mean = X.mean(axis=0, dtype=np.float64)
-    at, _, first = state_shares(mean, groups)
-    shares = np.append(at, first)
-    n_bits = float(entr(np.clip(shares, 0.0, 1.0)).sum() / np.log(2.0))
+    at, _, first = state_probabilities(mean, groups)
+    probabilities = np.append(at, first)
+    n_bits = float(entr(np.clip(probabilities, 0.0, 1.0)).sum() / np.log(2.0))
     return float(unit_cost * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
@@ -391,7 +393,7 @@ def description_length(
     X : array-like of shape (n_samples, n_visible)
         Samples, as bits.
     log_partition : LogPartition or float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
     complexity : {"parameters", "rademacher"}, default="parameters"
         Cost of the layers: half the logarithm of the number of samples for each
         parameter, or the Rademacher bound of EnergyNet.
@@ -434,7 +436,7 @@ def description_length(
 
 
 def check_layers(layers: object) -> list[RBM]:
-    """Check that machines stand on one another; return them as a list."""
+    """Check that RBMs stand on one another; return them as a list."""
     if not isinstance(layers, Iterable):
         raise TypeError(f"layers must be a sequence of RBMs, got {layers!r}")
     layers = list(layers)

@@ -21,7 +21,7 @@ from skmohn.energynet._rbm import RBM
 
 # Networks are compared when this fraction of the loss is all that so many evaluations
 # have taken off: those with more units than samples need thousands to come to rest.
-_SHARE, _EVALUATIONS = 0.01, 50
+_LEAST_PROGRESS, _EVALUATIONS = 0.01, 50
 
 _T = TypeVar("_T", bound=Any)
 
@@ -30,7 +30,7 @@ class _Stopped(Exception):  # noqa: N818
     """A callback asks the network to stop."""
 
 
-def started(mlp: Any, start: Sequence[RBM]) -> Any:
+def initialized_mlp(mlp: Any, start: Sequence[RBM]) -> Any:
     """A network with the parameters of another one that begins as a stack.
 
     Parameters
@@ -56,7 +56,7 @@ def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> 
     Parameters
     ----------
     told : MLPClassifier or MLPRegressor
-        As :func:`started` makes it.
+        As :func:`initialized_mlp` makes it.
 
     X, y : ndarrays
 
@@ -68,7 +68,7 @@ def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> 
 
     def watch(loss: float) -> None:
         least.append(min(loss, least[-1]))
-        rests = least[-1] > (1.0 - _SHARE) * least[0]
+        rests = least[-1] > (1.0 - _LEAST_PROGRESS) * least[0]
         if rests or next(ahead, None) is None:
             raise _Stopped
 
@@ -144,7 +144,7 @@ class Stages:
         mlp : MLPClassifier or MLPRegressor
             The fitted one, of scikit-learn's own class.
         """
-        told = started(mlp, start)
+        told = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if told.solver == "lbfgs" else told.max_iter
         task = self._fit.subcontext(

@@ -25,7 +25,7 @@ from skmohn.energynet._rbm import (
 )
 from skmohn.energynet._training import data_logits
 
-# Beyond this many units on its smaller side a machine has too many states to list.
+# Beyond this many units on its smaller side an RBM has too many states to list.
 MOST_ENUMERATED = 20
 # Up to this many states times units of the other side it takes no longer than sampling.
 _CHEAP = 1e8
@@ -38,7 +38,7 @@ _LARGEST_EXPONENT = 300.0
 LEAST_SIZE, _HARDER = 10.0, 4
 # Fractions of the temperatures that are tried first, as divisors; nats of a standard
 # error that are sure, and standard errors that two estimates may be apart.
-_SHARES = 64, 16, 4, 1
+_DIVISORS = 64, 16, 4, 1
 _SURE, _APART = 0.05, 2.0
 _1 = np.float32(1.0)
 
@@ -75,12 +75,12 @@ class LogPartition:
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=True)
 def exact_log_partition(rbm: RBM) -> LogPartition:
-    """Sum over all states of the smaller side of a machine.
+    """Sum over all states of the smaller side of an RBM.
 
     Parameters
     ----------
     rbm : RBM
-        Machine with at most 20 units on one side.
+        RBM with at most 20 units on one side.
 
     Returns
     -------
@@ -191,15 +191,15 @@ def annealed_importance_sampling(
     n_chains: int = 100,
     random_state: int | np.random.RandomState | None = None,
 ) -> LogPartition:
-    """Estimate the log partition function of a machine.
+    """Estimate the log partition function of an RBM.
 
-    Chains start from a machine without weights that has the means of the data, and are
-    annealed to the given machine [1]_.
+    Chains start from an RBM without weights that has the means of the data, and are
+    annealed to the given RBM [1]_.
 
     Parameters
     ----------
     rbm : RBM
-        Machine of any size.
+        RBM of any size.
     X : array-like of shape (n_samples, n_visible)
         Training data in [0, 1], whose means the chains start from.
     n_temperatures : int, default=10000
@@ -218,7 +218,7 @@ def annealed_importance_sampling(
     Raises
     ------
     ValueError
-        If X does not match the machine.
+        If X does not match the RBM.
 
     References
     ----------
@@ -244,15 +244,15 @@ def annealed_weights(
     rbm: RBM,
     X: NDArray,
     *,
-    narrow: RBM | None,
+    reference_rbm: RBM | None,
     n_temperatures: int,
     n_chains: int = 100,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Anneal chains with two kinds of starts to a machine.
+    """Anneal chains with two kinds of starts to an RBM.
 
     Where modes are far apart, chains from independent columns all miss the same ones,
-    and by their spread look sure of a value that is too small. Those from a machine
+    and by their spread look sure of a value that is too small. Those from an RBM
     that knows modes of the data tell: few of their weights are then larger by far.
 
     Parameters
@@ -261,9 +261,9 @@ def annealed_weights(
 
     X : ndarray of shape (n_samples, n_visible), float32
 
-    narrow : RBM or None
+    reference_rbm : RBM or None
         With few hidden units, whose states are listed: half of the chains start from
-        its own samples. None where there is no such machine.
+        its own samples. None where there is no such RBM.
 
     n_temperatures, n_chains, random_state
         As in :func:`annealed_importance_sampling`.
@@ -276,8 +276,8 @@ def annealed_weights(
         small.
     """
     starts = [_independent(rbm, X)]
-    if narrow is not None:
-        starts.append(narrow)
+    if reference_rbm is not None:
+        starts.append(reference_rbm)
     n_each = -(-n_chains // len(starts))
     return [
         _log_weights(start, rbm, X, n_temperatures, n_each, random_state)
@@ -325,7 +325,7 @@ def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
 
 
 def _independent(rbm: RBM, X: NDArray) -> RBM:
-    """The machine without hidden units that has the means of X."""
+    """The RBM without hidden units that has the means of X."""
     nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
     return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
 
@@ -338,7 +338,7 @@ def _log_weights(
     n_chains: int,
     random_state: int | np.random.RandomState | None,
 ) -> NDArray[np.float64]:
-    """Anneal chains from one machine to another.
+    """Anneal chains from one RBM to another.
 
     On the way hidden units of both are there; those of the first fade as those of the
     second come.
@@ -351,7 +351,7 @@ def _log_weights(
     rbm : RBM
 
     X : ndarray of shape (n_samples, n_visible)
-        Looked at where the first machine has no hidden units.
+        Looked at where the first RBM has no hidden units.
 
     n_temperatures, n_chains, random_state
         As in :func:`annealed_importance_sampling`.
@@ -364,8 +364,8 @@ def _log_weights(
     stream, groups = draw_stream(random_state), rbm.groups
     # Of units that are not there, or no more. Where all begins with independent columns
     # they are the activations at the mean of the data: with them, and not with zeros,
-    # the first machines are close to the last ones. But modes are far from the mean:
-    # those that both machines have would vanish on the way.
+    # the first RBMs are close to the last ones. But modes are far from the mean:
+    # those that both RBMs have would vanish on the way.
     odds, start_odds = (np.zeros(n, np.float32) for n in (rbm.n_hidden, start.n_hidden))
     if start.n_hidden == 0:
         mean = X.mean(axis=0, dtype=np.float64)
@@ -428,7 +428,7 @@ def log_partition(
     Parameters
     ----------
     rbm : RBM
-        Machine of any size.
+        RBM of any size.
     X : array-like of shape (n_samples, n_visible)
         Data for :func:`annealed_importance_sampling`.
     n_temperatures : int, default=10000
@@ -446,7 +446,7 @@ def log_partition(
     Raises
     ------
     ValueError
-        If X does not match the machine.
+        If X does not match the RBM.
 
     Examples
     --------
@@ -454,7 +454,7 @@ def log_partition(
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    if is_listed(rbm):
+    if is_enumerable(rbm):
         check_states(X, rbm.n_visible, "X")
         return exact_log_partition(rbm)
     return annealed_importance_sampling(
@@ -466,8 +466,8 @@ def log_partition(
     )
 
 
-def is_listed(rbm: RBM) -> bool:
-    """Whether it takes no longer to list the states of a machine than to sample."""
+def is_enumerable(rbm: RBM) -> bool:
+    """Whether it takes no longer to list the states of an RBM than to sample."""
     n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
     return min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP
@@ -480,7 +480,7 @@ def converged_log_partition(
     n_temperatures: int,
     n_chains: int = 100,
     random_state: int | np.random.RandomState | None = None,
-    narrow: RBM | None = None,
+    reference_rbm: RBM | None = None,
 ) -> LogPartition:
     """As :func:`log_partition`, with as many temperatures as it needs.
 
@@ -498,7 +498,7 @@ def converged_log_partition(
     random_state : int, RandomState instance or None, default=None
         The same.
 
-    narrow : RBM, default=None
+    reference_rbm : RBM, default=None
         As in :func:`annealed_weights`.
 
     Returns
@@ -506,17 +506,17 @@ def converged_log_partition(
     LogPartition
         The effective sample size may still be less than `LEAST_SIZE`.
     """
-    if is_listed(rbm):
+    if is_enumerable(rbm):
         return exact_log_partition(rbm)
 
     def estimate(number: int) -> LogPartition:
         weights = annealed_weights(
-            rbm, X, narrow=narrow, n_temperatures=number, n_chains=n_chains,
-            random_state=random_state,
+            rbm, X, reference_rbm=reference_rbm, n_temperatures=number,
+            n_chains=n_chains, random_state=random_state,
         )  # fmt: skip
         return log_partition_of(weights)
 
-    first, *others = sorted({-(-n_temperatures // share) for share in _SHARES})
+    first, *others = sorted({-(-n_temperatures // divisor) for divisor in _DIVISORS})
     found = estimate(first)
     for number in others:
         before, found = found, estimate(number)

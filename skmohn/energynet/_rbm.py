@@ -223,11 +223,11 @@ class RBM:
         Raises
         ------
         ValueError
-            If the machine has groups of units, as hidden units are bits.
+            If the RBM has groups of units, as hidden units are bits.
         """
         if self.groups is not None:
             raise ValueError(
-                "a machine with groups of units has no transpose: hidden units are bits"
+                "an RBM with groups of units has no transpose: hidden units are bits"
             )
         return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
 
@@ -291,7 +291,7 @@ def _possible(bits: NDArray, groups: Groups | None) -> NDArray:
     first = np.cumsum(bits, axis=1) - bits
     before = first - groups.of_units(first[:, groups.starts])
     ordered = groups.of_units(groups.is_ordered)
-    return np.where(ordered, before == groups.places, before == 0) * bits
+    return np.where(ordered, before == groups.offsets, before == 0) * bits
 
 
 def sides_of(rbm: RBM) -> tuple[Groups, Groups]:
@@ -300,7 +300,7 @@ def sides_of(rbm: RBM) -> tuple[Groups, Groups]:
 
 
 def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
-    """Draw hidden units of a machine that has few of them, independently of chains.
+    """Draw hidden units of an RBM that has few of them, independently of chains.
 
     Parameters
     ----------
@@ -317,10 +317,10 @@ def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
         Spread evenly: each state as often as its probability says, to one.
     """
     states = hidden_states(rbm.n_hidden)
-    log_share = log_hidden_marginals(rbm, states)
-    share = np.cumsum(np.exp(log_share - log_share.max()))
-    place = (np.arange(n) + rng.random()) / n * share[-1]
-    return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
+    log_weight = log_hidden_marginals(rbm, states)
+    cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
+    position = (np.arange(n) + rng.random()) / n * cumulative[-1]
+    return states[np.minimum(np.searchsorted(cumulative, position), len(states) - 1)]
 
 
 @cache
@@ -347,7 +347,7 @@ def draw_visible(
         kernels.sample_states(logits, bias, sizes, is_ordered, stream, out, scratch)
 
 
-# What the methods of a machine give for tables that need no check: contiguous ones of
+# What the methods of an RBM give for tables that need no check: contiguous ones of
 # float32 in [0, 1], with the right number of columns. Of several tables, arrays with a
 # further axis, each is multiplied for itself.
 

@@ -1,4 +1,4 @@
-"""Tables as users pass them and get them back: categories, gaps, containers."""
+"""Tables as users pass them and get them back: checked, completed, in containers."""
 
 from collections.abc import Container, Mapping, Sequence
 from functools import partial
@@ -30,7 +30,7 @@ def read_columns(
     *,
     reset: bool = False,
     like: Any = None,
-    gaps: bool = True,
+    missing: bool = True,
     weights: Sequence[ArrayLike | None] = (),
 ) -> NDArray:
     """Check a table of numbers and categories, with NaN for what is unknown.
@@ -48,7 +48,7 @@ def read_columns(
     like : EnergyNetTransformer, default=None
         Says which columns hold categories; None for the estimator itself.
 
-    gaps : bool, default=True
+    missing : bool, default=True
         Whether numbers may be unknown; categories may.
 
     weights : sequence of array-like, default=()
@@ -65,8 +65,8 @@ def read_columns(
     X = read_table(estimator, X, read_plain=plain, **options)
     if reset and not estimator._categories.encoders:
         _learn_kinds(estimator, given, weights)
-    if not gaps:
-        _refuse_gaps(X, estimator._categories)
+    if not missing:
+        _refuse_missing(X, estimator._categories)
     return np.ascontiguousarray(X)
 
 
@@ -117,7 +117,7 @@ def _read_plain(estimator: Any, X: TableLike, reset: bool) -> NDArray:
     return densify(X)
 
 
-def _refuse_gaps(X: NDArray, categories: Categories) -> None:
+def _refuse_missing(X: NDArray, categories: Categories) -> None:
     """Refuse unknown numbers."""
     numbers = np.ones(X.shape[1], bool)
     numbers[list(categories.encoders)] = False
@@ -160,10 +160,10 @@ def completed(table: NDArray, X: NDArray, estimator: Any, given: TableLike) -> A
     Parameters
     ----------
     table : ndarray of shape (n_samples, n_features)
-        Without gaps.
+        Without missing values.
 
     X : ndarray of shape (n_samples, n_features)
-        With NaN in the gaps.
+        With NaN at missing values.
 
     estimator : EnergyNetTransformer
 

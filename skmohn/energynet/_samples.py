@@ -1,7 +1,7 @@
 """Weights of samples as repeated rows, in an order that does not depend on theirs.
 
 Training draws rows, chains and bits one after another, so that the same samples in
-another order would train another machine. Rows are therefore put in an order that
+another order would train another RBM. Rows are therefore put in an order that
 follows from what they say: a fit depends on which rows there are and how often, and not
 on their order, nor on whether a row is repeated or has an integer as its weight.
 """
@@ -15,7 +15,7 @@ from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import as_counts, require_memory
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 
 
 def read_weights(
@@ -88,8 +88,8 @@ def put_in_order(
     names: Sequence[str] | None,
     seed: int,
     are_new: bool = False,
-) -> tuple[NDArray, NDArray, Gaps | None]:
-    """Put samples in an order of their own; code them, and find and fill their gaps.
+) -> tuple[NDArray, NDArray, MissingMask | None]:
+    """Put samples in an order of their own; code them and fill missing values.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def put_in_order(
         Of the columns, for errors.
 
     seed : int
-        Of what is put in the gaps at first.
+        Of what is put at missing values at first.
 
     are_new : bool, default=False
         Whether the coding was learned from other samples.
@@ -113,25 +113,27 @@ def put_in_order(
         other samples do.
 
     units : ndarray of shape (n_samples, n_units), float32
-        In the layout to learn from, with values of other samples in the gaps.
+        In the layout to learn from, with values of other samples at missing values.
 
-    gaps : Gaps or None
+    missing : MissingMask or None
         In this layout.
     """
     X, layout = coding.prepared(X, seed, are_new), coding.layout
 
-    def encode() -> tuple[NDArray, Gaps | None]:
-        gaps = layout.arrange_gaps(Gaps.of(X, coding.n_units))
-        return layout.arrange(coding.encode(X, names)), gaps
+    def encode() -> tuple[NDArray, MissingMask | None]:
+        missing = layout.arrange_missing(MissingMask.of(X, coding.n_units))
+        return layout.arrange(coding.encode(X, names)), missing
 
-    units, gaps = encode()
-    if gaps is not None:
+    units, missing = encode()
+    if missing is not None:
         # What could be there is in no order.
-        units[gaps.rows] = np.where(gaps.unknown, np.float32(2.0), units[gaps.rows])
+        units[missing.rows] = np.where(
+            missing.unknown, np.float32(2.0), units[missing.rows]
+        )
     X = X[order_of(units)]
     # Coded again, since the units in two orders would take the most memory of all.
     del units
-    units, gaps = encode()
-    if gaps is not None:
-        gaps.begin(units, layout.groups, np.random.default_rng(seed))
-    return X, units, gaps
+    units, missing = encode()
+    if missing is not None:
+        missing.fill_from_donors(units, layout.groups, np.random.default_rng(seed))
+    return X, units, missing

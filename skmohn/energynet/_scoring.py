@@ -15,9 +15,9 @@ from sklearn.utils import gen_batches
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._conditional import completions
+from skmohn.energynet._conditional import enumerate_completions
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
-from skmohn.energynet._missing import BURN_IN, Gaps, known_free_energies
+from skmohn.energynet._missing import BURN_IN, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, random_stream
 from skmohn.energynet._stack import MakeStack
@@ -25,7 +25,7 @@ from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
-# Annealing over the gaps of a sample: chains and temperatures.
+# Annealing over the missing values of a sample: chains and temperatures.
 _CHAINS, _TEMPERATURES = 20, 300
 # Samples whose unknown numbers are drawn at once.
 _ROWS_DRAWN = 256
@@ -50,7 +50,7 @@ def log_likelihoods(
         these probabilities.
 
     log_z : float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
 
     n_draws : int
         Draws of hidden units for each sample; a single layer needs none.
@@ -119,7 +119,7 @@ class Scorer:
     n_draws, seed : int
         For stacks, and for what is unknown.
     log_partition : LogPartition
-        Of the top machine.
+        Of the top RBM.
     """
 
     rbms: list[RBM]
@@ -187,30 +187,32 @@ class Scorer:
         """The same where no whitened number is unknown; samples have numbers."""
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        gaps, found = Gaps.of(X, self.coding.n_units), np.empty(len(X))
-        if gaps is None:
+        missing, found = MissingMask.of(X, self.coding.n_units), np.empty(len(X))
+        if missing is None:
             found[:] = log_likelihoods(self.rbms, units, *options)
             return found + self.coding.log_density(X)
-        complete = gaps.place < 0
+        complete = missing.index < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
         if len(self.rbms) == 1:
-            rows = gaps.rows
-            known = np.where(gaps.unknown, np.float32(0.0), units[rows])
-            of_rows = gaps.take(rows)
+            rows = missing.rows
+            known = np.where(missing.unknown, np.float32(0.0), units[rows])
+            of_rows = missing.take(rows)
             drawn = _drawn(known, self.seed) if _are_uncertain(known).any() else [known]
             found[rows] = -log_z - np.mean(
                 [
                     known_free_energies(
                         self.rbms[0], bits, of_rows, self.seed, n_chains=_CHAINS,
-                        n_temperatures=_TEMPERATURES, alike=True,
+                        n_temperatures=_TEMPERATURES, common_random_numbers=True,
                     )
                     for bits in drawn
                 ],
                 axis=0,
             )  # fmt: skip
         else:
-            for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
-                states = completions(
+            for row, unknown in zip(
+                missing.rows.tolist(), missing.unknown, strict=True
+            ):
+                states = enumerate_completions(
                     self.coding, units[row], unknown, int(numbers[row])
                 )
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
@@ -236,7 +238,9 @@ def _of_bits(
 ) -> NDArray[np.float64]:
     if len(rbms) > 1:
         stream = draw_stream(seed)
-        return stack_log_likelihood(rbms, bits, log_z, n_draws, stream, alike=True)
+        return stack_log_likelihood(
+            rbms, bits, log_z, n_draws, stream, common_random_numbers=True
+        )
     (rbm,) = rbms
     # In double precision: the order of the samples does not show.
     bits = bits.astype(np.float64)
@@ -256,7 +260,7 @@ class Monitor:
     every : int or None
         Epochs from one measurement to the next; None for no measurements.
 
-    tables : dict of str to (ndarray of shape (n_samples, n_units), Gaps or None)
+    tables : dict of str to (ndarray of shape (n_samples, n_units), MissingMask or None)
         Visible units of samples, float32 in [0, 1], and what is unknown of them; by the
         name of their log-likelihood. Where there are more than 2000 samples, some stand
         for all; of probabilities bits are drawn once.
@@ -271,7 +275,7 @@ class Monitor:
         self,
         within: dict[str, float],
         every: int | None,
-        tables: Mapping[str, tuple[NDArray, Gaps | None]],
+        tables: Mapping[str, tuple[NDArray, MissingMask | None]],
         n_temperatures: int,
         n_draws: int,
         seed: int,
@@ -323,7 +327,10 @@ class Monitor:
         }
         within["description_length"] = -weight * within["log_likelihood"]
         units = {
-            name: (of_table, coding.layout.arrange_gaps(Gaps.of(X, coding.n_units)))
+            name: (
+                of_table,
+                coding.layout.arrange_missing(MissingMask.of(X, coding.n_units)),
+            )
             for name, (X, of_table) in tables.items()
         }
         options = net.n_temperatures, net.n_draws, seed
@@ -371,19 +378,21 @@ class Monitor:
             rbms[-1], inputs, n_temperatures=self.n_temperatures, random_state=self.seed
         )
         found = {}
-        for name, (bits, gaps) in self.bits.items():
-            if gaps is not None:
-                gaps.settle(rbms[0], bits, BURN_IN, random_stream(self.seed))
+        for name, (bits, missing) in self.bits.items():
+            if missing is not None:
+                missing.burn_in(rbms[0], bits, BURN_IN, random_stream(self.seed))
             options = log_z, self.n_draws, self.seed
             found[name] = float(
-                known_log_likelihoods(rbms, bits, gaps, *options).mean()
+                known_log_likelihoods(rbms, bits, missing, *options).mean()
             )
         return found
 
 
-def _some_bits(X: NDArray, gaps: Gaps | None, seed: int) -> tuple[NDArray, Gaps | None]:
+def _some_bits(
+    X: NDArray, missing: MissingMask | None, seed: int
+) -> tuple[NDArray, MissingMask | None]:
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED])
     probabilities = X[rows]
     bits = np.empty_like(probabilities)
     kernels.bernoulli(probabilities, random_stream(seed), bits)
-    return bits, gaps and gaps.take(rows)
+    return bits, missing and missing.take(rows)

@@ -18,7 +18,7 @@ from skmohn.energynet._likelihood import (
     known_log_likelihoods,
     likelihood_weight,
 )
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
@@ -36,7 +36,7 @@ MakeStack: TypeAlias = Callable[[], list[RBM]]
 StackReport: TypeAlias = Callable[[dict[str, Any], MakeStack], None]
 # How wide a layer becomes, by its inputs, a seed, and what only the first one has.
 GrowLayer: TypeAlias = Callable[
-    [NDArray, int, Report, Groups | None, Gaps | None], GrowthResult
+    [NDArray, int, Report, Groups | None, MissingMask | None], GrowthResult
 ]
 
 DEEP_ENOUGH = "another layer does not shorten the description"
@@ -100,7 +100,7 @@ class StackedLayer:
 
     @property
     def rbm(self) -> RBM:
-        """The machine of this layer."""
+        """The RBM of this layer."""
         return self.grown.run.rbm
 
 
@@ -130,7 +130,7 @@ def grow_stack(
     seed: int,
     report: StackReport,
     groups: Groups | None = None,
-    gaps: Gaps | None = None,
+    missing: MissingMask | None = None,
 ) -> Stack:
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
@@ -144,7 +144,7 @@ def grow_stack(
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, seed, report, groups, gaps)`` returns a layer, as the
+        ``grow_layer(inputs, seed, report, groups, missing)`` returns a layer, as the
         functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
         those of the others the hidden probabilities of the layer below, all of them
         bits.
@@ -157,30 +157,30 @@ def grow_stack(
         Called as ``report(record, make_rbms)``. Records are those of the layers with
         their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
         samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
-        machines of the stack as it is.
+        RBMs of the stack as it is.
 
     groups : Groups, default=None
         The units of each column of X; None where each is a column.
 
-    gaps : Gaps, default=None
+    missing : MissingMask, default=None
         What is unknown of X, in which its states are replaced.
 
     Returns
     -------
     stack : Stack
     """
-    judge = _Judge(X, control, seed, gaps)
+    judge = _Judge(X, control, seed, missing)
     best = nothing = judge.measure([independent_bits(X, groups)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
         tell = of_layer(report, depth, below)
-        of_first = (None, None) if layers else (groups, gaps)
+        of_first = (None, None) if layers else (groups, missing)
         grown = grow_layer(inputs, seed + depth, tell, *of_first)
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
-            found = judge.measure(rbms, inputs, grown.narrow)
+            found = judge.measure(rbms, inputs, grown.reference_rbm)
         report(judge.record(depth, rbms[-1], found.description), lambda r=rbms: r)
         better = found.description.total < best.description.total
         if better or not layers:
@@ -198,7 +198,7 @@ def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
     Parameters
     ----------
     report : callable
-        Takes a record and a function that returns the machines of the stack.
+        Takes a record and a function that returns the RBMs of the stack.
 
     depth : int
         Number of the layer, from 0.
@@ -208,7 +208,7 @@ def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
     Returns
     -------
     report : callable
-        Takes a record and a function that returns the machine of the layer.
+        Takes a record and a function that returns the RBM of the layer.
     """
 
     def tell(record: dict[str, Any], make_rbm: Callable[[], RBM]) -> None:
@@ -224,7 +224,7 @@ class _Measured:
     Parameters
     ----------
     log_partition : LogPartition
-        Of the top machine.
+        Of the top RBM.
     log_likelihood : ndarray of shape (n_rows,)
         Of the samples that it was measured on.
     description : DescriptionLength
@@ -239,26 +239,31 @@ class _Judge:
     """The samples by which stacks are compared, always the same ones."""
 
     def __init__(
-        self, X: NDArray, control: StackControl, seed: int, gaps: Gaps | None = None
+        self,
+        X: NDArray,
+        control: StackControl,
+        seed: int,
+        missing: MissingMask | None = None,
     ) -> None:
         self.X, self.control, self.seed = X, control, seed
         self.weight = likelihood_weight(control.likelihood, len(X))
         rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
-        self.rows, self.gaps = rows, gaps and gaps.take(rows)
+        self.rows, self.missing = rows, missing and missing.take(rows)
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
     def measure(
-        self, rbms: Sequence[RBM], inputs: NDArray, narrow: RBM | None = None
+        self, rbms: Sequence[RBM], inputs: NDArray, reference_rbm: RBM | None = None
     ) -> _Measured:
-        """Measure a stack whose top machine sees these inputs.
+        """Measure a stack whose top RBM sees these inputs.
 
-        The log partition function is found with the help of a `narrow` machine that
+        The log partition function is found with the help of a `reference_rbm` RBM that
         sees the same.
         """
         z = converged_log_partition(
             rbms[-1], inputs, n_temperatures=self.control.n_temperatures,
-            n_chains=self.control.n_chains, random_state=self.seed, narrow=narrow,
+            n_chains=self.control.n_chains, random_state=self.seed,
+            reference_rbm=reference_rbm,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, len(self.bits))
         counted = float(log_likelihood.mean() * self.weight)
@@ -277,9 +282,9 @@ class _Judge:
         ----------
         rbms : list of RBM
         inputs : ndarray
-            Of the top machine.
+            Of the top RBM.
         best : _Measured
-            Without the top machine.
+            Without the top RBM.
 
         Returns
         -------
@@ -307,18 +312,23 @@ class _Judge:
         self, rbms: Sequence[RBM], z: LogPartition, n_rows: int
     ) -> NDArray[np.float64]:
         """Of some rows, by the log partition function of the top."""
-        gaps = self.gaps and self.gaps.take(slice(n_rows))
+        missing = self.missing and self.missing.take(slice(n_rows))
         return known_log_likelihoods(
-            rbms, self._completed()[:n_rows], gaps, z, self.control.n_draws, self.seed
+            rbms,
+            self._completed()[:n_rows],
+            missing,
+            z,
+            self.control.n_draws,
+            self.seed,
         )
 
     def _completed(self) -> NDArray:
-        """The bits of the samples, with the states of their gaps as they are now."""
-        if self.gaps is None:
+        """The bits of the samples, with the current states of missing values."""
+        if self.missing is None:
             return self.bits
-        place, bits = self.gaps.place, self.bits.copy()
-        at = np.flatnonzero(place >= 0)
-        unknown = self.gaps.unknown[place[at]]
+        index, bits = self.missing.index, self.bits.copy()
+        at = np.flatnonzero(index >= 0)
+        unknown = self.missing.unknown[index[at]]
         bits[at] = np.where(unknown, self.X[self.rows[at]], bits[at])
         return bits
 

@@ -24,13 +24,13 @@ from skmohn.energynet._growth import (
     width_by_nats,
 )
 from skmohn.energynet._growth_held_out import width_by_held_out
-from skmohn.energynet._infinite_rbm import OrderedPlan
+from skmohn.energynet._infinite_rbm import OrderedSchedule
 from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
-from skmohn.energynet._missing import BURN_IN, Gaps
+from skmohn.energynet._missing import BURN_IN, MissingMask
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
 from skmohn.energynet._stack import StackControl, StackReport, grow_stack, of_layer
-from skmohn.energynet._training import Plan, epochs_at_once, new_machine
+from skmohn.energynet._training import Schedule, epochs_at_once, new_rbm
 
 # The sum of the learning rates of a layer's last training.
 _FINAL_CLOCK = 300.0
@@ -57,7 +57,7 @@ class InfiniteRBMOptions(Control):
     Parameters
     ----------
     beta : float, default=1.01
-        Penalty of a unit of the infinite machine, above 1 ([2]_).
+        Penalty of a unit of the infinite RBM, above 1 ([2]_).
     threshold : float, default=0.1
         New units per step (gamma of [1]_) at which a layer stops growing.
     p : float, default=2.0
@@ -183,7 +183,7 @@ class StackTrainer:
     groups : Groups
         The visible units of each column.
 
-    gaps : Gaps, default=None
+    missing : MissingMask, default=None
         What is unknown of the samples. Its states in them are as good as any, and are
         replaced.
     """
@@ -194,7 +194,7 @@ class StackTrainer:
         seed: int,
         n_samples: int,
         groups: Groups,
-        gaps: Gaps | None = None,
+        missing: MissingMask | None = None,
     ) -> None:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
@@ -205,7 +205,7 @@ class StackTrainer:
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
-        self.groups, self.gaps = groups, gaps
+        self.groups, self.missing = groups, missing
 
     @one_blas_thread
     def build(
@@ -270,9 +270,9 @@ class StackTrainer:
             return None
         n_records = 0
         for n_columns in (len(self.groups.sizes), *widths[:-1]):
-            plan = self._paced(n_columns, len(X), self.parameters.n_final_epochs)
-            at_once = epochs_at_once(len(X), plan.batch_size)
-            n_records += -(-self._n_epochs(plan, len(X)) // at_once)
+            schedule = self._paced(n_columns, len(X), self.parameters.n_final_epochs)
+            at_once = epochs_at_once(len(X), schedule.batch_size)
+            n_records += -(-self._n_epochs(schedule, len(X)) // at_once)
         return n_records
 
     @one_blas_thread
@@ -297,24 +297,24 @@ class StackTrainer:
         trained, inputs = [], X
         self._settle(X, rbms)
         for start in self._starts(rbms) or ():
-            of_columns = (None, None) if trained else (self.groups, self.gaps)
-            plan = self._plan(inputs, *of_columns, n_epochs=1)
-            n_steps = plan.steps_of_epochs(1, len(inputs))
-            run = plan.begin(inputs, start(inputs), n_steps, seed)
-            plan.advance(run, inputs)
+            of_columns = (None, None) if trained else (self.groups, self.missing)
+            schedule = self._schedule(inputs, *of_columns, n_epochs=1)
+            n_steps = schedule.steps_of_epochs(1, len(inputs))
+            run = schedule.begin(inputs, start(inputs), n_steps, seed)
+            schedule.advance(run, inputs)
             trained.append(run.rbm)
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
 
     def _settle(self, X: NDArray, rbms: Sequence[RBM] | None) -> None:
-        """Have gaps agree with the layers that there are already."""
-        if rbms and self.gaps is not None:
-            self.gaps.settle(rbms[0], X, BURN_IN, random_stream(self.seed))
+        """Have missing values agree with the layers that there are already."""
+        if rbms and self.missing is not None:
+            self.missing.burn_in(rbms[0], X, BURN_IN, random_stream(self.seed))
 
     def _starts(
         self, rbms: Sequence[RBM] | None
     ) -> list[Callable[[NDArray], RBM]] | None:
-        """For each layer a function from its inputs to the machine that it begins as.
+        """For each layer a function from its inputs to the RBM that it begins as.
 
         None where layers grow.
         """
@@ -324,7 +324,7 @@ class StackTrainer:
         if widths is None:
             return None
         return [
-            lambda inputs, width=width, depth=depth: new_machine(
+            lambda inputs, width=width, depth=depth: new_rbm(
                 inputs, width, self.seed + depth, None if depth else self.groups
             )
             for depth, width in enumerate(widths)
@@ -339,10 +339,10 @@ class StackTrainer:
         """Train layers whose width does not change."""
         rbms, reasons, inputs = [], [], X
         for depth, start in enumerate(starts):
-            of_columns = (None, None) if depth else (self.groups, self.gaps)
-            plan = self._plan(inputs, *of_columns)
+            of_columns = (None, None) if depth else (self.groups, self.missing)
+            schedule = self._schedule(inputs, *of_columns)
             grown = given_width(
-                inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
+                inputs, schedule, start(inputs), self._n_epochs(schedule, len(X)),
                 self.seed + depth, of_layer(report, depth, rbms),
             )  # fmt: skip
             rbms = [*rbms, grown.run.rbm]
@@ -354,7 +354,7 @@ class StackTrainer:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
             X, self._grow_layer, self._stack_control(), self.seed, report,
-            self.groups, self.gaps,
+            self.groups, self.missing,
         )  # fmt: skip
         return TrainedStack(
             [layer.rbm for layer in stack.layers],
@@ -372,18 +372,18 @@ class StackTrainer:
         seed: int,
         report: Report,
         groups: Groups | None,
-        gaps: Gaps | None,
+        missing: MissingMask | None,
     ) -> GrowthResult:
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
-        parameters, plan = self.parameters, self._plan(inputs, groups, gaps)
+        parameters, schedule = self.parameters, self._schedule(inputs, groups, missing)
         if self.is_paper:
-            n_epochs = self._n_epochs(plan, len(inputs))
-            ordered = self._ordered_plan(plan.resample, groups, gaps)
-            return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
+            n_epochs = self._n_epochs(schedule, len(inputs))
+            ordered = self._ordered_schedule(schedule.resample, groups, missing)
+            return width_by_gamma(inputs, ordered, schedule, n_epochs, seed, report)
         final_clock = _FINAL_CLOCK
         if parameters.n_final_epochs != "auto":
-            n_steps = plan.steps_of_epochs(parameters.n_final_epochs, len(inputs))
-            final_clock = plan.clock_of_steps(n_steps)
+            n_steps = schedule.steps_of_epochs(parameters.n_final_epochs, len(inputs))
+            final_clock = schedule.clock_of_steps(n_steps)
         control = NatsControl(
             unit_cost=parameters.unit_cost,
             final_clock=final_clock,
@@ -391,33 +391,33 @@ class StackTrainer:
             max_steps=parameters.max_steps,
         )
         if parameters.growth != "held_out":
-            return width_by_nats(inputs, plan, control, seed, report)
+            return width_by_nats(inputs, schedule, control, seed, report)
         # Only the first layer has groups; there hardly ever is a second one that is
         # wider, for which most of the time would be spent.
         below = inputs.shape[1] if groups is None else np.inf
-        return width_by_held_out(inputs, plan, control, seed, report, below)
+        return width_by_held_out(inputs, schedule, control, seed, report, below)
 
-    def _plan(
+    def _schedule(
         self,
         inputs: NDArray,
         groups: Groups | None = None,
-        gaps: Gaps | None = None,
+        missing: MissingMask | None = None,
         n_epochs: int | None = None,
-    ) -> Plan:
+    ) -> Schedule:
         """How to train on these inputs, of columns if there are groups."""
         n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
         paced = self._paced(
             n_columns, len(inputs), n_epochs or self.parameters.n_final_epochs
         )
         resample = not are_bits(inputs)
-        return replace(paced, resample=resample, groups=groups, gaps=gaps)
+        return replace(paced, resample=resample, groups=groups, missing=missing)
 
-    def _paced(self, n_columns: int, n_samples: int, n_epochs: int | str) -> Plan:
+    def _paced(self, n_columns: int, n_samples: int, n_epochs: int | str) -> Schedule:
         """How fast to train on so many columns, for so many epochs or "auto".
 
         The error of a step's gradient moves the energy of a state by a sum over
         columns, whose variance is as the learning rate times their number, by the batch
-        size. Where it is large a machine has modes that its chains never see. So it is
+        size. Where it is large an RBM has modes that its chains never see. So it is
         the same for all numbers beyond some, unless epochs that are given end sooner.
         """
         parameters, finer = self.parameters, n_columns / _COLUMNS
@@ -428,18 +428,18 @@ class StackTrainer:
         rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
         is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
         precision = _PRICED_PRECISION if is_priced else _PRECISION
-        return Plan(
+        return Schedule(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),
             l2=_unless_auto(parameters.l2, precision / self.n_samples),
             n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 
-    def _ordered_plan(
-        self, resample: bool, groups: Groups | None, gaps: Gaps | None
-    ) -> OrderedPlan:
+    def _ordered_schedule(
+        self, resample: bool, groups: Groups | None, missing: MissingMask | None
+    ) -> OrderedSchedule:
         parameters, control = self.parameters, self.infinite_rbm_options
-        return OrderedPlan(
+        return OrderedSchedule(
             beta=control.beta,
             threshold=control.threshold,
             learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
@@ -448,17 +448,17 @@ class StackTrainer:
             persistent=control.persistent,
             resample=resample,
             groups=groups,
-            gaps=gaps,
+            missing=missing,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
         )
 
-    def _n_epochs(self, plan: Plan, n_samples: int) -> int:
+    def _n_epochs(self, schedule: Schedule, n_samples: int) -> int:
         """Epochs of a layer's last training."""
         if self.parameters.n_final_epochs != "auto":
             return self.parameters.n_final_epochs
-        n_steps = plan.steps_of_clock(_FINAL_CLOCK)
-        return -(-n_steps // plan.steps_of_epochs(1, n_samples))
+        n_steps = schedule.steps_of_clock(_FINAL_CLOCK)
+        return -(-n_steps // schedule.steps_of_epochs(1, n_samples))
 
     def _stack_control(self) -> StackControl:
         parameters = self.parameters

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import Groups, state_shares
-from skmohn.energynet._missing import Gaps, drawer
+from skmohn.energynet._groups import Groups, state_probabilities
+from skmohn.energynet._missing import MissingMask, hidden_sampler
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
     RBM,
@@ -38,7 +38,7 @@ _OFTEN = 10
 # rises with their number, up to so many times.
 _SAMPLES_A_UNIT, _DEAREST = 5, 4.0
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
-_FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
+_FIRST_ACTIVE, _LARGEST_ACTIVITY = 10.0, 0.2
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Run:
     Attributes
     ----------
     rbm : RBM
-        The arrays of the machine are changed in place.
+        The arrays of the RBM are changed in place.
     visible_mean : ndarray of shape (n_visible,), float32
         What visible activities are centered by, the mean of the data.
     hidden_mean : ndarray of shape (n_hidden,), float32
@@ -84,7 +84,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """How to train: centered PCD-1.
 
     Parameters
@@ -104,8 +104,8 @@ class Plan:
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
     groups : Groups, default=None
-        The visible units of each column, for new machines.
-    gaps : Gaps, default=None
+        The visible units of each column, for new RBMs.
+    missing : MissingMask, default=None
         What is unknown of the inputs: it is drawn anew in each step, and its states are
         written into them.
     """
@@ -117,7 +117,7 @@ class Plan:
     n_samples: int | None = None
     resample: bool = False
     groups: Groups | None = None
-    gaps: Gaps | None = None
+    missing: MissingMask | None = None
 
     def steps_of_epochs(self, n_epochs: int, n_samples: int) -> int:
         """Steps that visit all samples a number of times."""
@@ -132,14 +132,14 @@ class Plan:
         return n_steps * self.learning_rate / 2
 
     def l2_of(self, n_hidden: int) -> float:
-        """Price of half the squared weights of a machine with so many hidden units."""
+        """Price of half the squared weights of an RBM with so many hidden units."""
         if self.n_samples is None:
             return self.l2
         crowd = _SAMPLES_A_UNIT * n_hidden / self.n_samples
         return self.l2 * min(max(crowd, 1.0), _DEAREST)
 
     def begin(self, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
-        """Start a run on a machine, whose arrays are copied.
+        """Start a run on an RBM, whose arrays are copied.
 
         Parameters
         ----------
@@ -224,9 +224,9 @@ class Plan:
             kernels.bernoulli(X[batch], run.stream, rows.data)
         else:
             X.take(batch, axis=0, out=rows.data, mode="clip")
-        if self.gaps is not None:
-            draw = drawer(rbm, run.stream)
-            self.gaps.renew(rbm, draw, X, batch, rows.data, run.stream)
+        if self.missing is not None:
+            draw = hidden_sampler(rbm, run.stream)
+            self.missing.resample(rbm, draw, X, batch, rows.data, run.stream)
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
         draw_visible(
             buffers.fantasy_logits, rbm.visible_bias, rbm.groups, run.stream,
@@ -234,17 +234,17 @@ class Plan:
         )  # fmt: skip
         np.dot(rows.visible[1:], rbm.weights.T, out=rows.logits)
         kernels.hidden_pass(
-            rows.logits, rbm.hidden_bias, run.hidden_mean, rows.share[1:], n_chains,
-            run.stream, rows.residual, run.chains, buffers.lead,
+            rows.logits, rbm.hidden_bias, run.hidden_mean, rows.row_weight[1:],
+            n_chains, run.stream, rows.residual, run.chains, buffers.lead,
         )  # fmt: skip
         # With the first rows, minus the visible mean and the sum of the residuals, the
         # one product is the centered gradient G of the weights; those of the biases are
-        # sum of residuals - G visible_mean and sum of shares - hidden_mean G.
+        # sum of residuals - G visible_mean and sum of weights - hidden_mean G.
         np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
         kernels.descend(
-            buffers.gradient, rows.visible, rows.share, rows.residual[0], buffers.lead,
-            rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights, rbm.hidden_bias,
-            rbm.visible_bias, run.hidden_mean, buffers.visible_step,
+            buffers.gradient, rows.visible, rows.row_weight, rows.residual[0],
+            buffers.lead, rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights,
+            rbm.hidden_bias, rbm.visible_bias, run.hidden_mean, buffers.visible_step,
         )  # fmt: skip
         run.step += 1
         run.clock += rate
@@ -254,7 +254,7 @@ def _steps_between_draws(run: Run, n_rows: int) -> int:
     """Steps from one exact draw of the chains to the next; 0 for none.
 
     Where modes are far apart chains stay in theirs, and the fractions of the modes
-    drift, by nats. A machine of a few hidden units has no more states than can be
+    drift, by nats. An RBM of a few hidden units has no more states than can be
     listed; as often as this takes a fraction of the time of the steps, the chains start
     anew from it.
     """
@@ -267,12 +267,12 @@ class _Rows(NamedTuple):
     """Memory of a step: its tables have a row for each chain and then each sample.
 
     But the first row of `visible` is minus the visible mean, that of `residual` the sum
-    of the others, and that of `share` 0.
+    of the others, and that of `row_weight` 0.
     """
 
     visible: np.ndarray
     residual: np.ndarray
-    share: np.ndarray
+    row_weight: np.ndarray
     logits: np.ndarray
     fantasy: np.ndarray  # those rows of `visible` that are the chains'
     data: np.ndarray  # and those of the samples
@@ -300,14 +300,14 @@ class _Buffers:
         if n_samples not in self._rows:
             samples = 1 + self._n_chains
             end = samples + n_samples
-            share = np.zeros(end, np.float32)
-            share[1:samples] = -1.0 / self._n_chains
-            share[samples:] = 1.0 / n_samples
+            row_weight = np.zeros(end, np.float32)
+            row_weight[1:samples] = -1.0 / self._n_chains
+            row_weight[samples:] = 1.0 / n_samples
             visible = self._visible[:end]
             self._rows[n_samples] = _Rows(
                 visible=visible,
                 residual=self._residual[:end],
-                share=share,
+                row_weight=row_weight,
                 logits=self._logits[: end - 1],
                 fantasy=visible[1:samples],
                 data=visible[samples:],
@@ -332,14 +332,12 @@ def check_weights(weights: NDArray, step: int, learning_rate: float) -> None:
 
 
 def copy_of(rbm: RBM) -> RBM:
-    """Return a machine whose arrays can be changed without changing another's."""
+    """Return an RBM whose arrays can be changed without changing another's."""
     names = "weights", "hidden_bias", "visible_bias"
     return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_machine(
-    X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None
-) -> RBM:
+def new_rbm(X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None) -> RBM:
     """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
@@ -369,7 +367,7 @@ def new_machine(
     # Of numbers in [0, 1], by their squares: without a copy of the table.
     variance = np.einsum("ij,ij", X, X, dtype=np.float64) / len(X) - mean @ mean
     weights /= np.sqrt(max(variance, 1.0))
-    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
+    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_ACTIVITY)
     hidden_bias = logit(activity) - weights @ mean
     return RBM(weights, hidden_bias, data_logits(X, groups), groups)
 
@@ -380,22 +378,22 @@ def data_logits(X: NDArray, groups: Groups | None = None) -> NDArray:
     Those of a level are against the one below, those of a category against the first.
     """
     groups = groups or Groups.bits(X.shape[1])
-    at, before, _ = state_shares(X.mean(axis=0, dtype=np.float64), groups)
+    at, before, _ = state_probabilities(X.mean(axis=0, dtype=np.float64), groups)
     odds = (at * len(X) + 0.5) / (before * len(X) + 0.5)
     return np.log(odds).astype(np.float32)
 
 
-def trained(plan: Plan, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
-    """Train a machine at one go.
+def trained(schedule: Schedule, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
+    """Train an RBM at one go.
 
     Returns
     -------
     run : Run
         Over; go on with `plan.advance` after :func:`prolonged`.
     """
-    run = plan.begin(X, rbm, n_steps, seed)
+    run = schedule.begin(X, rbm, n_steps, seed)
     while not run.is_over:
-        plan.advance(run, X)
+        schedule.advance(run, X)
     return run
 
 

@@ -28,7 +28,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX, UnitCoding
-from skmohn.energynet._conditional import drawn, filled, imputed
+from skmohn.energynet._conditional import drawn, fill_expected, impute
 from skmohn.energynet._features import (
     batches,
     check_layer,
@@ -37,7 +37,7 @@ from skmohn.energynet._features import (
 )
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._layout import Layout
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
@@ -94,10 +94,10 @@ class EnergyNetTransformer(
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the
           data; the width depends little on learning rate and batch size.
-        - ``"infinite_rbm"``: EnergyNet [1]_. An infinite machine [2]_ trained by
+        - ``"infinite_rbm"``: EnergyNet [1]_. An infinite RBM [2]_ trained by
           contrastive divergence adds units until fewer than
           `InfiniteRBMOptions.threshold` appear per step; then it becomes a plain
-          machine. Layers cost the Rademacher bound. The width depends on learning rate
+          RBM. Layers cost the Rademacher bound. The width depends on learning rate
           and batch size as much as on the data.
         - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
@@ -430,10 +430,10 @@ class EnergyNetTransformer(
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         self._seed = self._new_seed()
-        X, units, gaps = self._read_samples(X, sample_weight, learn=not go_on)
+        X, units, missing = self._read_samples(X, sample_weight, learn=not go_on)
         rbms = self._arranged_layers() if go_on else None
         builder = StackTrainer(
-            self, self._seed, len(units), self.coding_.layout.groups, gaps
+            self, self._seed, len(units), self.coding_.layout.groups, missing
         )
         monitor = self._monitor(X, units, X_val, builder.weight)
         loop = FitLoop(
@@ -477,14 +477,14 @@ class EnergyNetTransformer(
             return self.fit(X, sample_weight=sample_weight)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
-        X, units, gaps = self._read_samples(X, sample_weight, is_first, not is_first)
+        X, units, missing = self._read_samples(X, sample_weight, is_first, not is_first)
         self.n_samples_seen_ += len(units)
         rbms = None if is_first else self._arranged_layers()
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
         n_seen = self.n_samples_seen_
         layout = self.coding_.layout
-        builder = StackTrainer(self, self._seed, n_seen, layout.groups, gaps)
+        builder = StackTrainer(self, self._seed, n_seen, layout.groups, missing)
         rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
@@ -551,7 +551,7 @@ class EnergyNetTransformer(
         given, X = X, self._read_table(X)
         of_columns = self.layers_[0], self.coding_, X, self._encode
         if n_draws is None:
-            tables = [imputed(*of_columns, strategy, self._seed)]
+            tables = [impute(*of_columns, strategy, self._seed)]
         else:
             tables = drawn(*of_columns, n_draws, random_state)
         tables = [completed(table, X, self, given) for table in tables]
@@ -753,7 +753,7 @@ class EnergyNetTransformer(
     def _transform_batch(self, X: NDArray) -> NDArray:
         units = self._encode(X)
         first, coding = self.layers_[0], self.coding_
-        X, visible, incomplete = filled(first, coding, X, units, self._seed)
+        X, visible, incomplete = fill_expected(first, coding, X, units, self._seed)
         table = coding.numbers(X, visible)
         blocks = feature_blocks(self.layers_, units, table, incomplete)
         if self.standardize:
@@ -768,7 +768,7 @@ class EnergyNetTransformer(
         sample_weight: ArrayLike | None,
         learn: bool,
         are_new: bool = False,
-    ) -> tuple[NDArray, NDArray, Gaps | None]:
+    ) -> tuple[NDArray, NDArray, MissingMask | None]:
         """Check samples and parameters; return samples and visible units.
 
         They are new where the coding was learned from others. Rows are repeated as
@@ -814,7 +814,7 @@ class EnergyNetTransformer(
         Layers and units are in the layout that was learned from.
         """
         layout = self.coding_.layout
-        rbms = [layout.restore_machine(rbms[0], self.coding_.groups), *rbms[1:]]
+        rbms = [layout.restore_rbm(rbms[0], self.coding_.groups), *rbms[1:]]
         if np.isnan(X).any():
             X = self.coding_.complete(X, layout.restore(units))
         scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
@@ -884,7 +884,7 @@ class EnergyNetTransformer(
     def _arranged_layers(self) -> list[RBM]:
         """Layers in the layout that they are trained in."""
         first, *others = self.layers_
-        return [self.coding_.layout.arrange_machine(first), *others]
+        return [self.coding_.layout.arrange_rbm(first), *others]
 
     def _shown(self) -> list[int]:
         """Which of the blocks make up the features."""
@@ -909,7 +909,7 @@ class EnergyNetTransformer(
         weights: Sequence[ArrayLike | None] = (),
     ) -> NDArray:
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
-        options = {"reset": reset, "gaps": not is_minmax, "weights": weights}
+        options = {"reset": reset, "missing": not is_minmax, "weights": weights}
         return read_columns(self, X, **options)
 
 

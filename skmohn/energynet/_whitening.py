@@ -3,7 +3,7 @@
 Each column is given the power that makes it most nearly normal, then all are rotated to
 uncorrelated coordinates of variance 1, those nearest to the columns. The normal
 distribution behind this also says what an unknown number could be, given the known ones
-of its row: draws of it, weighed by how much likelier a machine finds them, stand for
+of its row: draws of it, weighed by how much likelier an RBM finds them, stand for
 the row.
 
 Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The American
@@ -38,10 +38,10 @@ _FOLDS, _FEWEST_ROWS = 5, 4
 _MOST = 0.9
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
-# With gaps: least shrinkage while covariances are sought, and most steps of it, in each
-# of which every kind of missing values takes a solution of equations; changes of
-# variances of about 1 that end it.
-_SAFE, _STEPS, _MOST_WITH_GAPS, _SETTLED = 0.01, 20, 2000, 1e-3
+# With missing values: least shrinkage while covariances are sought, and most steps of
+# it, in each of which every pattern takes a solution of equations; changes of variances
+# of about 1 that end it.
+_SAFE, _STEPS, _MOST_WITH_MISSING, _SETTLED = 0.01, 20, 2000, 1e-3
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
 # Fraction of these that must count at least, by which imputed numbers are best among
@@ -91,7 +91,7 @@ class Whitening:
     least_effective : float
         Fraction of the draws of a row that must count in its means, as an effective
         sample size: all of them where there were fewer rows than columns, of which no
-        machine can learn more than correlations.
+        RBM can learn more than correlations.
     """
 
     columns: np.ndarray
@@ -127,7 +127,7 @@ class Whitening:
             None is constant.
 
         seed : int
-            Of folds, and of draws for gaps.
+            Of folds, and of draws for missing values.
 
         sign : ndarray of shape (n_columns,), default=1.0
             What each is multiplied by before.
@@ -191,11 +191,11 @@ class Whitening:
         return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
 
     def incomplete(self, X: NDArray) -> NDArray[np.bool_]:
-        """Which samples have gaps in these columns, (n_samples,)."""
+        """Which samples have missing values in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
-    def filled(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
-        """The table with a draw in each gap of these columns, in any order of rows.
+    def fill(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
+        """The table with a draw for each missing value, the same in any order of rows.
 
         Rows are told apart by another `table`.
         """
@@ -220,7 +220,7 @@ class Whitening:
     def draw(
         self, X: NDArray, noise: NDArray[np.float64], stretch: float = 1.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Fill the gaps of these columns, given what is known of them.
+        """Fill the missing values of these columns, given what is known of them.
 
         Parameters
         ----------
@@ -243,17 +243,17 @@ class Whitening:
         noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
         given = X[:, self.columns].astype(np.float64)
         Z = self._powers_of(given)
-        drawn, gaps = np.repeat(Z[None], len(noise), axis=0), np.isnan(given)
-        log_density = np.where(gaps, norm.logpdf(noise), 0.0).sum(axis=2)
-        for rows, unknown in _patterns(gaps):
+        drawn, missing = np.repeat(Z[None], len(noise), axis=0), np.isnan(given)
+        log_density = np.where(missing, norm.logpdf(noise), 0.0).sum(axis=2)
+        for rows, unknown in _patterns(missing):
             expected, rest = _given(self.correlation, Z[rows], unknown)
             factor = stretch * np.linalg.cholesky(rest)
             columns = np.flatnonzero(unknown)
             normal = noise[:, rows[:, None], columns]
             drawn[:, rows[:, None], columns] = expected + normal @ factor.T
             log_density[:, rows] -= np.log(np.diag(factor)).sum()
-        values = np.where(gaps, self._values_of(drawn), given)
-        log_density += np.where(gaps, self._log_slopes(values), 0.0).sum(axis=2)
+        values = np.where(missing, self._values_of(drawn), given)
+        log_density += np.where(missing, self._log_slopes(values), 0.0).sum(axis=2)
         tables = np.repeat(X[None].astype(np.float64), len(noise), axis=0)
         tables[:, :, self.columns] = values
         return tables, log_density
@@ -297,7 +297,7 @@ def _moments(
     Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
     `inflation` of a :class:`Whitening` come last.
     """
-    most = _MOST_WITH_GAPS if np.isnan(Z).any() else _MOST_ROWS
+    most = _MOST_WITH_MISSING if np.isnan(Z).any() else _MOST_ROWS
     if len(Z) > most:
         Z = Z[rng.choice(len(Z), most, replace=False)]
     mean, covariance = _covariance(Z)
@@ -321,8 +321,8 @@ def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, 
 
     Correlations follow the chance in their rows, the more so the fewer there are. A
     fraction of the rows is left out at a time, of which what is known counts: what
-    stands in their gaps would be taken from the correlations that are judged. Columns
-    are independent unless rows say otherwise by more than a standard error.
+    is missing would be taken from the correlations that are judged. Columns are
+    independent unless rows contradict by more than a standard error.
     """
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
     nats = np.zeros((len(_SHRINKAGES), len(Z)))
@@ -351,11 +351,11 @@ def _log_densities(
 ) -> NDArray[np.float64]:
     """Logarithms of the normal densities of what is known of rows, (n_rows,)."""
     found = np.zeros(len(Z))
-    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
-        if gaps.all():
+    for rows, missing in _kinds_of_rows(np.isnan(Z)):
+        if missing.all():
             continue  # Nothing has no density.
-        known = Z[np.ix_(rows, ~gaps)]
-        factor = cholesky(covariance[np.ix_(~gaps, ~gaps)], lower=True)
+        known = Z[np.ix_(rows, ~missing)]
+        factor = cholesky(covariance[np.ix_(~missing, ~missing)], lower=True)
         standard = solve_triangular(factor, known.T, lower=True)
         found[rows] = norm.logpdf(standard).sum(axis=0)
         found[rows] -= np.log(np.diag(factor)).sum()
@@ -368,9 +368,9 @@ def _surprises(
     """Distances of all known numbers from what is expected given the other known ones
     of their row, in standard deviations."""
     found = []
-    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
-        precision = np.linalg.inv(covariance[np.ix_(~gaps, ~gaps)])
-        distances = Z[np.ix_(rows, ~gaps)] @ precision / np.sqrt(np.diag(precision))
+    for rows, missing in _kinds_of_rows(np.isnan(Z)):
+        precision = np.linalg.inv(covariance[np.ix_(~missing, ~missing)])
+        distances = Z[np.ix_(rows, ~missing)] @ precision / np.sqrt(np.diag(precision))
         found.append(distances.ravel())
     return np.concatenate(found)
 
@@ -380,8 +380,8 @@ def _covariance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and covariance of rows, by expectation maximization if values are missing.
 
-    What gaps are expected to hold follows shrunk correlations: among few rows most are
-    chance, and what follows them would confirm them.
+    Missing values are expected by shrunk correlations: among few rows most are chance,
+    and what follows them would confirm them.
     """
     unknown = np.isnan(Z)
     if not unknown.any():
@@ -390,13 +390,13 @@ def _covariance(
     mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
     for _ in range(_STEPS):
         safe = shrunk_covariance(covariance, max(_oracle(covariance, len(Z)), _SAFE))
-        filled, rests = Z.copy(), np.zeros_like(covariance)
-        for rows, gaps in parts:
-            expected, rest = _given(safe, Z[rows] - mean, gaps)
-            filled[np.ix_(rows, gaps)] = expected + mean[gaps]
-            rests[np.ix_(gaps, gaps)] += len(rows) * rest
-        mean, before = filled.mean(axis=0), covariance
-        covariance = empirical_covariance(filled) + rests / len(Z)
+        fill, rests = Z.copy(), np.zeros_like(covariance)
+        for rows, missing in parts:
+            expected, rest = _given(safe, Z[rows] - mean, missing)
+            fill[np.ix_(rows, missing)] = expected + mean[missing]
+            rests[np.ix_(missing, missing)] += len(rows) * rest
+        mean, before = fill.mean(axis=0), covariance
+        covariance = empirical_covariance(fill) + rests / len(Z)
         if np.abs(covariance - before).max() < _SETTLED:
             break
     return mean, covariance
@@ -424,7 +424,7 @@ def _roots(
 def _kinds_of_rows(
     unknown: NDArray[np.bool_],
 ) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """The complete rows, which have no gaps, then the :func:`_patterns`."""
+    """The complete rows, which have no missing values, then the :func:`_patterns`."""
     complete = np.flatnonzero(~unknown.any(axis=1))
     return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
@@ -432,7 +432,7 @@ def _kinds_of_rows(
 def _patterns(
     unknown: NDArray[np.bool_],
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """Rows that have the same gaps, and which columns these are in."""
+    """Rows that have the same missing values, and which columns these are in."""
     incomplete = np.flatnonzero(unknown.any(axis=1))
     kinds, of_rows = np.unique(unknown[incomplete], axis=0, return_inverse=True)
     order = incomplete[np.argsort(of_rows.ravel(), kind="stable")]
@@ -493,7 +493,7 @@ class ImportanceSamples:
 
         Returns
         -------
-        completions : ImportanceSamples
+        enumerate_completions : ImportanceSamples
         """
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
@@ -539,7 +539,7 @@ class ImportanceSamples:
     ) -> NDArray[np.float64]:
         """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
 
-        Over many columns the likelihood ratios of a machine and the normal distribution
+        Over many columns the likelihood ratios of an RBM and the normal distribution
         are mostly noise, and one draw would outweigh all others. Ratios of such rows
         are tempered until as many draws count as a mean needs.
         """
@@ -549,8 +549,8 @@ class ImportanceSamples:
         low, high = np.zeros(len(counts)), np.ones(len(counts))
         power = high
         for _ in range(_HALVINGS):
-            shares = self._tempered(gains, power, counts)
-            effective = 1.0 / np.add.reduceat(shares**2, self.starts)
+            weights = self._tempered(gains, power, counts)
+            effective = 1.0 / np.add.reduceat(weights**2, self.starts)
             is_enough = effective >= self.least_effective * counts
             low = np.where(is_enough, power, low)
             high = np.where(is_enough, high, power)
@@ -568,17 +568,17 @@ class ImportanceSamples:
         return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
 
     def chosen(
-        self, shares: NDArray[np.float64], place: NDArray[np.float64]
+        self, weights: NDArray[np.float64], uniform: NDArray[np.float64]
     ) -> NDArray[np.intp]:
         """A draw of each row, by their shares and a uniform number, (n_rows,)."""
-        counts = np.diff(self.starts, append=len(shares))
-        ends = np.cumsum(shares)
-        place = np.arange(len(counts)) + place
-        at = np.searchsorted(ends, place * (ends[-1] / len(counts)))
+        counts = np.diff(self.starts, append=len(weights))
+        ends = np.cumsum(weights)
+        uniform = np.arange(len(counts)) + uniform
+        at = np.searchsorted(ends, uniform * (ends[-1] / len(counts)))
         return np.clip(at, self.starts, self.starts + counts - 1)
 
     def means(
-        self, values: NDArray, shares: NDArray[np.float64]
+        self, values: NDArray, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Means of values of the draws for each row, (n_rows, ...)."""
-        return np.add.reduceat(shares[:, None] * values, self.starts)
+        return np.add.reduceat(weights[:, None] * values, self.starts)
