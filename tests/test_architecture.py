@@ -82,6 +82,7 @@ MOST_CODE_LINES = 800
 STRICT_SUBPACKAGES = (
     "_core",
     "datasets",
+    "energynet",
     "mohn",
     "mohn._sparse",
     "mohn._spike_slab",
@@ -93,7 +94,6 @@ NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
     "blm",
-    "energynet",
     "inspection",
     "integrations",
     "optimize",

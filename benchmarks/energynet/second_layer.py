@@ -19,13 +19,13 @@ from sklearn.neural_network import BernoulliRBM
 
 from benchmarks.shared import common, energynet
 from skmohn.energynet import annealed_importance_sampling, dbn_log_likelihood
-from skmohn.energynet._training import Plan, new_machine, trained
+from skmohn.energynet._training import Schedule, new_rbm, trained
 
 UNITS = 80
 WIDTHS = (80, 160)
 EPOCHS = 200
 GAIN = 2.0
-PLAN = Plan(learning_rate=0.2, resample=True)
+PLAN = Schedule(learning_rate=0.2, resample=True)
 
 
 class Judge:
@@ -77,7 +77,7 @@ def show_ours(X, n_epochs, judge, seed):
     bottom, below = max(bottoms.values(), key=lambda pair: pair[1])
     inputs = bottom.hidden_probabilities(X)
     starts = {"+ transposed": bottom.transposed()}
-    starts |= {f"+ random {n}": new_machine(inputs, n, seed) for n in WIDTHS}
+    starts |= {f"+ random {n}": new_rbm(inputs, n, seed) for n in WIDTHS}
     measured = []
     for name, start in starts.items():
         n_steps = PLAN.steps_of_epochs(n_epochs, len(X))

@@ -31,7 +31,7 @@ from sklearn.neural_network import BernoulliRBM
 
 from benchmarks.shared import common, energynet
 from skmohn import EnergyNetTransformer
-from skmohn.energynet._training import Plan, new_machine
+from skmohn.energynet._training import Schedule, new_rbm
 
 UNITS = 500
 AIMS = {"float64": 2.4, "float32": 1.4}
@@ -43,8 +43,8 @@ ACTIVE, N_OTHER = 0.3, 2000
 
 def seconds_of_epochs(X, batch_size, n_repeats, n_epochs):
     """Return the median seconds of an epoch of ours and of the peers, by name."""
-    plan = Plan(batch_size=batch_size)
-    run = plan.begin(X, new_machine(X, UNITS, 0), 10**9, 0)
+    plan = Schedule(batch_size=batch_size)
+    run = plan.begin(X, new_rbm(X, UNITS, 0), 10**9, 0)
     plan.advance(run, X)
     tables = {"float64": X.astype(np.float64), "float32": X}
     found = {"ours": [], **{name: [] for name in tables}}

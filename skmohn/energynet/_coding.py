@@ -1,8 +1,10 @@
 """How columns of a table become visible units, and back."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn._core._meanings import listed
@@ -72,9 +74,9 @@ class UnitCoding:
     kind: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    thresholds: list
-    levels: list
-    is_point: list
+    thresholds: list[np.ndarray]
+    levels: list[np.ndarray]
+    is_point: list[np.ndarray]
     strict: bool
     log_unseen: np.ndarray
     order: np.ndarray
@@ -82,15 +84,21 @@ class UnitCoding:
     whitening: Whitening | None = None
 
     @classmethod
-    def learn(cls, X, coding, n_bins, names=None, n_categories=None, whiten=None):
+    def learn(
+        cls,
+        X: NDArray,
+        coding: str,
+        n_bins: int,
+        names: Sequence[str] | None = None,
+        n_categories: Mapping[int, int] | None = None,
+        whiten: int | None = None,
+    ) -> "UnitCoding":
         """Look at the values of each column.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
             With NaN for unknown values.
-
-        coding : {"auto", "thermometer", "minmax", "probability"}
 
         n_bins : int
             Most levels of a thermometer.
@@ -104,10 +112,6 @@ class UnitCoding:
         whiten : int, default=None
             Seed of a whitening of the thermometers with more values than levels, none
             of them in most samples; None for none.
-
-        Returns
-        -------
-        coding : UnitCoding
 
         Raises
         ------
@@ -143,7 +147,7 @@ class UnitCoding:
         log_unseen = -np.log(2.0 * n_known + 1.0)
         layout = sort_columns(X, is_number)
         found = cls(kind, low, high, *parts, strict, log_unseen, *layout)
-        for j in np.flatnonzero(kind == THERMOMETER):
+        for j in np.flatnonzero(kind == THERMOMETER).tolist():
             found._learn_levels(j, X[:, j], n_bins)
         for j, size in (n_categories or {}).items():
             # The most frequent one needs no unit.
@@ -152,7 +156,7 @@ class UnitCoding:
             found.levels[j] = np.argsort(-counts, kind="stable").astype(float)
         return found if whiten is None else found._whitened(X, n_bins, whiten)
 
-    def _learn_levels(self, j, values, n_bins):
+    def _learn_levels(self, j: int, values: NDArray, n_bins: int) -> None:
         """Cut the values of a thermometer into levels."""
         known = values[~np.isnan(values)]
         # The same levels of the same values with another sign.
@@ -170,15 +174,17 @@ class UnitCoding:
         single[at] = distinct
         self.levels[j] = np.where(self.is_point[j], single, means)
 
-    def _whitened(self, X, n_bins, seed):
+    def _whitened(self, X: NDArray, n_bins: int, seed: int) -> "UnitCoding":
         """The same with levels of uncorrelated coordinates, where there are any."""
-        measured = np.flatnonzero(self.kind == THERMOMETER)
+        measured = np.flatnonzero(self.kind == THERMOMETER).tolist()
         columns = [j for j in measured if self._is_smooth(j, X)]
         if len(columns) < 2:
             return self
         columns = self.order[np.isin(self.order, columns)]
         whitening = Whitening.learn(X, columns, seed, self.sign[columns])
-        X = whitening.forward(whitening.spread(self._without_gaps(whitening, X, seed)))
+        X = whitening.forward(
+            whitening.spread(self._without_missing(whitening, X, seed))
+        )
         for ends, of_columns in ((self.low, X.min(axis=0)), (self.high, X.max(axis=0))):
             ends[columns] = of_columns[columns]
         sign = self.sign.copy()
@@ -189,28 +195,35 @@ class UnitCoding:
             found._learn_levels(j, X[:, j], n_bins)
         return found
 
-    def _without_gaps(self, whitening, X, seed):
-        """The table with draws in the gaps of whitened columns."""
+    def _without_missing(self, whitening: Whitening, X: NDArray, seed: int) -> NDArray:
+        """The table with draws at missing values of whitened columns."""
         sign = self.sign.copy()
         sign[whitening.columns] = np.sign(whitening.unit)
-        return whitening.filled(X, seed, (X * sign)[:, self.order])
+        return whitening.fill(X, seed, (X * sign)[:, self.order])
 
-    def _is_smooth(self, j, X):
+    def _is_smooth(self, j: int, X: NDArray) -> bool:
         """Whether a thermometer has more values than levels, or so many that they
         hardly repeat, none of them in most samples."""
         _, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
         n_levels, n_known = len(self.levels[j]), counts.sum()
         # Few rows have few values of a measurement, too.
         many = len(counts) > n_levels or len(counts) > max(n_known / 2, 2)
-        return many and n_levels > 1 and 2 * counts.max() <= n_known
+        return bool(many and n_levels > 1 and 2 * counts.max() <= n_known)
 
     @property
-    def scale(self):
+    def whitened_columns(self) -> NDArray[np.intp]:
+        """Columns that are whitened."""
+        if self.whitening is None:
+            return np.zeros(0, np.intp)
+        return self.whitening.columns
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
         """Power of two near the ends of each column: differences of values by it are
         within range."""
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
 
-    def within_range(self, X):
+    def within_range(self, X: NDArray) -> NDArray:
         """A table whose values are no further out than those that were seen."""
         low, high = self.low.copy(), self.high.copy()
         if self.whitening is not None:
@@ -220,38 +233,34 @@ class UnitCoding:
         return np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
 
     @property
-    def n_units(self):
+    def n_units(self) -> NDArray[np.intp]:
         """Visible units of each column, ndarray of shape (n_features,)."""
         n_levels = np.array([len(levels) for levels in self.levels])
         return np.where(self.is_single, 1, n_levels - 1)
 
     @property
-    def is_single(self):
+    def is_single(self) -> NDArray[np.bool_]:
         """Which columns have one unit between 0 and 1, (n_features,)."""
         return (self.kind == PROBABILITY) | (self.kind == MINMAX)
 
     @property
-    def groups(self):
-        """The units of the columns that have any, as a machine wants them."""
+    def groups(self) -> Groups:
+        """The units of the columns that have any, as an RBM wants them."""
         has_units = self.n_units > 0
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
     @property
-    def layout(self):
+    def layout(self) -> Layout:
         """That in which the units are learned from."""
         is_ordered = self.kind != CATEGORY
         return Layout.of(self.n_units, is_ordered, self.order, self.sign)
 
-    def prepared(self, X, seed, are_new=False):
-        """The table with a draw in each gap of whitened columns.
+    def prepare(self, X: NDArray, seed: int, are_new: bool = False) -> NDArray:
+        """The table with a draw for each missing value of whitened columns.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        seed : int
-
         are_new : bool, default=False
             Whether these are other rows than those that the coding was learned from,
             whose whitened columns spread too little.
@@ -263,16 +272,14 @@ class UnitCoding:
         """
         if self.whitening is None:
             return X
-        X = self._without_gaps(self.whitening, X, seed)
+        X = self._without_missing(self.whitening, X, seed)
         return X if are_new else self.whitening.spread(X)
 
-    def encode(self, X, names=None):
+    def encode(self, X: NDArray, names: Sequence[str] | None = None) -> NDArray:
         """Turn values into states of visible units.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
         names : sequence of str, default=None
             Column names for errors.
 
@@ -294,8 +301,8 @@ class UnitCoding:
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.is_single)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
-            place = self._on_line(X[rows][:, single], single)
-            units[rows, ends[single] - 1] = np.clip(place, 0.0, 1.0)
+            position = self._on_line(X[rows][:, single], single)
+            units[rows, ends[single] - 1] = np.clip(position, 0.0, 1.0)
         for kind, compare, of_columns in (
             (THERMOMETER, np.greater_equal, self.thresholds),
             (CATEGORY, np.equal, [levels[1:] for levels in self.levels]),
@@ -305,7 +312,9 @@ class UnitCoding:
                 continue
             # What each unit is compared with.
             columns = np.repeat(np.arange(len(ends)), self.n_units * is_kind)
-            marks = np.concatenate([of_columns[j] for j in np.flatnonzero(is_kind)])
+            marks = np.concatenate(
+                [of_columns[j] for j in np.flatnonzero(is_kind).tolist()]
+            )
             at = np.flatnonzero(np.repeat(is_kind, self.n_units))
             at = slice(None) if len(at) == ends[-1] else at
             # Of some rows, so that what is written stays in the processor's cache.
@@ -313,7 +322,7 @@ class UnitCoding:
                 units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
         return units
 
-    def log_density(self, X):
+    def log_density(self, X: NDArray) -> NDArray[np.float64]:
         """Log-density of values, given the states of their visible units.
 
         Between two thresholds it is uniform. Below the first and above the last it
@@ -337,14 +346,16 @@ class UnitCoding:
             total += self.whitening.log_slope(X)
             X = self.whitening.forward(X)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
-            place = self._on_line(X[rows][:, single], single)
-            beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
+            position = self._on_line(X[rows][:, single], single)
+            beyond = np.minimum(
+                np.abs(position - np.clip(position, 0.0, 1.0)), _FARTHEST
+            )
             total[rows] -= np.nansum(beyond, axis=1)
-        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
+        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
             total += self._log_density_of(j, X[:, j])
         return total
 
-    def _log_density_of(self, j, values):
+    def _log_density_of(self, j: int, values: NDArray) -> NDArray[np.float64]:
         """Log-density of values of a thermometer, given its level."""
         scale = self.scale[j]
         with np.errstate(over="ignore"):
@@ -358,7 +369,9 @@ class UnitCoding:
         found -= np.minimum(beyond, _FARTHEST) + np.log(scale)
         return np.where(np.isnan(x), 0.0, found)
 
-    def _density_of(self, j):
+    def _density_of(
+        self, j: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Edges of a thermometer, mean distances of its tails, widths between; by its
         scale."""
         scale = self.scale[j]
@@ -370,7 +383,7 @@ class UnitCoding:
         widths = np.maximum(np.diff(edges), np.finfo(np.float64).tiny)
         return edges, tails, widths
 
-    def decode(self, units):
+    def decode(self, units: NDArray) -> NDArray[np.float64]:
         """Turn states or probabilities of visible units into values.
 
         Parameters
@@ -386,14 +399,14 @@ class UnitCoding:
         """
         return self._inverse(self._means_of(units))
 
-    def _means_of(self, units):
+    def _means_of(self, units: NDArray) -> NDArray[np.float64]:
         """Mean values, or coordinates, of units taken for probabilities."""
         ends = np.cumsum(self.n_units)
         X = np.zeros((len(units), len(self.kind)))
         single = np.flatnonzero(self.is_single)
         low, high = (end[single] / self.scale[single] for end in (self.low, self.high))
         X[:, single] = low + units[:, ends[single] - 1] * (high - low)
-        for j in np.flatnonzero(self.kind == THERMOMETER):
+        for j in np.flatnonzero(self.kind == THERMOMETER).tolist():
             reached = units[:, ends[j] - self.n_units[j] : ends[j]]
             levels = self.levels[j] / self.scale[j]
             means = levels[0] + reached @ np.diff(levels)
@@ -401,20 +414,20 @@ class UnitCoding:
             is_state = np.all((reached == 0.0) | (reached == 1.0), axis=1)
             X[:, j] = np.where(is_state, levels[level], means)
         X *= self.scale
-        for j in np.flatnonzero(self.kind == CATEGORY):
-            shares = self._shares(j, units)
-            X[:, j] = self.levels[j][shares.argmax(axis=1)]
+        for j in np.flatnonzero(self.kind == CATEGORY).tolist():
+            probabilities = self._category_probabilities(j, units)
+            X[:, j] = self.levels[j][probabilities.argmax(axis=1)]
         return X
 
-    def draw(self, units, rng):
+    def draw(
+        self, units: NDArray, rng: np.random.Generator | np.random.RandomState
+    ) -> NDArray[np.float64]:
         """Turn states of visible units into values, drawn from the density of each.
 
         Parameters
         ----------
         units : ndarray of shape (n_samples, n_units)
             Bits.
-
-        rng : numpy.random.Generator or RandomState
 
         Returns
         -------
@@ -423,26 +436,22 @@ class UnitCoding:
             :meth:`log_density` has them.
         """
         X, ends = self._means_of(units), np.cumsum(self.n_units)
-        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
+        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
             level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
             level = level.astype(int)
             edges, tails, widths = self._density_of(j)
-            place = rng.random(len(X))
-            far = -np.log1p(-place)
+            position = rng.random(len(X))
+            far = -np.log1p(-position)
             low = np.concatenate([edges[:1], edges])[level]
-            values = low + place * np.concatenate([[0.0], widths, [0.0]])[level]
+            values = low + position * np.concatenate([[0.0], widths, [0.0]])[level]
             values = np.where(level == 0, edges[0] - far * tails[0], values)
             values = np.where(level == len(edges), edges[-1] + far * tails[1], values)
             values *= self.scale[j]
             X[:, j] = np.where(self.is_point[j][level], X[:, j], values)
         return self._inverse(X)
 
-    def modes(self, units):
+    def modes(self, units: NDArray) -> NDArray:
         """The most probable state of each column, of probabilities of the units.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
 
         Returns
         -------
@@ -450,24 +459,22 @@ class UnitCoding:
             Bits.
         """
         modes, ends = np.rint(units), np.cumsum(self.n_units)
-        for j in np.flatnonzero(self.n_units * ~self.is_single):
+        for j in np.flatnonzero(self.n_units * ~self.is_single).tolist():
             columns = slice(ends[j] - self.n_units[j], ends[j])
-            reached, places = units[:, columns], np.arange(self.n_units[j])
+            reached, offsets = units[:, columns], np.arange(self.n_units[j])
             if self.kind[j] == CATEGORY:
-                state = self._shares(j, units).argmax(axis=1)
-                modes[:, columns] = state[:, None] == places + 1
+                state = self._category_probabilities(j, units).argmax(axis=1)
+                modes[:, columns] = state[:, None] == offsets + 1
             else:
                 steps = np.diff(reached, axis=1, prepend=1.0, append=0.0)
-                modes[:, columns] = (-steps).argmax(axis=1)[:, None] > places
+                modes[:, columns] = (-steps).argmax(axis=1)[:, None] > offsets
         return modes
 
-    def complete(self, X, units):
+    def complete(self, X: NDArray, units: NDArray) -> NDArray:
         """The table with what units say in the place of NaN.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
         units : ndarray of shape (n_samples, n_units)
             As :meth:`decode` takes them.
 
@@ -483,7 +490,7 @@ class UnitCoding:
         X[rows] = np.where(np.isnan(X[rows]), self.decode(units[rows]), X[rows])
         return X
 
-    def numbers(self, X, units):
+    def numbers(self, X: NDArray, units: NDArray) -> NDArray:
         """The table with an indicator of each category in the place of categories.
 
         Parameters
@@ -505,31 +512,35 @@ class UnitCoding:
         for j, kind in enumerate(self.kind):
             if kind == CATEGORY:
                 order = np.argsort(self.levels[j])
-                blocks.append(self._shares(j, units)[:, order].astype(X.dtype))
+                blocks.append(
+                    self._category_probabilities(j, units)[:, order].astype(X.dtype)
+                )
             else:
                 blocks.append(X[:, [j]])
         return np.hstack(blocks)
 
-    def _inverse(self, X):
+    def _inverse(self, X: NDArray) -> NDArray[np.float64]:
         return X if self.whitening is None else self.whitening.inverse(X)
 
-    def _shares(self, j, units):
+    def _category_probabilities(self, j: int, units: NDArray) -> NDArray[np.float64]:
         """Probabilities of the categories of a column, in the order of its levels."""
         end = np.cumsum(self.n_units)[j]
         others = units[:, end - self.n_units[j] : end]
         first = np.maximum(1.0 - others.sum(axis=1, keepdims=True), 0.0)
         return np.hstack([first, others])
 
-    def _on_line(self, X, columns):
+    def _on_line(self, X: NDArray, columns: NDArray[np.intp]) -> NDArray[np.float64]:
         """Values of columns on the lines through their ends; 0 of constant ones."""
         scale = self.scale[columns]
         low, high = self.low[columns] / scale, self.high[columns] / scale
         with np.errstate(over="ignore"):
-            place = (X / scale - low) / np.where(low < high, high - low, 1.0)
-        return np.where((low < high) | np.isnan(X), place, 0.0)
+            position = (X / scale - low) / np.where(low < high, high - low, 1.0)
+        return np.where((low < high) | np.isnan(X), position, 0.0)
 
 
-def _are_bits_or_likely(X, low, high, is_number):
+def _are_bits_or_likely(
+    X: NDArray, low: NDArray, high: NDArray, is_number: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Which columns are bits, or numbers within [0, 1] that are as good as bits.
 
     A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
@@ -548,9 +559,9 @@ def _are_bits_or_likely(X, low, high, is_number):
     return inside if known and at_ends else inside & ~graded
 
 
-def _require_known(X, names):
-    nothing = np.flatnonzero(np.isnan(X).all(axis=0))
-    if len(nothing):
+def _require_known(X: NDArray, names: Sequence[str] | None) -> None:
+    nothing = np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
+    if nothing:
         columns = [j if names is None else repr(str(names[j])) for j in nothing]
         several = len(columns) > 1
         raise ValueError(
@@ -560,7 +571,9 @@ def _require_known(X, names):
         )
 
 
-def _require_probabilities(X, which, names):
+def _require_probabilities(
+    X: NDArray, which: NDArray, names: Sequence[str] | None
+) -> None:
     outside = np.flatnonzero(((X < 0.0) | (X > 1.0)).any(axis=0) & which)
     if len(outside):
         j = outside[0]

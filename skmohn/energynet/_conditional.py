@@ -2,25 +2,28 @@
 
 An unknown value could be any state of the visible units of its column: both of a bit,
 each level of a thermometer, each category. Given the known units of a sample, the first
-layer is a machine of the unknown ones, whose hidden biases hold what the known ones
-say: means and sums over all completions are those of this machine. Numbers that are
-whitened are drawn given one another instead, and the draws weighed by the machine.
+layer is an RBM of the unknown ones, whose hidden biases hold what the known ones
+say: means and sums over all completions are those of this RBM. Numbers that are
+whitened are drawn given one another instead, and the draws weighed by the RBM.
 """
 
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from skmohn._core._validation import require_memory
+from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._features import batches
 from skmohn.energynet._groups import list_states, unit_probabilities
 from skmohn.energynet._missing import (
-    Gaps,
-    drawer,
+    MissingMask,
+    MissingValueChains,
+    enumerated_exponents,
     known_free_energies,
-    listed_exponents,
 )
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
@@ -29,6 +32,7 @@ from skmohn.energynet._rbm import (
     hidden_means,
     sides_of,
 )
+from skmohn.energynet._table import Encoded, Table
 from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Completions of a sample, or states of the hidden units, that are summed over.
@@ -42,8 +46,8 @@ _PER_DRAW = 5
 _MOST_NUMBERS = 5_000_000
 
 
-def condition_on(rbm, units, unknown):
-    """The machine of the unknown visible units of a sample.
+def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
+    """The RBM of the unknown visible units of a sample.
 
     Parameters
     ----------
@@ -52,12 +56,6 @@ def condition_on(rbm, units, unknown):
 
     units : ndarray of shape (n_units,)
         What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
-
-    Returns
-    -------
-    machine : RBM
     """
     known = np.where(unknown, 0.0, units)
     groups = rbm.groups and rbm.groups.within(unknown)
@@ -69,18 +67,8 @@ def condition_on(rbm, units, unknown):
     )
 
 
-def means_of(rbm):
-    """Means of the units of a machine that has few states on either side.
-
-    Parameters
-    ----------
-    rbm : RBM
-
-    Returns
-    -------
-    visible : ndarray of shape (n_visible,), float64
-    hidden : ndarray of shape (n_hidden,), float64
-    """
+def enumerate_means(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means of the units of an RBM that has few states on either side."""
     sides = sides_of(rbm)
     n_visible, n_hidden = (side.n_states for side in sides)
     if n_visible <= n_hidden:
@@ -94,14 +82,16 @@ def means_of(rbm):
     return weights @ visible, weights @ hidden
 
 
-def _means_of_chains(rbm, units, unknown, seed):
-    """Means of the units of incomplete samples, by chains over their gaps.
+def _means_of_chains(
+    rbm: RBM, units: NDArray, unknown: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means of the units of incomplete samples, by chains over their missing values.
 
     The chains of each sample see the same random numbers, so that its means do not
     depend on the other samples.
     """
     n_samples = len(units)
-    streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
+    streams: NDArray = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
     chains = MissingValueChains(
         rbm, units, unknown, np.tile(streams, n_samples), _CHAINS
     )
@@ -115,107 +105,69 @@ def _means_of_chains(rbm, units, unknown, seed):
     return visible, hidden
 
 
-class MissingValueChains:
-    """Gibbs chains over the gaps of samples, several for each, one after another."""
+def expect_missing(
+    rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
+) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
+    """Means over completions of whitened values, of visible and of hidden units.
 
-    def __init__(self, rbm, units, unknown, streams, n_chains):
-        self.rbm, self.streams = rbm, streams
-        self.unknown = np.repeat(unknown, n_chains, axis=0)
-        self.V = np.repeat(units, n_chains, axis=0)
-        # From states of the same weight.
-        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
-
-    def step(self, n_steps):
-        for _ in range(n_steps):
-            hidden = drawer(self.rbm, self.streams)(self.V)
-            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
-
-    def means(self):
-        """Probabilities of the visible units, given draws of the hidden ones, which
-        are those of the visible ones as they are."""
-        hidden = drawer(self.rbm, self.streams.copy())(self.V)
-        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
-
-    def _draw(self, logits, bias):
-        drawn = np.empty_like(logits)
-        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
-        self.V = np.where(self.unknown, drawn, self.V)
-
-
-def filled(rbm, coding, X, units, seed):
-    """Put means over completions in the place of what is not known.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    units : ndarray of shape (n_samples, n_units), float32
-
-    seed : int
-        Of chains, where both sides have too many states for a sum; the same for each
-        sample.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Without NaN; the same table if there was none.
-
-    visible : ndarray of shape (n_samples, n_units)
-        Units, with means in the place of unknown ones.
-
-    hidden : dict of int to ndarray of shape (n_hidden,)
-        For each incomplete sample the mean hidden probabilities.
+    Returned are the values, in which only those that are whitened are filled; the
+    units; and for each incomplete row its mean hidden probabilities. `rbm` is the first
+    layer, the seed that of chains where both sides have too many states for a sum.
     """
-    if not np.isnan(X).any():
-        return X, units, {}
-    if coding.whitening is None:
-        visible, hidden = _filled_units(rbm, coding, X, units, seed)
-    else:
-        X, visible, hidden = _filled_numbers(rbm, coding, X, units, seed)
-    return coding.complete(X, visible), visible, hidden
+    if not np.isnan(encoded.values).any():
+        return encoded.values, encoded.units, {}
+    if coding.whitening is not None:
+        return _expect_numbers(rbm, coding, encoded, seed)
+    return encoded.values, *_expect_units(rbm, encoded, seed)
 
 
-def _filled_units(rbm, coding, X, units, seed):
-    """Visible units with means in the place of unknown ones, and hidden means."""
-    visible, hidden = units.astype(np.float64), {}
-    gaps = Gaps.of(coding, X)
-    if gaps is not None:
-        rows = gaps.rows
-        known = np.where(gaps.unknown, np.float32(0.0), units[rows])
-        means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
-        visible[rows] = np.where(gaps.unknown, means, visible[rows])
+def _expect_units(
+    rbm: RBM, encoded: Encoded, seed: int
+) -> tuple[NDArray, dict[int, NDArray]]:
+    """Visible units with means of those that are missing, and hidden means."""
+    visible, hidden = encoded.units.astype(np.float64), {}
+    missing = encoded.missing
+    if missing is not None:
+        rows = missing.rows
+        unknown = missing.unknown_at(rows)
+        known = np.where(unknown, np.float32(0.0), encoded.units[rows])
+        means, of_hidden = _means_of_missing(rbm, known, unknown, seed)
+        visible[rows] = np.where(unknown, means, visible[rows])
         hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
     return visible, hidden
 
 
-def _filled_numbers(rbm, coding, X, units, seed):
-    """The same by draws of whitened numbers, whose means the table then has."""
-    X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
+def _expect_numbers(
+    rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
+) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
+    """The same by draws of whitened numbers, whose means the values then have."""
+    X, hidden = encoded.values.astype(np.float64), {}
+    visible = encoded.units.astype(np.float64)
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
-        shares = drawn.normalized_weights(log_density)
-        units_drawn = coding.encode(drawn.table)
-        of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
+        weights = drawn.normalized_weights(log_density)
+        of_draws, known = _expect_units(rbm, Encoded.of(drawn.table, coding), seed)
         states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
         if known:
             states[list(known)] = list(known.values())
-        visible[rows] = drawn.means(of_draws, shares)
-        means = drawn.means(states, shares)
+        visible[rows] = drawn.means(of_draws, weights)
+        means = drawn.means(states, weights)
         hidden |= dict(zip(rows.tolist(), means, strict=True))
-        # Other columns may be unknown in the draws, too. Powers take draws far out, by
+        # Other columns may be missing in the draws, too. Powers take draws far out, by
         # which means over few would go.
-        table, columns = X[rows], coding.whitening.columns
+        table, columns = X[rows], coding.whitened_columns
         plausible = coding.within_range(drawn.table)[:, columns]
-        table[:, columns] = drawn.means(plausible, shares)
+        table[:, columns] = drawn.means(plausible, weights)
         X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
     return X, visible, hidden
 
 
-def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
+def importance_sample(
+    rbm: RBM,
+    coding: UnitCoding,
+    X: NDArray,
+    seed: int,
+    n_completions: int = N_COMPLETIONS,
+) -> Iterator[tuple[NDArray[np.intp], ImportanceSamples, NDArray[np.float64]]]:
     """Draw whitened numbers in incomplete rows, some rows at once.
 
     Parameters
@@ -225,10 +177,6 @@ def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
 
     coding : UnitCoding
         With a whitening.
-
-    X : ndarray of shape (n_samples, n_features)
-
-    seed : int
 
     n_completions : int, default=100
         Draws of each row.
@@ -242,19 +190,26 @@ def importance_sample(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
         Of these. What is NaN in other columns still is.
 
     log_density : ndarray of shape (n_draws,)
-        Of the draws, by the machine, up to a constant.
+        Of the draws, by the RBM, up to a constant.
     """
+    whitening = coding.whitening
+    if whitening is None:
+        return
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
     for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
         rows = incomplete[part]
-        drawn = ImportanceSamples.of(coding.whitening, X[rows], n_completions, seed)
-        units = np.rint(coding.encode(drawn.table))
-        gaps = Gaps.of(coding, drawn.table)
-        energies = known_free_energies(rbm, units, gaps, seed, alike=True)
+        drawn = ImportanceSamples.of(whitening, X[rows], n_completions, seed)
+        encoded = Encoded.of(drawn.table, coding)
+        energies = known_free_energies(
+            rbm, np.rint(encoded.units), encoded.missing, seed,
+            common_random_numbers=True,
+        )  # fmt: skip
         yield rows, drawn, coding.log_density(drawn.table) - energies
 
 
-def _means_of_gaps(rbm, known, unknown, seed):
+def _means_of_missing(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the visible and of the hidden units, each way where it can be gone."""
     visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
@@ -265,8 +220,8 @@ def _means_of_gaps(rbm, known, unknown, seed):
     starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
     is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
     for row in np.flatnonzero(is_short):
-        machine = condition_on(rbm, known[row], unknown[row])
-        visible[row, unknown[row]], hidden[row] = means_of(machine)
+        conditional = condition_on(rbm, known[row], unknown[row])
+        visible[row, unknown[row]], hidden[row] = enumerate_means(conditional)
     (rest,) = np.nonzero(~is_short)
     for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
         at = rest[part]
@@ -274,60 +229,47 @@ def _means_of_gaps(rbm, known, unknown, seed):
     return visible, hidden
 
 
-def _listed(rbm, known, unknown):
+def _listed(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means over all states of the hidden units."""
-    exponent, states, logits = listed_exponents(rbm, known, unknown)
+    exponent, states, logits = enumerated_exponents(rbm, known, unknown)
     weights = softmax(exponent, axis=1)
     groups = sides_of(rbm)[0]
     return weights @ unit_probabilities(logits, groups), weights @ states
 
 
-def _in_parts(n_rows, width):
+def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
     """Rows that are worked on at once."""
     n_at_once = max(_MOST_NUMBERS // width, 1)
     return gen_batches(n_rows, n_at_once) if n_rows else ()
 
 
-def imputed(rbm, coding, X, encode, strategy, seed):
-    """Put what is expected, or most probable, in the place of what is not known.
+def impute(
+    rbm: RBM, coding: UnitCoding, table: Table, strategy: str, seed: int
+) -> NDArray:
+    """The values of a table, with expected or most probable ones for missing ones.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    strategy : {"mean", "mode"}
-
-    seed : int
-        As of :func:`filled`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
+    The strategy is "mean" or "mode", the seed as of :func:`expect_missing`.
     """
     if strategy not in ("mean", "mode"):
         raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
     blocks = []
-    for rows in batches(X):
-        part = X[rows]
+    for rows in batches(table):
+        values = table.values[rows]
         if strategy == "mode" and coding.whitening is not None:
-            part = _likeliest_numbers(rbm, coding, part, seed)
-        means, visible, _ = filled(rbm, coding, part, encode(part), seed)
+            values = _likeliest_numbers(rbm, coding, values, seed)
+        encoded = Encoded.of(values, coding, table.names)
+        completed, visible, _ = expect_missing(rbm, coding, encoded, seed)
         if strategy == "mode":
-            means = coding.complete(part, coding.modes(visible))
+            visible = coding.modes(visible)
+        completed = coding.within_range(coding.complete(completed, visible))
         # Means may be out of the range by a rounding.
-        blocks.append(np.where(np.isnan(part), coding.within_range(means), part))
+        blocks.append(np.where(np.isnan(values), completed, values))
     return np.concatenate(blocks)
 
 
-def _likeliest_numbers(rbm, coding, X, seed):
+def _likeliest_numbers(rbm: RBM, coding: UnitCoding, X: NDArray, seed: int) -> NDArray:
     """The table with the most probable of draws in the place of whitened numbers."""
     X = X.astype(np.float64)
     for rows, found, density in importance_sample(rbm, coding, X, seed):
@@ -336,29 +278,15 @@ def _likeliest_numbers(rbm, coding, X, seed):
     return X
 
 
-def drawn(rbm, coding, X, encode, n_draws, random_state):
-    """Draw what is not known, given what is known of each sample.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    n_draws : int
-
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    tables : ndarray of shape (n_draws, n_samples, n_features)
-    """
+def sample_missing(
+    rbm: RBM,
+    coding: UnitCoding,
+    table: Table,
+    n_draws: int,
+    random_state: int | np.random.RandomState | None,
+) -> NDArray:
+    """Draw missing values given the known ones, (n_draws, n_samples, n_features)."""
+    X = table.values
     check_scalar(n_draws, "n_draws", Integral, min_val=1)
     require_memory(
         8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
@@ -372,20 +300,21 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
         for rows, found, log_density in importance_sample(
             rbm, coding, X, seed, n_drawn
         ):
-            shares = found.normalized_weights(log_density)
-            places = _spread_places((len(rows), n_draws), rng)
-            for table, place in zip(tables, places.T, strict=True):
-                table[rows] = found.table[found.chosen(shares, place)]
+            weights = found.normalized_weights(log_density)
+            uniforms = _spread_uniforms((len(rows), n_draws), rng)
+            for filled, uniform in zip(tables, uniforms.T, strict=True):
+                filled[rows] = found.table[found.chosen(weights, uniform)]
     flat = tables.reshape(-1, X.shape[1])
-    gaps = Gaps.of(coding, flat)
-    if gaps is not None:
+    missing = MissingMask.of(flat, coding.n_units)
+    if missing is not None:
         width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
-        for part in _in_parts(len(gaps.rows), width):
-            rows, unknown = gaps.rows[part], gaps.unknown[part]
-            units = encode(flat[rows])
+        for part in _in_parts(len(missing.rows), width):
+            rows = missing.rows[part]
+            unknown = missing.unknown_at(rows)
+            units = coding.encode(flat[rows], table.names)
             bits = (rng.random(units.shape) < units).astype(np.float32)
             known = np.where(unknown, np.float32(0.0), bits)
-            values = coding.draw(_draw_gaps(rbm, known, unknown, rng), rng)
+            values = coding.draw(_draw_missing(rbm, known, unknown, rng), rng)
             flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
     # What never varies is known.
     constant = coding.decode(np.zeros((1, rbm.n_visible)))
@@ -393,30 +322,34 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     return np.where(np.isnan(X), coding.within_range(tables), tables)
 
 
-def _n_to_choose_from(rbm, coding, X, n_draws):
+def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) -> int:
     """Completions of a row from which so many are chosen."""
-    others = np.delete(X, coding.whitening.columns, axis=1)
+    others = np.delete(X, coding.whitened_columns, axis=1)
     if rbm.n_hidden > MAX_ENUMERATED_UNITS and np.isnan(others).any():
         # Each is weighed by annealing.
         return n_draws
     return _PER_DRAW * n_draws
 
 
-def _spread_places(shape, rng):
+def _spread_uniforms(
+    shape: tuple[int, int], rng: np.random.Generator
+) -> NDArray[np.float64]:
     """Uniform numbers, those of a row spread evenly, so that what they choose repeats
     no more than it must."""
     order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
     return (order + rng.random(shape)) / shape[1]
 
 
-def _draw_gaps(rbm, known, unknown, rng):
+def _draw_missing(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_], rng: np.random.Generator
+) -> NDArray:
     """Visible units of incomplete samples, (n_samples, n_visible)."""
     streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
-        exponent, states, _ = listed_exponents(rbm, known, unknown)
-        share = np.cumsum(softmax(exponent, axis=1), axis=1)
-        place = rng.random((len(known), 1)) * share[:, -1:]
-        chosen = states[np.minimum((share < place).sum(axis=1), len(states) - 1)]
+        exponent, states, _ = enumerated_exponents(rbm, known, unknown)
+        cumulative = np.cumsum(softmax(exponent, axis=1), axis=1)
+        uniform = rng.random((len(known), 1)) * cumulative[:, -1:]
+        chosen = states[np.minimum((cumulative < uniform).sum(axis=1), len(states) - 1)]
         logits = chosen.astype(np.float32) @ rbm.weights
         V = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
@@ -426,17 +359,15 @@ def _draw_gaps(rbm, known, unknown, rng):
     return chains.V
 
 
-def completions(coding, units, unknown, row):
+def enumerate_completions(
+    coding: UnitCoding, units: NDArray, unknown: NDArray[np.bool_], row: int
+) -> NDArray:
     """List what the visible units of an incomplete sample could be.
 
     Parameters
     ----------
-    coding : UnitCoding
-
     units : ndarray of shape (n_units,), float32
         What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
 
     row : int
         Number of the sample, for errors.

@@ -1,9 +1,10 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
 from itertools import takewhile
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -13,7 +14,7 @@ from sklearn.base import (
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -30,14 +31,13 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import read_targets, warn_of_target_markers
+from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX
-from skmohn.energynet._conditional import filled
-from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._mlp import Stages
-from skmohn.energynet._reading import read_columns
-from skmohn.energynet._samples import read_weights
+from skmohn.energynet._conditional import expect_missing
+from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
 from skmohn.energynet._stack_trainer import widths_of
+from skmohn.energynet._table import Encoded, read_columns, read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
@@ -54,6 +54,11 @@ _SEED = 0
 class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
+    _kind: Any
+    _categories: Categories
+    n_features_in_: int
+    scaler_: StandardScaler | None
+
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
         "transformer": [EnergyNetTransformer, None],
@@ -61,7 +66,14 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
-    def __init__(self, transformer=None, mlp=None, *, init="random", random_state=None):
+    def __init__(
+        self,
+        transformer: EnergyNetTransformer | None = None,
+        mlp: Any = None,
+        *,
+        init: str = "random",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.transformer = transformer
         self.mlp = mlp
         self.init = init
@@ -70,7 +82,9 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the architecture, choose a network, and train it.
 
         Parameters
@@ -117,13 +131,17 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         self.mlp_ = self._train(mlp, X[kept], y[kept], weights, stages)
         return self
 
-    def _of_layers(self, X, given, kept):
+    def _of_layers(
+        self, X: NDArray, given: TableLike, kept: NDArray | slice
+    ) -> TableLike:
         """What the layers see: the categories themselves, not their numbers."""
         if not self._categories.encoders:
             return X[kept]
         return safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
 
-    def _train(self, mlp, X, y, weights, stages):
+    def _train(
+        self, mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, stages: Stages
+    ) -> Any:
         """Train the network that is to answer, on the architecture that was found."""
         self.scaler_ = self._scaler(X, weights)
         targets, sizes = self._learn_targets(y, weights), self._sizes(y)
@@ -143,13 +161,13 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         inputs = self._inputs(X, has_layers)
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
-    def _scaler(self, X, weights):
+    def _scaler(self, X: NDArray, weights: NDArray | None) -> StandardScaler | None:
         """What standardizes the columns, if a network may see them."""
         if self.init == "generative" and self.mlp is not None:
             return None
         return fitted_scaler(self._table(X)[1], "X", weights)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray:
         """Predict with the network.
 
         Parameters
@@ -165,17 +183,21 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         return self._from_network(self.mlp_.predict(self._seen(X)))
 
-    def _check_targets(self, y):
+    def _check_targets(self, y: NDArray) -> None:
         """Refuse targets of the wrong kind before the layers take their time."""
 
-    def _learn_targets(self, y, weights):
+    def _count_outputs(self, y: NDArray) -> int:
+        """Units of the output."""
+        raise NotImplementedError
+
+    def _learn_targets(self, y: NDArray, weights: NDArray | None) -> NDArray:
         """What the network is to learn."""
         return y
 
-    def _from_network(self, predicted):
+    def _from_network(self, predicted: NDArray) -> NDArray:
         return predicted
 
-    def _sizes(self, y):
+    def _sizes(self, y: NDArray) -> tuple[int, ...]:
         """Widths of the hidden layers, from those of the transformer.
 
         What is given is taken. Of what has grown, a layer of one unit says that no
@@ -192,11 +214,11 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         wide_enough = takewhile(lambda width: width >= n_outputs, upper)
         return (max(first, n_outputs), *wide_enough)
 
-    def _parts(self):
+    def _parts(self) -> tuple[EnergyNetTransformer, Any]:
         """The transformer and the network, not fitted."""
         transformer = self.transformer
         if transformer is None:
-            options = _ARCHITECTURE_ONLY if self.init == "random" else {}
+            options: Any = _ARCHITECTURE_ONLY if self.init == "random" else {}
             transformer = EnergyNetTransformer(
                 "description_length", unit_cost=_UNIT_COST, **options
             )
@@ -209,31 +231,35 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
                 'init="generative" needs an mlp with activation="logistic", got '
                 f"activation={mlp.activation!r}"
             )
-        transformer, mlp = clone(transformer), clone(mlp)
+        parts: Any = clone(transformer), clone(mlp)
         if self.random_state is not None:
             random_state = check_random_state(self.random_state)
-            for part in (transformer, mlp):
+            for part in parts:
                 part.set_params(random_state=random_state.randint(2**31 - 1))
-        return transformer, mlp
+        return parts
 
-    def _seen(self, X):
+    def _seen(self, X: TableLike) -> NDArray:
         """What the network that answers sees of samples as a user has them."""
         return self._inputs(self._read_table(X), bool(self.mlp_.hidden_layer_sizes))
 
-    def _inputs(self, X, has_layers):
+    def _inputs(self, X: NDArray, has_layers: bool) -> NDArray:
         """What a network with or without hidden layers sees of samples."""
         units, numbers = self._table(X)
         if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
-        return self.scaler_.transform(numbers)
+        scaler: Any = self.scaler_
+        return scaler.transform(numbers)
 
-    def _table(self, X):
+    def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
         layers, coding = self.transformer_.layers_, self.transformer_.coding_
-        X, units, _ = filled(layers[0], coding, X, coding.encode(X), _SEED)
-        return units, coding.numbers(X, units)
+        encoded = Encoded.of(X, coding)
+        values, units, _ = expect_missing(layers[0], coding, encoded, _SEED)
+        return units, coding.numbers(coding.complete(values, units), units)
 
-    def _read_samples(self, X, y, sample_weight):
+    def _read_samples(
+        self, X: TableLike, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray, NDArray]:
         """Check samples and targets of a fit; return both."""
         if y is None:
             raise ValueError(
@@ -247,11 +273,11 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         check_consistent_length(X, y)
         return X, y
 
-    def _read_table(self, X, **options):
+    def _read_table(self, X: TableLike, **options: Any) -> NDArray:
         like = self.transformer or EnergyNetTransformer()
         return read_columns(self, X, like=like, **options)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -261,7 +287,9 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def _weighted(X, sample_weight):
+def _weighted(
+    X: NDArray, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.bool_] | slice, NDArray | None]:
     """Which samples have a weight, and their weights as numbers of samples."""
     weights = read_weights(sample_weight, X)
     if weights is None:
@@ -369,19 +397,19 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     }
     _kind = MLPClassifier
 
-    def _check_targets(self, y):
+    def _check_targets(self, y: NDArray) -> None:
         check_classification_targets(y)
 
-    def _count_outputs(self, y):
+    def _count_outputs(self, y: NDArray) -> int:
         return y.shape[1] if y.ndim > 1 else len(np.unique(y))
 
     @property
-    def classes_(self):
+    def classes_(self) -> NDArray:
         """Class labels."""
         check_is_fitted(self)
         return self.mlp_.classes_
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> NDArray:
         """Predict class probabilities.
 
         Parameters
@@ -395,9 +423,10 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        return self.mlp_.predict_proba(self._seen(X))
+        network: Any = self.mlp_
+        return network.predict_proba(self._seen(X))
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: TableLike) -> NDArray:
         """Predict log probabilities of the classes.
 
         Parameters
@@ -413,7 +442,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
@@ -519,20 +548,21 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     }
     _kind = MLPRegressor
 
-    def _count_outputs(self, y):
+    def _count_outputs(self, y: NDArray) -> int:
         return y.shape[1] if y.ndim > 1 else 1
 
-    def _learn_targets(self, y, weights):
+    def _learn_targets(self, y: NDArray, weights: NDArray | None) -> NDArray:
         self.target_scaler_ = None
         # Checked here, since it is not y that the network sees.
         y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
         columns = y.reshape(len(y), -1)
-        self.target_scaler_ = fitted_scaler(columns, "y", weights)
-        return self.target_scaler_.transform(columns).reshape(y.shape)
+        scaler: Any = fitted_scaler(columns, "y", weights)
+        self.target_scaler_ = scaler
+        return scaler.transform(columns).reshape(y.shape)
 
-    def _from_network(self, predicted):
+    def _from_network(self, predicted: NDArray) -> NDArray:
         if self.target_scaler_ is None:
             return predicted
         columns = predicted.reshape(len(predicted), -1)

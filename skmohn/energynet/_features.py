@@ -1,16 +1,25 @@
 """Features of samples: probabilities of hidden units, and what standardizes them."""
 
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from copy import deepcopy
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from skmohn._core._scaling import plain_scaler
-from skmohn.energynet._rbm import ROWS_AT_ONCE
+from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
 
 
-def feature_blocks(rbms, units, X, incomplete=None):
+def feature_blocks(
+    rbms: Sequence[RBM],
+    units: NDArray,
+    X: NDArray,
+    incomplete: Mapping[int, NDArray] | None = None,
+) -> list[NDArray]:
     """Probabilities of the hidden units of each layer, and a table X of numbers.
 
     They are computed in the precision of X: in double precision they do not depend on
@@ -27,17 +36,19 @@ def feature_blocks(rbms, units, X, incomplete=None):
     return [*blocks, X]
 
 
-def learn_scalers(rbms, coding, X, units, earlier=None):
+def learn_scalers(
+    rbms: Sequence[RBM],
+    coding: UnitCoding,
+    X: NDArray,
+    units: NDArray,
+    earlier: list[StandardScaler] | None = None,
+) -> tuple[list[StandardScaler], list[NDArray]]:
     """Learn what standardizes each block of features.
 
     Parameters
     ----------
     rbms : list of RBM
         From the bottom to the top.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
 
     units : ndarray of shape (n_samples, n_units), float32
         Their visible units in the layout that was learned from.
@@ -71,14 +82,14 @@ def learn_scalers(rbms, coding, X, units, earlier=None):
     return scalers, [total / len(X) for total in sums]
 
 
-def batches(X):
+def batches(X: Sized) -> Iterator[slice]:
     """Rows that are coded at once: visible units take several times what values do."""
     return gen_batches(len(X), ROWS_AT_ONCE)
 
 
-def check_layer(layer, n_layers):
+def check_layer(layer: int | str, n_layers: int) -> None:
     """Refuse a layer that is not there."""
-    if layer != "all" and not -n_layers <= layer < n_layers:
+    if not isinstance(layer, str) and not -n_layers <= layer < n_layers:
         raise ValueError(
             f"layer={layer} does not exist: the stack has {n_layers} "
             f"{'layer' if n_layers == 1 else 'layers'}, and the lowest is 0"

@@ -8,8 +8,10 @@ states, and every draw, is over these. A bit is a group of a single unit of eith
 
 import math
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._validation import read_vector
 
@@ -39,9 +41,9 @@ class Groups:
     """
 
     sizes: np.ndarray
-    is_ordered: np.ndarray | None = None
+    is_ordered: Any = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         sizes = read_vector(self.sizes, "sizes")
         if not np.all((sizes >= 1) & (sizes == np.rint(sizes))):
             raise ValueError(
@@ -59,7 +61,7 @@ class Groups:
         object.__setattr__(self, "is_ordered", ordered)
 
     @classmethod
-    def bits(cls, n_units):
+    def bits(cls, n_units: int) -> Self:
         """Make groups of a single unit each.
 
         Parameters
@@ -75,32 +77,32 @@ class Groups:
         return cls(np.ones(n_units, np.int64))
 
     @property
-    def n_units(self):
+    def n_units(self) -> int:
         """Units of all columns."""
         return int(self.sizes.sum())
 
     @property
-    def n_states(self):
+    def n_states(self) -> int:
         """States of all columns together."""
         # Python's integers have no largest one.
         return math.prod((self.sizes + 1).tolist())
 
     @property
-    def are_bits(self):
+    def are_bits(self) -> bool:
         """Whether each column has a single unit."""
         return bool(np.all(self.sizes == 1))
 
     @property
-    def starts(self):
+    def starts(self) -> NDArray[np.intp]:
         """First unit of each column."""
         return np.cumsum(self.sizes) - self.sizes
 
     @property
-    def places(self):
+    def offsets(self) -> NDArray[np.intp]:
         """Place of each unit in its column, from 0."""
         return np.arange(self.n_units) - np.repeat(self.starts, self.sizes)
 
-    def of_units(self, of_columns):
+    def of_units(self, of_columns: NDArray) -> NDArray:
         """Repeat what is known of each column for each of its units.
 
         Parameters
@@ -115,7 +117,7 @@ class Groups:
         """
         return np.repeat(of_columns, self.sizes, axis=-1)
 
-    def take(self, which):
+    def take(self, which: NDArray[np.bool_] | list[int] | slice) -> "Groups":
         """Take the groups of some columns.
 
         Parameters
@@ -130,7 +132,7 @@ class Groups:
         """
         return Groups(self.sizes[which], self.is_ordered[which])
 
-    def within(self, units):
+    def within(self, units: NDArray[np.bool_]) -> "Groups":
         """Take the groups of some units, those of whole columns.
 
         Parameters
@@ -146,13 +148,11 @@ class Groups:
         return self.take(units[self.starts])
 
 
-def list_states(groups, start, stop):
+def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
     """List possible states of the units of all columns, by their number.
 
     Parameters
     ----------
-    groups : Groups
-
     start, stop : int
         At most the number of all states.
 
@@ -161,23 +161,19 @@ def list_states(groups, start, stop):
     states : ndarray of shape (stop - start, n_units), float64
         In the order of numbers whose first digit is the least.
     """
-    sizes, places = groups.sizes, groups.places
+    sizes, offsets = groups.sizes, groups.offsets
     bases = np.cumprod(np.append(1, sizes[:-1] + 1))
     state = np.arange(start, stop)[:, None] // bases % (sizes + 1)
     state = groups.of_units(state)
     ordered = groups.of_units(groups.is_ordered)
-    units = np.where(ordered, state > places, state == places + 1)
+    units = np.where(ordered, state > offsets, state == offsets + 1)
     return units.astype(np.float64)
 
 
-def state_shares(mean, groups):
+def state_probabilities(
+    mean: NDArray[np.float64], groups: Groups
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Fraction of the samples at each state, from the means of the units.
-
-    Parameters
-    ----------
-    mean : ndarray of shape (n_units,), float64
-
-    groups : Groups
 
     Returns
     -------
@@ -190,7 +186,7 @@ def state_shares(mean, groups):
     first : ndarray of shape (n_columns,)
         Of samples of which no unit of the column is 1.
     """
-    is_first = groups.places == 0
+    is_first = groups.offsets == 0
     ordered = groups.of_units(groups.is_ordered)
     above = np.where(np.roll(is_first, -1), 0.0, np.roll(mean, -1))
     at = np.where(ordered, mean - above, mean)
@@ -199,63 +195,31 @@ def state_shares(mean, groups):
     return at, np.where(ordered, below, groups.of_units(first)), first
 
 
-def log_state_sums(active, groups):
-    """Logarithm of the sum over all possible states of exp(active . state).
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
+def log_state_sums(active: NDArray, groups: Groups) -> NDArray[np.float64]:
+    """Logarithm of the sum over all possible states of exp(active . state)."""
     if groups.are_bits:
         return np.logaddexp(0.0, active, dtype=np.float64).sum(axis=1)
     _, log_total = _log_weights(active, groups)
     return log_total.sum(axis=1)
 
 
-def unit_probabilities(active, groups):
-    """Probability that each unit is 1, with the logits `active` of the units.
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_units), float32
-    """
+def unit_probabilities(active: NDArray, groups: Groups) -> NDArray:
+    """Probability that each unit is 1, with the logits `active` of the units."""
     log_weight, log_total = _log_weights(active, groups)
     at = np.exp(log_weight - groups.of_units(log_total))
-    places, reached = groups.places, at.copy()
+    offsets, reached = groups.offsets, at.copy()
     ordered = groups.of_units(groups.is_ordered)
     # A unit of a thermometer is 1 at its level and at those above it.
     for offset in range(1, groups.sizes[groups.is_ordered].max(initial=0)):
-        inside = (places[offset:] >= offset) & ordered[offset:]
+        inside = (offsets[offset:] >= offset) & ordered[offset:]
         reached[:, :-offset] += np.where(inside, at[:, offset:], 0.0)
     return np.minimum(reached, 1.0).astype(np.float32)
 
 
-def state_logits(active, groups):
+def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
     """Logit of the state of each unit, against that in which all units are 0.
 
     Of a level it is the sum of the units up to it, of a category that of its unit.
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_units), float64
     """
     active = np.asarray(active, np.float64)
     if groups.are_bits:
@@ -268,7 +232,9 @@ def state_logits(active, groups):
     )
 
 
-def _log_weights(active, groups):
+def _log_weights(
+    active: NDArray, groups: Groups
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Of each state above the first, whose own is 0, and of all states together."""
     starts = groups.starts
     height = state_logits(active, groups)

@@ -1,20 +1,23 @@
-"""How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
+"""How wide a layer becomes: as given, or by the shortest description of the data.
 
-A growth returns a :class:`GrowthResult`. After every epoch, or some short ones, and
-after each decision it calls ``report(record, make_rbm)`` with what happened, a
-dictionary, and a function that returns the machine as it is. What `report` raises ends
-the growth.
+A growth takes inputs, a :class:`Schedule`, options of its own, a seed and a report, and
+returns a :class:`GrowthResult`. After every epoch, or some short ones, and after each
+decision it calls ``report(record, make_rbm)`` with what happened, a dictionary, and a
+function that returns the RBM as it is. What `report` raises ends the growth.
 """
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import unit_price
-from skmohn.energynet._missing import known_free_energies
+from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import (
     annealed_importance_sampling,
     exact_log_partition,
@@ -29,13 +32,14 @@ from skmohn.energynet._rbm import (
 )
 from skmohn.energynet._training import (
     Run,
+    Schedule,
     narrowed,
-    new_machine,
+    new_rbm,
     prolonged,
     widened,
 )
 
-# Machines are compared exactly up to so many states times visible units, beyond that
+# RBMs are compared exactly up to so many states times visible units, beyond that
 # by so many temperatures, enough where they differ by some units.
 _MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
 # Times that fewer units may be no better before no fewer are tried.
@@ -45,9 +49,11 @@ _MISSES = 2
 _MOST_COMPARED = 500
 # Units are valued on so many samples: chance in those of the model, which are fewer,
 # weighs more. Of those with missing values, which are drawn several times, on so many.
-_MOST_VALUED, _MOST_VALUED_WITH_GAPS = 10_000, 2000
+_MOST_VALUED, _MOST_VALUED_WITH_MISSING = 10_000, 2000
 
-GAMMA_REASON = "gamma fell to its threshold"
+# Told what happened, and how to get the RBM as it is.
+Report: TypeAlias = Callable[[dict[str, Any], Callable[[], RBM]], None]
+
 PAYING_REASON = "every unit is worth its cost"
 GIVEN_REASON = "the width was given"
 
@@ -59,110 +65,58 @@ class GrowthResult:
     Parameters
     ----------
     run : Run
-        The trained machine, as ``run.rbm``, and what is needed to train it further.
+        The trained RBM, as ``run.rbm``, and what is needed to train it further.
     reason : str
         Why it has this width.
     limit : {"max_units", "max_steps"} or None
         What kept the growth from its own end.
-    narrow : RBM or None
-        A machine of few units for the same samples, where one was trained on the way.
+    reference_rbm : RBM or None
+        An RBM of few units for the same samples, where one was trained on the way.
     """
 
     run: Run
     reason: str
     limit: str | None = None
-    narrow: RBM | None = None
+    reference_rbm: RBM | None = None
 
 
-def given_width(X, plan, rbm, n_epochs, seed, report):
-    """Train a layer of fixed width.
+def given_width(
+    X: NDArray, schedule: Schedule, rbm: RBM, n_epochs: int, seed: int, report: Report
+) -> GrowthResult:
+    """Train a layer of fixed width, from an RBM on.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    plan : Plan
-
-    rbm : RBM
-        Where to start: :func:`~skmohn.energynet._training.new_machine`, or the layer
-        below transposed, which leaves the model of the data as it is.
-
-    n_epochs : int
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and
-        ``epochs``, the number of epochs since the record before.
-
-    Returns
-    -------
-    grown : GrowthResult
+    Records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``,
+    the number of epochs since the record before.
     """
-    n_steps = plan.steps_of_epochs(n_epochs, len(X))
-    run = plan.begin(X, rbm, n_steps, seed)
-    train(run, X, plan, "train", report)
+    n_steps = schedule.steps_of_epochs(n_epochs, len(X))
+    run = schedule.begin(X, rbm, n_steps, seed)
+    train(run, X, schedule, "train", report)
     return GrowthResult(run, GIVEN_REASON)
 
 
-def width_by_gamma(X, ordered_plan, plan, n_final_epochs, seed, report):
-    """Grow an infinite machine until units are rarely born; make it a plain one.
-
-    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
-    training.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    ordered_plan : OrderedPlan
-
-    plan : Plan
-        How to train the plain machine.
-
-    n_final_epochs : int
-        Epochs of that training; 0 for the paper to the letter, at the price of a
-        machine that models the data badly.
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
-        ``epochs``; ``gamma`` while it grows, when the machine is a converted one, and
-        ``clock`` afterwards.
-
-    Returns
-    -------
-    grown : GrowthResult
-    """
-    ordered = ordered_plan.begin(X, seed)
-    while ordered.reason is None:
-        n_epochs = ordered_plan.advance(ordered, X)
-        record = {"stage": "grow", "units": ordered.machine.n_hidden}
-        record |= {"steps": ordered.step, "gamma": ordered.gamma}
-        report(record | {"epochs": n_epochs}, ordered.machine.converted)
-    n_steps = plan.steps_of_epochs(n_final_epochs, len(X))
-    run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
-    train(run, X, plan, "final", report, ordered.step)
-    if ordered.reason == "gamma":
-        return GrowthResult(run, GAMMA_REASON)
-    return GrowthResult(run, ordered.reason, ordered.reason)
-
-
-def train(run, X, plan, stage, report, n_steps=0):
+def train(
+    run: Run,
+    X: NDArray,
+    schedule: Schedule,
+    stage: str,
+    report: Report,
+    n_steps: int = 0,
+) -> None:
     """Train to the end of a run; report after every epoch or some short ones."""
     while not run.is_over:
-        n_epochs = plan.advance(run, X)
+        n_epochs = schedule.advance(run, X)
         record = _record(run, stage, n_steps + run.step)
         report(record | {"epochs": n_epochs}, lambda: run.rbm)
 
 
-def decision(report, run, stage, n_steps, found):
+def decision(
+    report: Report, run: Run, stage: str, n_steps: int, found: dict[str, Any]
+) -> None:
     """Report what was found at a decision."""
     report(_record(run, stage, n_steps) | found, lambda: run.rbm)
 
 
-def _record(run, stage, n_steps):
+def _record(run: Run, stage: str, n_steps: int) -> dict[str, Any]:
     return {
         "stage": stage,
         "units": run.rbm.n_hidden,
@@ -172,7 +126,7 @@ def _record(run, stage, n_steps):
 
 
 @dataclass(frozen=True)
-class NatsControl:
+class DescriptionLengthOptions:
     """When a unit is worth its price.
 
     Parameters
@@ -182,18 +136,18 @@ class NatsControl:
     n_initial : int, default=8
         Units to begin with, or a half, a quarter and so on down to one, whichever
         describes the data shortest.
-    start_share : float, default=0.5
+    start_fraction : float, default=0.5
         Fraction of its price that a unit counts while these are compared: training is
         far from its end, which more units will gain more from.
     clock : float, default=60.0
         Sum of the learning rates between two decisions.
     final_clock : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
-    paying_share : float, default=0.4
+    worthwhile_fraction : float, default=0.4
         Fraction of the units that must be worth their price for there to be more. So
         the final width is reached by dropping, from a layer that is too wide: fewer
         units that all pay are often not the shortest description.
-    drop_share : float, default=0.1
+    drop_fraction : float, default=0.1
         Most of the units that are dropped at once.
     n_chains : int, default=400
         Samples of the model that value units.
@@ -206,18 +160,24 @@ class NatsControl:
 
     unit_cost: float = 1.0
     n_initial: int = 8
-    start_share: float = 0.5
+    start_fraction: float = 0.5
     clock: float = 60.0
     final_clock: float = 300.0
-    paying_share: float = 0.4
-    drop_share: float = 0.1
+    worthwhile_fraction: float = 0.4
+    drop_fraction: float = 0.1
     n_chains: int = 400
     n_gibbs: int = 100
     max_units: int = 2000
     max_steps: int = 1_000_000
 
 
-def unit_values(rbm, data, model, gaps=None, draws=()):
+def unit_values(
+    rbm: RBM,
+    data: NDArray,
+    model: NDArray,
+    missing: MissingMask | None = None,
+    draws: Iterable[NDArray] = (),
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """What each hidden unit adds to the mean log-likelihood of the data.
 
     Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
@@ -227,15 +187,13 @@ def unit_values(rbm, data, model, gaps=None, draws=()):
 
     Parameters
     ----------
-    rbm : RBM
-
     data : ndarray of shape (n_samples, n_visible)
         Bits.
 
     model : ndarray of shape (n_chains, n_visible)
-        Samples of the machine's own distribution.
+        Samples of the RBM's own distribution.
 
-    gaps : Gaps, default=None
+    missing : MissingMask, default=None
         What is unknown of the data. A sample then adds -log E exp(-g_i), the mean being
         over what it could be.
 
@@ -252,87 +210,88 @@ def unit_values(rbm, data, model, gaps=None, draws=()):
     """
     activity = rbm.hidden_probabilities(data).mean(axis=0, dtype=np.float64)
     in_data = _residual_gains(rbm, data, activity)
-    if gaps is not None:
+    if missing is not None:
         drawn = [-_residual_gains(rbm, V, activity) for V in draws]
-        in_data[gaps.rows] = np.log(len(drawn)) - logsumexp(drawn, axis=0)
+        in_data[missing.rows] = np.log(len(drawn)) - logsumexp(drawn, axis=0)
     in_model = _residual_gains(rbm, model, activity)
     values = in_data.mean(axis=0) + logsumexp(-in_model, axis=0) - np.log(len(model))
     return values, activity
 
 
-def _residual_gains(rbm, V, activity):
+def _residual_gains(
+    rbm: RBM, V: NDArray, activity: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """g_i of each sample, (n_samples, n_hidden)."""
     active = (V @ rbm.weights.T).astype(np.float64) + rbm.hidden_bias
     return np.logaddexp(0.0, active) - activity * active
 
 
-def width_by_nats(X, plan, control, seed, report):
+def grow_by_description_length(
+    X: NDArray,
+    schedule: Schedule,
+    options: DescriptionLengthOptions,
+    seed: int,
+    report: Report,
+) -> GrowthResult:
     """Grow a layer while its units are worth their price; drop those that are not.
 
     A unit is valued beside the others, and units that share what one of them could say
     are all missed when dropped one by one. So growth begins with the number of units
     whose description of the data is the shortest, as far as these can be compared.
+    Steps are counted by the sum of their learning rates, which makes the width depend
+    little on the learning rate and the batch size.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    plan : Plan
-        How to train. Steps are counted by the sum of their learning rates, which makes
-        the width depend little on the learning rate and the batch size.
-
-    control : NatsControl
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("start", "grow", "drop" or "final"), ``units``,
-        ``steps`` and ``clock``; at a decision also ``price`` and ``paying``, the number
-        of units worth it, else ``epochs``.
-
-    Returns
-    -------
-    grown : GrowthResult
+    Records have ``stage`` ("start", "grow", "drop" or "final"), ``units``, ``steps``
+    and ``clock``; at a decision also ``price`` and ``paying``, the number of units
+    worth it, else ``epochs``.
     """
-    price = unit_price(X, control.unit_cost, plan.groups)
-    ladder = DescriptionLengthGrowth(X, plan, control, seed, report)
-    run = ladder.start(price)
-    limit, decided = None, False
-    while not decided:
-        values, activity = ladder.value(run.rbm)
-        paying = values > price
-        ladder.tell(run, "grow", price, paying)
+    price = unit_price(X, options.unit_cost, schedule.groups)
+    growth = DescriptionLengthGrowth(X, schedule, options, seed, report)
+    run = growth.start(price)
+    limit = None
+    while True:
+        values, activity = growth.value(run.rbm)
+        worthwhile = values > price
+        growth.tell(run, "grow", price, worthwhile)
         n_units = run.rbm.n_hidden
-        decided = paying.mean() < control.paying_share
-        if not decided and n_units >= control.max_units:
-            limit, decided = "max_units", True
-        elif not decided and ladder.is_spent(control.clock):
-            limit, decided = "max_steps", True
-        elif not decided:
-            n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(ladder.X, n_new, seed + n_units, plan.groups)
-            wide = ladder.train(widened(run, further), "grow", control.clock)
-            decided = not ladder.is_likelier(wide.rbm, run.rbm)
-            if not decided:
-                run = wide
-    while len(values) > 1 and not paying.all():
-        if ladder.is_spent(ladder.drop_clock):
+        if worthwhile.mean() < options.worthwhile_fraction:
+            break
+        if n_units >= options.max_units:
+            limit = "max_units"
+            break
+        if growth.is_spent(options.clock):
+            limit = "max_steps"
+            break
+        n_new = min(n_units, options.max_units - n_units)
+        further = new_rbm(growth.X, n_new, seed + n_units, schedule.groups)
+        wide = growth.train(widened(run, further), "grow", options.clock)
+        if not growth.is_likelier(wide.rbm, run.rbm):
+            break
+        run = wide
+    while len(values) > 1 and not worthwhile.all():
+        if growth.is_spent(growth.drop_clock):
             limit = limit or "max_steps"
             break
-        run = _without_worst(run, values, activity, paying, control.drop_share)
-        run = ladder.train(run, "drop", ladder.drop_clock)
-        values, activity = ladder.value(run.rbm)
-        paying = values > price
-        ladder.tell(run, "drop", price, paying)
-    run = ladder.descend(run, price)
-    if control.final_clock > 0:
-        run = ladder.train(run, "final", control.final_clock)
+        run = _without_worst(run, values, activity, worthwhile, options.drop_fraction)
+        run = growth.train(run, "drop", growth.drop_clock)
+        values, activity = growth.value(run.rbm)
+        worthwhile = values > price
+        growth.tell(run, "drop", price, worthwhile)
+    run = growth.descend(run, price)
+    if options.final_clock > 0:
+        run = growth.train(run, "final", options.final_clock)
     return GrowthResult(run, limit or PAYING_REASON, limit)
 
 
-def _without_worst(run, values, activity, paying, drop_share):
+def _without_worst(
+    run: Run,
+    values: NDArray,
+    activity: NDArray[np.float64],
+    worthwhile: NDArray[np.bool_],
+    drop_fraction: float,
+) -> Run:
     """Drop the units worth least; their linear part goes to the visible biases."""
-    n_drop = min(int(np.sum(~paying)), max(int(drop_share * len(values)), 1))
+    n_drop = min(int(np.sum(~worthwhile)), max(int(drop_fraction * len(values)), 1))
     worst = np.argsort(values)[: min(n_drop, len(values) - 1)]
     kept = np.ones(len(values), bool)
     kept[worst] = False
@@ -340,102 +299,111 @@ def _without_worst(run, values, activity, paying, drop_share):
     return narrowed(run, kept, folded)
 
 
-def _entropy(bits):
+def _entropy(bits: NDArray) -> float:
     """Entropy of the fractions of distinct rows, in nats."""
     packed = np.packbits(bits > 0.5, axis=1)
     counts = np.unique(packed, axis=0, return_counts=True)[1]
     return float(entropy(counts))
 
 
-def free_lengths(rbm, data, gaps, seed):
+def free_lengths(
+    rbm: RBM, data: NDArray, missing: MissingMask | None, seed: int
+) -> NDArray[np.float64]:
     """Nats that samples take, but for the log partition function.
 
     Parameters
     ----------
-    rbm : RBM
-
     data : ndarray of shape (n_samples, n_visible)
         Bits.
 
-    gaps : Gaps or None
+    missing : MissingMask or None
         What is unknown of them.
-
-    seed : int
 
     Returns
     -------
     lengths : ndarray of shape (n_compared,)
-        Of all samples, or of some where there are gaps.
+        Of all samples, or of some where there are missing values.
     """
-    if gaps is not None and len(data) > _MOST_COMPARED:
+    if missing is not None and len(data) > _MOST_COMPARED:
         rows = np.random.default_rng(seed).permutation(len(data))[:_MOST_COMPARED]
-        data, gaps = data[rows], gaps.take(rows)
-    return known_free_energies(rbm, data, gaps, seed)
+        data, missing = data[rows], missing.take(rows)
+    return known_free_energies(rbm, data, missing, seed)
 
 
 class DescriptionLengthGrowth:
     """The training between decisions, and the samples that decisions are made on."""
 
-    def __init__(self, X, plan, control, seed, report):
-        self.X, self.plan, self.control, self.seed = X, plan, control, seed
+    def __init__(
+        self,
+        X: NDArray,
+        schedule: Schedule,
+        options: DescriptionLengthOptions,
+        seed: int,
+        report: Report,
+    ) -> None:
+        self.X, self.schedule, self.options, self.seed = X, schedule, options, seed
         self.report = report
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         # Units that stay have little to learn when others go.
-        self.drop_clock = control.clock / 3
+        self.drop_clock = options.clock / 3
         self.rng = np.random.default_rng(seed)
-        self.data, self.gaps = X, plan.gaps
-        most = _MOST_VALUED if self.gaps is None else _MOST_VALUED_WITH_GAPS
+        self.data, self.missing = X, schedule.missing
+        most = _MOST_VALUED if self.missing is None else _MOST_VALUED_WITH_MISSING
         if len(X) > most:
             rows = np.sort(self.rng.permutation(len(X))[:most])
             self.data = X[rows]
-            self.gaps = self.gaps and self.gaps.take(rows)
-        if plan.resample:
+            self.missing = self.missing and self.missing.take(rows)
+        if schedule.resample:
             probabilities, self.data = self.data, np.empty_like(self.data)
             kernels.bernoulli(probabilities, self.stream, self.data)
-        rows = self.rng.choice(len(self.data), control.n_chains)
+        rows = self.rng.choice(len(self.data), options.n_chains)
         self.model = self.data[rows]
 
-    def is_spent(self, clock):
+    def is_spent(self, clock: float) -> bool:
         """Whether there are not steps enough left for a stage."""
-        ahead = self.plan.steps_of_clock(clock)
-        return self.n_steps + ahead > self.control.max_steps
+        ahead = self.schedule.steps_of_clock(clock)
+        return self.n_steps + ahead > self.options.max_steps
 
-    def start(self, price):
-        """Train machines of some few units; return the run of the best one.
+    def start(self, price: float) -> Run:
+        """Train RBMs of some few units; return the run of the best one.
 
         The fewest come first, and more are left out where even a perfect description of
-        the data would not pay for them: no machine describes samples in fewer nats than
+        the data would not pay for them: no RBM describes samples in fewer nats than
         the entropy of their shares.
         """
-        control = self.control
-        n_units = min(control.n_initial, control.max_units)
-        best, least = None, np.inf
-        start_price = control.start_share * price
+        options = self.options
+        n_units = min(options.n_initial, options.max_units)
+        start_price = options.start_fraction * price
         # Of samples that are known.
-        floor = _entropy(self.data) if self.gaps is None else 0.0
-        for width in (n_units >> k for k in reversed(range(n_units.bit_length()))):
-            if best and self.is_spent(control.clock):
+        floor = _entropy(self.data) if self.missing is None else 0.0
+        first, *others = (n_units >> k for k in reversed(range(n_units.bit_length())))
+        best = self._train_new(first)
+        least = self.description_length(best.rbm, start_price)
+        for width in others:
+            if self.is_spent(options.clock) or floor + width * start_price >= least:
                 break
-            if floor + width * start_price >= least:
-                break
-            rbm = new_machine(self.X, width, self.seed, self.plan.groups)
-            run = self.plan.begin(self.X, rbm, 0, self.seed)
-            run = self.train(run, "start", control.clock)
+            run = self._train_new(width)
             length = self.description_length(run.rbm, start_price)
-            if best is None or length < least:
+            if length < least:
                 best, least = run, length
         return best
 
-    def is_likelier(self, rbm, other):
-        """Whether the data are more likely by a machine than by another.
+    def _train_new(self, width: int) -> Run:
+        """Train a new RBM for the first stage."""
+        rbm = new_rbm(self.X, width, self.seed, self.schedule.groups)
+        run = self.schedule.begin(self.X, rbm, 0, self.seed)
+        return self.train(run, "start", self.options.clock)
+
+    def is_likelier(self, rbm: RBM, other: RBM) -> bool:
+        """Whether the data are more likely by an RBM than by another.
 
         With more units they should be, and are not where modes are far apart and chains
         stay in theirs: units that look as if they paid describe modes without shares.
         """
-        return self._lengths(other).mean() > self._lengths(rbm).mean()
+        return bool(self._lengths(other).mean() > self._lengths(rbm).mean())
 
-    def descend(self, run, price):
+    def descend(self, run: Run, price: float) -> Run:
         """Drop units that pay, while those that stay make up for them.
 
         A unit is valued as if the others stayed as they are. Trained on without it they
@@ -447,9 +415,9 @@ class DescriptionLengthGrowth:
             if self.is_spent(self.drop_clock):
                 break
             values, activity = self.value(run.rbm)
-            unpaid = np.zeros(len(values), bool)
-            share = self.control.drop_share
-            run = _without_worst(run, values, activity, unpaid, share)
+            none = np.zeros(len(values), bool)
+            fraction = self.options.drop_fraction
+            run = _without_worst(run, values, activity, none, fraction)
             run = self.train(run, "drop", self.drop_clock)
             length = self.description_length(run.rbm, price)
             missed += 1
@@ -457,11 +425,11 @@ class DescriptionLengthGrowth:
                 best, least, missed = run, length, 0
         return best
 
-    def description_length(self, rbm, price):
+    def description_length(self, rbm: RBM, price: float) -> float:
         """Of the data, in nats per sample; exact for the few units of a start."""
         return float(self._lengths(rbm).mean()) + price * rbm.n_hidden
 
-    def _lengths(self, rbm):
+    def _lengths(self, rbm: RBM) -> NDArray[np.float64]:
         """Nats that each sample of the data takes."""
         if rbm.n_hidden <= np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible):
             log_z = exact_log_partition(rbm).value
@@ -469,19 +437,19 @@ class DescriptionLengthGrowth:
             log_z = annealed_importance_sampling(
                 rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
             ).value
-        return free_lengths(rbm, self.data, self.gaps, self.seed) + log_z
+        return free_lengths(rbm, self.data, self.missing, self.seed) + log_z
 
-    def train(self, run, stage, clock):
+    def train(self, run: Run, stage: str, clock: float) -> Run:
         """Train for a stage."""
-        n_steps = self.plan.steps_of_clock(clock)
+        n_steps = self.schedule.steps_of_clock(clock)
         if stage != "final":
-            n_steps = min(n_steps, self.control.max_steps - self.n_steps)
+            n_steps = min(n_steps, self.options.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
-        train(run, self.X, self.plan, stage, self.report, self.n_steps)
+        train(run, self.X, self.schedule, stage, self.report, self.n_steps)
         self.n_steps += run.step
         return run
 
-    def value(self, rbm):
+    def value(self, rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Value the units, on the data and on samples of the model.
 
         These are exact for few units, else of chains that go on from the last time.
@@ -491,12 +459,14 @@ class DescriptionLengthGrowth:
             bias, groups = rbm.visible_bias, rbm.groups
             draw_visible(logits, bias, groups, self.stream, self.model)
         else:
-            gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
-        gaps = self.gaps
-        draws = gaps.draws(rbm, self.data, self.stream) if gaps else ()
-        return unit_values(rbm, self.data, self.model, gaps, draws)
+            gibbs(rbm, self.model, self.options.n_gibbs, self.stream)
+        missing = self.missing
+        draws = missing.draws(rbm, self.data, self.stream) if missing else ()
+        return unit_values(rbm, self.data, self.model, missing, draws)
 
-    def tell(self, run, stage, price, paying):
+    def tell(
+        self, run: Run, stage: str, price: float, worthwhile: NDArray[np.bool_]
+    ) -> None:
         """Report a decision."""
-        found = {"price": price, "paying": int(paying.sum())}
+        found = {"price": price, "paying": int(worthwhile.sum())}
         decision(self.report, run, stage, self.n_steps, found)

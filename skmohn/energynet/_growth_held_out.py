@@ -1,33 +1,42 @@
 """How wide a layer becomes by samples that do not train it.
 
 A layer that grows, unit by unit, trains long before it has its width, and learns few
-samples by heart. So machines of doubling width are trained here, each from the start
+samples by heart. So RBMs of doubling width are trained here, each from the start
 and as long as the final one, and the likelihood of samples held out decides.
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GrowthResult, decision, free_lengths, train
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._growth import (
+    GrowthResult,
+    Report,
+    decision,
+    free_lengths,
+    train,
+)
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LEAST_SIZE,
     annealed_weights,
     conservative_log_z,
     exact_log_partition,
-    is_listed,
+    is_enumerable,
     log_partition_of,
 )
-from skmohn.energynet._rbm import random_stream
-from skmohn.energynet._training import Plan, new_machine
+from skmohn.energynet._rbm import RBM, random_stream
+from skmohn.energynet._training import Schedule, new_rbm
 
 # One of so many samples is held out, and no more than so many; no more than so many
 # others train before the width is found.
-_SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
+_ONE_HELD_OF, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
 # The first width that is tried, whose states can be listed; and how wide layers are
 # tried even where narrower ones gain nothing. Wider ones are tried while twice as many
 # units gain so many nats, as the widths of a window tell.
@@ -55,146 +64,154 @@ class Parts:
     Attributes
     ----------
     X : ndarray of shape (n_train, n_visible), float32
-    plan : Plan
+    schedule : Schedule
         How to train on these.
     data : ndarray of shape (n_held, n_visible), float32
         Bits.
-    gaps : Gaps or None
+    missing : MissingMask or None
         What is unknown of `data`.
     """
 
     X: np.ndarray
-    plan: Plan
+    schedule: Schedule
     data: np.ndarray
-    gaps: Gaps | None
+    missing: MissingMask | None
 
     @classmethod
-    def draw(cls, X, plan, seed):
+    def draw(cls, X: NDArray, schedule: Schedule, seed: int) -> Self:
         """Hold out a fifth of the samples: the same with all seeds.
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        plan : Plan
-
         seed : int
             Of bits drawn from probabilities.
         """
         order = np.random.default_rng(0).permutation(len(X))
-        n_held = min(max(len(X) // _SHARE, 1), _MOST_HELD)
+        n_held = min(max(len(X) // _ONE_HELD_OF, 1), _MOST_HELD)
         held, kept = np.sort(order[:n_held]), np.sort(order[n_held:][:_MOST_KEPT])
-        data, gaps = X[held], plan.gaps
-        if plan.resample:
+        data, missing = X[held], schedule.missing
+        if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
-        if gaps is not None:
-            plan, gaps = replace(plan, gaps=gaps.take(kept)), gaps.take(held)
-        return cls(X[kept], plan, data, gaps)
+        if missing is not None:
+            schedule, missing = (
+                replace(schedule, missing=missing.take(kept)),
+                missing.take(held),
+            )
+        return cls(X[kept], schedule, data, missing)
 
 
-def width_by_held_out(X, plan, control, seed, report, below=np.inf):
-    """Double the width of a layer while that makes samples held out more likely.
-
-    Few units come first; fewer still are tried last, while they are about as good.
+@dataclass(frozen=True)
+class HeldOutOptions:
+    """How long RBMs of each width are trained, and how wide they may be.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    plan : Plan
-        How to train.
-
-    control : NatsControl
-        Of its fields `n_final_epochs`, `clock` in its place where it is zero, and the
-        limits.
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
-        ``clock``; at a decision also ``held_out_log_likelihood``, else ``epochs``.
-
+    final_clock : float, default=300.0
+        Sum of the learning rates of the final training, and of each RBM that is
+        compared; 0 for no final training.
+    clock : float, default=60.0
+        Sum of the learning rates of what is compared without a final training.
+    max_units : int, default=2000
+    max_steps : int, default=1000000
+        Steps of training before the final training.
     below : float, default=inf
         Width of the layer below, which is not exceeded.
-
-    Returns
-    -------
-    grown : GrowthResult
-        Of a width between those that are about the best; trained on all samples, or as
-        it was if there is no final training.
     """
-    parts = Parts.draw(X, plan, seed)
-    # Copies on both sides would ask for a unit each, and for more.
+
+    final_clock: float = 300.0
+    clock: float = 60.0
+    max_units: int = 2000
+    max_steps: int = 1_000_000
+    below: float = np.inf
+
+
+def grow_by_held_out(
+    X: NDArray, schedule: Schedule, options: HeldOutOptions, seed: int, report: Report
+) -> GrowthResult:
+    """Double the width of a layer while that makes samples held out more likely.
+
+    Few units come first; fewer still are tried last, while they are about as good. The
+    layer has a width between those that are about the best; it is trained on all
+    samples, or as it was if there is no final training.
+
+    Records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and ``clock``; at a
+    decision also ``held_out_log_likelihood``, else ``epochs``.
+    """
+    below = options.below
+    parts = Parts.draw(X, schedule, seed)
+    # Duplicates in both parts reward a unit each, and more: distinct rows count.
     n_distinct = n_distinct_rows(parts.X)
-    room, reason = min(n_distinct, below), HELD_OUT_REASON
-    widths = list(_doubling(min(control.max_units, room)))
+    most, reason = int(min(n_distinct, below)), HELD_OUT_REASON
+    widths = list(_doubling(min(options.max_units, most)))
     first = sum(width <= _FIRST for width in widths) - 1
-    trials, limit = _Trials(parts, control, seed, report), None
+    search, limit = WidthSearch(parts, options, seed, report), None
     for width in widths[first:]:
-        if not trials.take(width):
+        if not search.take(width):
             limit = "max_steps"
             break
-        if width >= _WIDE and not trials.rises(width):
+        if width >= _WIDE and not search.still_improving(width):
             break
     for width in reversed(widths[:first]):
-        if not trials.take(width):
+        if not search.take(width):
             limit = "max_steps"
             break
-        if trials.gain(width) < -_WORSE:
+        if search.gain(width) < -_WORSE:
             break
     # Narrower ones may be as good as the widest.
-    if limit is None and trials.rises(widths[-1]):
-        if room < control.max_units:
+    if limit is None and search.still_improving(widths[-1]):
+        if most < options.max_units:
             reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         else:
             limit = "max_units"
-    width = _likely_width(trials.lengths)
-    if control.final_clock > 0:
-        rbm = new_machine(X, width, seed, plan.groups)
-        run = plan.begin(X, rbm, plan.steps_of_clock(control.final_clock), seed)
-        train(run, X, plan, "final", report, trials.n_steps)
+    width = _likely_width(search.lengths)
+    if options.final_clock > 0:
+        rbm = new_rbm(X, width, seed, schedule.groups)
+        run = schedule.begin(X, rbm, schedule.steps_of_clock(options.final_clock), seed)
+        train(run, X, schedule, "final", report, search.n_steps)
     else:
-        runs = trials.runs
+        runs = search.runs
         run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return GrowthResult(run, limit or reason, limit, trials.narrow)
+    return GrowthResult(run, limit or reason, limit, search.reference_rbm)
 
 
-class _Trials:
-    """Machines of some widths, and the nats that samples held out take by each.
+class WidthSearch:
+    """RBMs of some widths, and the nats that samples held out take by each.
 
     Parameters
     ----------
     parts : Parts
 
-    control, seed, report
-        As in :func:`width_by_held_out`.
+    options, seed, report
+        As in :func:`grow_by_held_out`.
     """
 
-    def __init__(self, parts, control, seed, report):
-        self.parts, self.control = parts, control
+    def __init__(
+        self, parts: Parts, options: HeldOutOptions, seed: int, report: Report
+    ) -> None:
+        self.parts, self.options = parts, options
         self.seed, self.report = seed, report
         self.n_steps, self.runs, self.lengths = 0, {}, {}
-        self.errors, self.narrow = {}, None
+        self.errors, self.reference_rbm = {}, None
 
-    def take(self, width):
-        """Train a machine and measure it, unless there are not steps enough left."""
-        parts, control = self.parts, self.control
-        n_steps = parts.plan.steps_of_clock(control.final_clock or control.clock)
-        ahead = min(n_steps, control.max_steps - self.n_steps)
+    def take(self, width: int) -> bool:
+        """Train an RBM and measure it, unless there are not steps enough left."""
+        parts, options = self.parts, self.options
+        n_steps = parts.schedule.steps_of_clock(options.final_clock or options.clock)
+        ahead = min(n_steps, options.max_steps - self.n_steps)
         if self.runs and ahead < n_steps:
             return False
-        rbm = new_machine(parts.X, width, self.seed, parts.plan.groups)
-        run = self.runs[width] = parts.plan.begin(parts.X, rbm, ahead, self.seed)
-        train(run, parts.X, parts.plan, "grow", self.report, self.n_steps)
+        rbm = new_rbm(parts.X, width, self.seed, parts.schedule.groups)
+        run = self.runs[width] = parts.schedule.begin(parts.X, rbm, ahead, self.seed)
+        train(run, parts.X, parts.schedule, "grow", self.report, self.n_steps)
         self.n_steps += ahead
         # The first one, whose states can be listed.
-        self.narrow = self.narrow or run.rbm
+        self.reference_rbm = self.reference_rbm or run.rbm
         self.lengths[width], self.errors[width] = self._measured(run.rbm)
         told = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
         decision(self.report, run, "grow", self.n_steps, told)
         return True
 
-    def gain(self, width):
+    def gain(self, width: int) -> float:
         """Standard errors by which a width is better than the best of the others."""
         others = [tried for tried in self.lengths if tried != width]
         if not others:
@@ -203,7 +220,7 @@ class _Trials:
         error = np.hypot(self.errors[best], self.errors[width])
         return _errors(self.lengths[best] - self.lengths[width], error)
 
-    def rises(self, width):
+    def still_improving(self, width: int) -> bool:
         """Whether a width was tried, and is so good that a wider one may be better.
 
         Of wide ones several tell, since chance in the training of one would decide.
@@ -214,40 +231,42 @@ class _Trials:
             return self.gain(width) > _BETTER
         widths = sorted(self.lengths)[-_WINDOW:]
         nats = [self.lengths[tried].mean() for tried in widths]
-        return -linregress(np.log2(widths), nats).slope > _RISE
+        trend: Any = linregress(np.log2(widths), nats)
+        return -trend.slope > _RISE
 
-    def _measured(self, rbm):
+    def _measured(self, rbm: RBM) -> tuple[NDArray[np.float64], float]:
         """Nats that each sample held out takes; the error that they have in common.
 
-        A few temperatures are enough where the samples leave more in doubt, or for a
-        machine that is worse than others even by an estimate that flatters it. Where
+        A few temperatures are enough where the samples are less certain, or for an
+        RBM that is worse than others even by an estimate that flatters it. Where
         no temperatures are, it is not flattered.
         """
         parts, seed = self.parts, self.seed
-        free = free_lengths(rbm, parts.data, parts.gaps, seed)
+        free = free_lengths(rbm, parts.data, parts.missing, seed)
         # So the first one has a value that others are compared with, however many
         # columns there are.
-        if not self.lengths or is_listed(rbm):
+        if not self.lengths or is_enumerable(rbm):
             return free + exact_log_partition(rbm).value, 0.0
         best = min(self.lengths.values(), key=np.mean)
+        log_z = error = np.inf
         for number in _TEMPERATURES:
             weights = annealed_weights(
-                rbm, parts.X, narrow=self.narrow, n_temperatures=number,
+                rbm, parts.X, reference_rbm=self.reference_rbm, n_temperatures=number,
                 random_state=seed,
             )  # fmt: skip
             found = log_partition_of(weights)
             gains, error = best - free - found.value, found.standard_error
             is_known = found.effective_sample_size >= LEAST_SIZE
             is_sure = is_known and error <= _SMALL * _error(gains)
+            log_z = found.value
+            if not is_known:
+                log_z = max(log_z, conservative_log_z(weights))
             if is_sure or _errors(gains, error) < -_WORSE:
                 break
-        log_z = (
-            found.value if is_known else max(found.value, conservative_log_z(weights))
-        )
         return free + log_z, error
 
 
-def _errors(gains, of_all=0.0):
+def _errors(gains: NDArray[np.float64], of_all: float = 0.0) -> float:
     """A mean, in its standard errors, where all gains have an error in common."""
     mean = gains.mean()
     error = np.hypot(_error(gains), of_all)
@@ -256,12 +275,12 @@ def _errors(gains, of_all=0.0):
     return float(mean / error)
 
 
-def _error(gains):
+def _error(gains: NDArray[np.float64]) -> float:
     """Standard error of a mean; 0 of one gain, of which scipy's `sem` warns."""
     return gains.std() / np.sqrt(len(gains))
 
 
-def _likely_width(lengths):
+def _likely_width(lengths: Mapping[int, NDArray[np.float64]]) -> int:
     """Mean of the widths, counted in doublings, by how near each is to the best.
 
     So chance, which decides between widths that are about as good, decides little. Much
@@ -281,7 +300,7 @@ def _likely_width(lengths):
     return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
 
 
-def _doubling(most):
+def _doubling(most: int) -> Iterator[int]:
     """1, 2, 4 and so on up to a number, which ends them."""
     width = 1
     while width < most:

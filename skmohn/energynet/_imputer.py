@@ -1,11 +1,12 @@
 """EnergyNetImputer: scikit-learn's interface of imputers, on a fitted transformer."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import MissingIndicator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
@@ -14,8 +15,9 @@ from skmohn._core._html import HTMLRepr
 from skmohn._core._long import say_when_long
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import StrOptions, fit_context
+from skmohn._core._types import TableLike
 from skmohn.energynet._coding import MINMAX
-from skmohn.energynet._reading import in_container, read_columns
+from skmohn.energynet._table import in_container, read_columns
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # What takes less time than to fill in many rows.
@@ -23,7 +25,7 @@ _TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less t
 
 
 class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
-    """Fill gaps in tables of numbers and categories with what a learned density says.
+    """Fill missing values in tables of numbers and categories by a learned density.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
     from rows with missing values. Unknown values are then filled from the distribution
@@ -51,7 +53,7 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
     transformer_ : EnergyNetTransformer
         The fitted transformer.
     indicator_ : MissingIndicator or None
-        Finds the gaps to indicate.
+        Finds the missing values to indicate.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -92,13 +94,13 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        transformer=None,
+        transformer: EnergyNetTransformer | None = None,
         *,
-        strategy="mean",
-        sample_posterior=False,
-        add_indicator=False,
-        random_state=None,
-    ):
+        strategy: str = "mean",
+        sample_posterior: bool = False,
+        add_indicator: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.transformer = transformer
         self.strategy = strategy
         self.sample_posterior = sample_posterior
@@ -107,7 +109,12 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, sample_weight=None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Learn the distribution of the columns.
 
         Parameters
@@ -124,7 +131,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         EnergyNetImputer
             The fitted imputer.
         """
-        transformer = clone(self._like()).set_output(transform="default")
+        transformer: Any = clone(self._like())
+        transformer.set_output(transform="default")
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             transformer.set_params(random_state=seed)
@@ -137,8 +145,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
             self.indicator_ = indicator.set_output(transform="default").fit(table)
         return self
 
-    def transform(self, X):
-        """Fill the gaps.
+    def transform(self, X: TableLike) -> Any:
+        """Fill the missing values.
 
         Parameters
         ----------
@@ -163,11 +171,11 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
             else:
                 filled = self.transformer_.impute(X, strategy=self.strategy)
         if self.indicator_ is not None:
-            gaps = self.indicator_.transform(table).astype(table.dtype)
-            filled = np.hstack([filled, gaps])
+            missing = self.indicator_.transform(table).astype(table.dtype)
+            filled = np.hstack([filled, missing])
         return in_container(filled, self, X, self.get_feature_names_out())
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
         """Name the columns of :meth:`transform`.
 
         Parameters
@@ -186,14 +194,14 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         if self.indicator_ is None:
             return names
         made = self.indicator_.get_feature_names_out(names)
-        return np.concatenate([names, unique_names(made, names)])
+        return np.concatenate([names, unique_names(list(made), list(names))])
 
-    def _like(self):
+    def _like(self) -> EnergyNetTransformer:
         if self.transformer is None:
             return EnergyNetTransformer(max_layers=1, whiten=True)
         return self.transformer
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -9,25 +9,31 @@ Units that are not yet born have neither weights nor bias. Each multiplies exp(-
 r = 2^(1 - beta), so the orders past the last unit n sum to r / (1 - r) exp(-F(v, n)).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._growth import GrowthResult, Report, train
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
 from skmohn.energynet._training import (
+    Schedule,
     check_weights,
     copy_of,
     data_logits,
     epochs_at_once,
 )
 
+GAMMA_REASON = "gamma fell to its threshold"
+
 
 @dataclass
 class InfiniteRBM:
-    """An infinite machine whose first units are born.
+    """An infinite RBM whose first units are born.
 
     Parameters
     ----------
@@ -47,33 +53,31 @@ class InfiniteRBM:
     groups: Groups | None = None
 
     @classmethod
-    def empty(cls, X, beta=1.01, groups=None):
+    def empty(
+        cls, X: NDArray, beta: float = 1.01, groups: Groups | None = None
+    ) -> Self:
         """Start without units, with the log-odds of the data as visible biases."""
         nothing = np.zeros((0, X.shape[1]), np.float32)
         logits = data_logits(X, groups)
         return cls(nothing, np.zeros(0, np.float32), logits, beta, groups)
 
     @property
-    def n_hidden(self):
+    def n_hidden(self) -> int:
         """Number of units that are born."""
         return len(self.hidden_bias)
 
     @property
-    def log_tail(self):
+    def log_tail(self) -> float:
         """Logarithm of the weight of all orders past n, over that of n: r / (1 - r)."""
         log_r = (1.0 - self.beta) * np.log(2.0)
         return float(log_r - np.log(-np.expm1(log_r)))
 
-    def penalties(self):
+    def penalties(self) -> NDArray[np.float64]:
         """What each unit costs, ndarray of shape (n_hidden,), float64."""
         return self.beta * np.logaddexp(0.0, self.hidden_bias.astype(np.float64))
 
-    def log_weights(self, V):
+    def log_weights(self, V: ArrayLike) -> NDArray[np.float64]:
         """Minus the free energy of each order; of all past the last in the last column.
-
-        Parameters
-        ----------
-        V : array-like of shape (n_samples, n_visible)
 
         Returns
         -------
@@ -89,17 +93,17 @@ class InfiniteRBM:
         log_weights[:, -1] = last + self.log_tail
         return log_weights + (V @ self.visible_bias.astype(np.float64))[:, None]
 
-    def free_energy(self, V):
+    def free_energy(self, V: ArrayLike) -> NDArray[np.float64]:
         """Minus the logarithm of the sum over hidden units and orders, (n_samples,)."""
         return -np.logaddexp.reduce(self.log_weights(V), axis=1)
 
-    def order_probabilities(self, V):
+    def order_probabilities(self, V: ArrayLike) -> NDArray[np.float64]:
         """P(z | v) for z = 1 to n and for all z > n, (n_samples, n_hidden + 1)."""
         log_weights = self.log_weights(V)
         return np.exp(log_weights + self.free_energy(V)[:, None])
 
-    def converted(self):
-        """The machine with the units that are born and no order.
+    def converted(self) -> RBM:
+        """The RBM with the units that are born and no order.
 
         It is another model of the data, and a bad one until it has been trained on.
         """
@@ -107,27 +111,27 @@ class InfiniteRBM:
             RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
         )
 
-    def drawer(self, stream):
+    def hidden_sampler(
+        self, stream: NDArray[np.uint64]
+    ) -> Callable[[NDArray], NDArray]:
         """Function that draws hidden units, given visible ones."""
         return lambda V: self.visit(V, 0.0, stream)[0]
 
-    def add_unit(self):
+    def add_unit(self) -> None:
         """Let a unit be born: neither weights nor bias yet."""
         row = np.zeros((1, self.weights.shape[1]), np.float32)
         self.weights = np.vstack([self.weights, row])
         self.hidden_bias = np.append(self.hidden_bias, np.float32(0.0))
 
-    def visit(self, V, share, stream):
+    def visit(
+        self, V: NDArray, row_weight: float, stream: NDArray[np.uint64]
+    ) -> tuple[NDArray, tuple[NDArray, NDArray, NDArray], int]:
         """Draw the hidden units of visible ones, and how the likelihood rises there.
 
         Parameters
         ----------
-        V : ndarray of shape (n_samples, n_visible), float32
-
-        share : float
+        row_weight : float
             Weight of a sample in the gradient.
-
-        stream : ndarray of shape (1,), uint64
 
         Returns
         -------
@@ -135,8 +139,8 @@ class InfiniteRBM:
             Zero past the order drawn.
 
         gradient : tuple of three ndarrays
-            Of the sum of share times minus the free energy, by the weights, the hidden
-            and the visible biases; orders and hidden units are summed out.
+            Of the sum of row_weight times minus the free energy, by the weights, the
+            hidden and the visible biases; orders and hidden units are summed out.
 
         n_past : int
             Samples whose order fell past the last unit.
@@ -148,17 +152,17 @@ class InfiniteRBM:
         reach = np.zeros(n, np.float32)
         n_past = kernels.ordered_pass(
             logits, self.hidden_bias, self.penalties(), self.log_tail,
-            np.float32(share), stream, residual, hidden, reach, np.empty(n + 1),
+            np.float32(row_weight), stream, residual, hidden, reach, np.empty(n + 1),
         )  # fmt: skip
         price = np.empty((1, n), np.float32)
         kernels.logistic(self.hidden_bias[None, :], np.zeros(n, np.float32), price)
         by_bias = residual.sum(axis=0) - np.float32(self.beta) * price[0] * reach
-        return hidden, (residual.T @ V, by_bias, share * V.sum(axis=0)), n_past
+        return hidden, (residual.T @ V, by_bias, row_weight * V.sum(axis=0)), n_past
 
 
 @dataclass(frozen=True)
-class OrderedPlan:
-    """How an infinite machine is trained and grows: EnergyNet's parameters.
+class InfiniteGrowthOptions:
+    """When an infinite RBM stops growing, and how it is trained until then.
 
     Parameters
     ----------
@@ -175,14 +179,11 @@ class OrderedPlan:
     persistent : bool, default=False
         Whether chains go on where they were after the step before, instead of starting
         at the data.
-    resample : bool, default=False
-        Whether inputs are probabilities from which bits are drawn at every step.
     max_units : int, default=2000
     max_steps : int, default=100000
-    groups : Groups, default=None
-        The visible units of each column; None where each is a column.
-    gaps : Gaps, default=None
-        What is unknown of the inputs, as in :class:`Plan`.
+    n_final_epochs : int, default=0
+        Epochs of training of the plain RBM; 0 for the paper to the letter, at the price
+        of an RBM that models the data badly.
     """
 
     beta: float = 1.01
@@ -191,95 +192,121 @@ class OrderedPlan:
     batch_size: int = 10
     n_gibbs: int = 1
     persistent: bool = False
-    resample: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
-    groups: Groups | None = None
-    gaps: Gaps | None = None
+    n_final_epochs: int = 0
 
-    def begin(self, X, seed):
+
+def grow_infinite_rbm(
+    X: NDArray,
+    schedule: Schedule,
+    options: InfiniteGrowthOptions,
+    seed: int,
+    report: Report,
+) -> GrowthResult:
+    """Grow an infinite RBM until units are rarely born; make it a plain one.
+
+    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
+    training. The schedule is that of the plain RBM. Records have ``stage`` ("grow" or
+    "final"), ``units``, ``steps`` and ``epochs``; ``gamma`` while it grows, when the
+    RBM is a converted one, and ``clock`` afterwards.
+    """
+    training = InfiniteTraining(options, schedule)
+    growing = training.begin(X, seed)
+    while growing.reason is None:
+        n_epochs = training.advance(growing, X)
+        record = {"stage": "grow", "units": growing.rbm.n_hidden}
+        record |= {"steps": growing.step, "gamma": growing.gamma}
+        report(record | {"epochs": n_epochs}, growing.rbm.converted)
+    n_steps = schedule.steps_of_epochs(options.n_final_epochs, len(X))
+    run = schedule.begin(X, growing.rbm.converted(), n_steps, seed)
+    train(run, X, schedule, "final", report, growing.step)
+    if growing.reason == "gamma":
+        return GrowthResult(run, GAMMA_REASON)
+    return GrowthResult(run, growing.reason, growing.reason)
+
+
+@dataclass(frozen=True)
+class InfiniteTraining:
+    """How an infinite RBM is trained, on inputs as a schedule describes them."""
+
+    options: InfiniteGrowthOptions
+    schedule: Schedule
+
+    def begin(self, X: NDArray, seed: int) -> "InfiniteRun":
         """Start a run without units."""
-        machine = InfiniteRBM.empty(X, self.beta, self.groups)
-        return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
+        rbm = InfiniteRBM.empty(X, self.options.beta, self.schedule.groups)
+        return InfiniteRun(rbm, np.random.default_rng(seed), random_stream(seed))
 
-    def advance(self, run, X):
+    def advance(self, run: "InfiniteRun", X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or until growth ends.
 
-        Parameters
-        ----------
-        run : OrderedRun
-            Changed in place; its `reason` says why growth has ended.
-
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        Returns
-        -------
-        n_epochs : int
-            How many were begun, at most :func:`epochs_at_once`.
+        The run is changed in place; its `reason` says why growth has ended. Returned is
+        how many epochs were begun, at most :func:`epochs_at_once`.
         """
-        n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
+        batch_size, resample = self.options.batch_size, self.schedule.resample
+        missing = self.schedule.missing
+        n_epochs, at_once = 0, epochs_at_once(len(X), batch_size)
         with np.errstate(over="ignore", invalid="ignore"):
             while run.reason is None and n_epochs < at_once:
                 n_epochs += 1
                 indices = run.order.permutation(len(X))
-                for start in range(0, len(X), self.batch_size):
-                    rows = indices[start : start + self.batch_size]
+                for start in range(0, len(X), batch_size):
+                    rows = indices[start : start + batch_size]
                     batch = X[rows]
-                    if self.resample:
+                    if resample:
                         probabilities, batch = batch, np.empty_like(batch)
                         kernels.bernoulli(probabilities, run.stream, batch)
-                    if self.gaps is not None:
-                        machine, stream = run.machine, run.stream
-                        draw = machine.drawer(stream)
-                        self.gaps.renew(machine, draw, X, rows, batch, stream)
+                    if missing is not None:
+                        rbm, stream = run.rbm, run.stream
+                        draw = rbm.hidden_sampler(stream)
+                        missing.resample(rbm, draw, X, rows, batch, stream)
                     self._step(run, batch)
                     if run.reason is not None:
                         break
-        check_weights(run.machine.weights, run.step, self.learning_rate)
+        check_weights(run.rbm.weights, run.step, self.options.learning_rate)
         return n_epochs
 
-    def _step(self, run, batch):
+    def _step(self, run: "InfiniteRun", batch: NDArray) -> None:
         """Let a unit be born if asked for; follow the gradient; look at gamma."""
-        machine, share = run.machine, 1.0 / len(batch)
-        hidden, data, n_past = machine.visit(batch, share, run.stream)
-        if n_past and machine.n_hidden >= self.max_units:
+        rbm, row_weight = run.rbm, 1.0 / len(batch)
+        hidden, data, n_past = rbm.visit(batch, row_weight, run.stream)
+        if n_past and rbm.n_hidden >= self.options.max_units:
             run.reason = "max_units"
         elif n_past:
-            machine.add_unit()
+            rbm.add_unit()
             # The same distribution with one unit more, whose gradient is wanted.
-            hidden, data, _ = machine.visit(batch, share, run.stream)
-        if self.persistent and run.chains is not None:
+            hidden, data, _ = rbm.visit(batch, row_weight, run.stream)
+        if self.options.persistent and run.chains is not None:
             # Units born since then are past the orders of the chains.
-            hidden = np.zeros((len(run.chains), machine.n_hidden), np.float32)
+            hidden = np.zeros((len(run.chains), rbm.n_hidden), np.float32)
             hidden[:, : run.chains.shape[1]] = run.chains
-        share = 1.0 / len(hidden)
-        for _ in range(self.n_gibbs):
-            logits = hidden @ machine.weights
+        row_weight, model = 1.0 / len(hidden), data
+        for _ in range(self.options.n_gibbs):
+            logits = hidden @ rbm.weights
             fantasy = np.empty_like(logits)
-            draw_visible(
-                logits, machine.visible_bias, machine.groups, run.stream, fantasy
-            )
-            hidden, model, _ = machine.visit(fantasy, share, run.stream)
-        if self.persistent:
+            draw_visible(logits, rbm.visible_bias, rbm.groups, run.stream, fantasy)
+            hidden, model, _ = rbm.visit(fantasy, row_weight, run.stream)
+        if self.options.persistent:
             run.chains = hidden
-        parameters = machine.weights, machine.hidden_bias, machine.visible_bias
+        parameters = rbm.weights, rbm.hidden_bias, rbm.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):
-            parameter += np.float32(self.learning_rate) * (up - down)
+            parameter += np.float32(self.options.learning_rate) * (up - down)
         run.step += 1
-        run.gamma = machine.n_hidden / run.step
-        if run.gamma <= self.threshold:
+        run.gamma = rbm.n_hidden / run.step
+        if run.gamma <= self.options.threshold:
             run.reason = "gamma"
-        elif run.step >= self.max_steps:
+        elif run.step >= self.options.max_steps:
             run.reason = "max_steps"
 
 
 @dataclass
-class OrderedRun:
-    """One run of an infinite machine; it can be pickled and go on elsewhere.
+class InfiniteRun:
+    """One run of an infinite RBM; it can be pickled and go on elsewhere.
 
     Attributes
     ----------
-    machine : InfiniteRBM
+    rbm : InfiniteRBM
     order : numpy.random.Generator
         Source of the orders in which samples are visited.
     stream : ndarray of shape (1,), uint64
@@ -294,7 +321,7 @@ class OrderedRun:
         Why growth has ended; None while it goes on.
     """
 
-    machine: InfiniteRBM
+    rbm: InfiniteRBM
     order: np.random.Generator
     stream: np.ndarray
     chains: np.ndarray | None = None

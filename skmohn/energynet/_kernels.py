@@ -212,17 +212,19 @@ def softplus_sums(logits, bias, out):
 
 
 @jit(fastmath=_FAST)
-def hidden_pass(logits, bias, offset, share, n_chains, state, residual, sample, lead):
+def hidden_pass(
+    logits, bias, offset, row_weight, n_chains, state, residual, sample, lead
+):
     """Everything a step of training needs of the hidden units. O(R n).
 
     Parameters
     ----------
     logits : (R, n), with the chains in the first rows and then the data
     bias, offset : (n,), the offset being what activities are centered by
-    share : (R,), weight of each row in the gradient: negative for chains
+    row_weight : (R,), weight of each row in the gradient: negative for chains
     n_chains : int
     state : (1,) uint64
-    residual : (R + 1, n), set to share times the centered activity from its second row
+    residual : (R + 1, n), set to weight times centered activity from its second row
         on, and to the sum of those rows in its first
     sample : (n_chains, n), set to bits drawn for the chains
     lead : (n,), set to the sum of the residuals of the data alone
@@ -237,13 +239,13 @@ def hidden_pass(logits, bias, offset, share, n_chains, state, residual, sample, 
             p = _logistic(logits[r, j] + bias[j])
             u = _uniform(start + _STEP * np.uint64(j + 1))
             sample[r, j] = _1 if u < p else _0
-            q = share[r] * (p - offset[j])
+            q = row_weight[r] * (p - offset[j])
             residual[r + 1, j] = q
             residual[0, j] += q
         state[0] = start + _STEP * np.uint64(n)
     for r in range(n_chains, logits.shape[0]):
         for j in range(n):
-            q = share[r] * (_logistic(logits[r, j] + bias[j]) - offset[j])
+            q = row_weight[r] * (_logistic(logits[r, j] + bias[j]) - offset[j])
             residual[r + 1, j] = q
             lead[j] += q
     for j in range(n):
@@ -252,16 +254,16 @@ def hidden_pass(logits, bias, offset, share, n_chains, state, residual, sample, 
 
 @jit(fastmath=_FAST)
 def descend(
-    gradient, visible, share, total, lead, rate, l2, follow, weights, hidden_bias,
+    gradient, visible, row_weight, total, lead, rate, l2, follow, weights, hidden_bias,
     visible_bias, hidden_mean, visible_step,
 ):  # fmt: skip
-    """Change a machine along its centered gradient. O(R m + n m).
+    """Change an RBM along its centered gradient. O(R m + n m).
 
     Parameters
     ----------
     gradient : (n, m), of the weights
     visible : (R, m), minus what visible units are centered by in the first row
-    share : (R,), weight of each row in the gradient: 0 in the first row
+    row_weight : (R,), weight of each row in the gradient: 0 in the first row
     total, lead : (n,), sums of the residuals of all rows, and of the data alone
     rate, l2, follow : float, the learning rate, what weights shrink by for each unit of
         it, and how fast the hidden mean follows the data
@@ -274,7 +276,7 @@ def descend(
         visible_step[i] = _0
     for r in range(1, visible.shape[0]):
         for i in range(m):
-            visible_step[i] += share[r] * visible[r, i]
+            visible_step[i] += row_weight[r] * visible[r, i]
     for j in range(n):
         hidden_step = total[j]
         for i in range(m):
@@ -290,9 +292,9 @@ def descend(
 
 @jit
 def ordered_pass(
-    logits, bias, penalty, log_tail, share, state, residual, sample, reach, weight
+    logits, bias, penalty, log_tail, row_weight, state, residual, sample, reach, weight
 ):
-    """Hidden units of an infinite machine: z, then the units up to z. O(R n).
+    """Hidden units of an infinite RBM: z, then the units up to z. O(R n).
 
     Parameters
     ----------
@@ -300,11 +302,11 @@ def ordered_pass(
     bias : (n,)
     penalty : (n,), what each unit costs
     log_tail : float, logarithm of the weight of all orders past n, over that of n
-    share : float32, weight of each row in the gradient
+    row_weight : float32, weight of each row in the gradient
     state : (1,) uint64
-    residual : (R, n), grows by share q_i sigma(a_i), q_i = P(z >= i | v)
+    residual : (R, n), grows by row_weight q_i sigma(a_i), q_i = P(z >= i | v)
     sample : (R, n), set to bits drawn for the units up to the z drawn, 0 after it
-    reach : (n,), grows by the sum over rows of share q_i
+    reach : (n,), grows by the sum over rows of row_weight q_i
     weight : (n + 1,), scratch
 
     Returns
@@ -339,7 +341,7 @@ def ordered_pass(
             p = _logistic(logits[r, j] + bias[j])
             u = _uniform(start + _STEP * np.uint64(j + 2))
             sample[r, j] = _1 if inside and u < p else _0
-            q = share * np.float32(reached / total)
+            q = row_weight * np.float32(reached / total)
             residual[r, j] += q * p
             reach[j] += q
         state[0] = start + _STEP * np.uint64(n + 1)

@@ -1,14 +1,16 @@
 """Visible units in an order and with signs of their own, whatever those of the columns.
 
 Training draws weights and bits one after another, so that the same columns in another
-order, or 0 and 1 exchanged, would train another machine. So it sees units in a layout
+order, or 0 and 1 exchanged, would train another RBM. So it sees units in a layout
 that follows from what the columns say, and what was trained is written in the layout of
 the columns afterwards: the same probabilities, other signs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn.energynet._groups import Groups
@@ -20,37 +22,29 @@ _DIGITS = 6
 _ROWS_ARRANGED = 256
 
 
-def sort_columns(X, is_number):
+def sort_columns(
+    X: NDArray, is_number: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Find an order and signs of columns that do not depend on those they have.
 
     Columns are told apart by their own moments, and by those with the sum of squares of
     all columns, which has neither order nor sign. Where these are equal, as of balanced
     designs, columns keep the order and the sign that they have.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        With NaN for unknown values.
-
-    is_number : ndarray of shape (n_features,), bool
-        Categories have no sign; of them counts how frequent they are.
-
-    Returns
-    -------
-    order : ndarray of shape (n_features,), int
-
-    sign : ndarray of shape (n_features,)
-        1 or -1.
+    Returned are the order, and signs of 1 or -1. Categories, which are no numbers, have
+    no sign; of them counts how frequent they are.
     """
     n_features = X.shape[1]
-    shares = {j: _share_of_categories(X[:, j]) for j in np.flatnonzero(~is_number)}
+    frequencies = {
+        j: _category_frequencies(X[:, j]) for j in np.flatnonzero(~is_number)
+    }
     scale = np.nanmax(np.abs(X), axis=0).astype(np.float64)
     scale = np.where(scale > 0.0, scale, 1.0)
 
-    def read(rows):
+    def read(rows: slice) -> NDArray:
         values = X[rows].astype(np.float64) / scale
-        for j, share in shares.items():
-            values[:, j] = share[rows]
+        for j, frequency in frequencies.items():
+            values[:, j] = frequency[rows]
         return values
 
     rows = list(gen_batches(len(X), ROWS_AT_ONCE))
@@ -76,18 +70,18 @@ def sort_columns(X, is_number):
     return np.lexsort([*np.abs(moments[::-1]), n_known]), sign
 
 
-def _share_of_categories(values):
+def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
     """How frequent the category of each sample is; NaN where it is unknown."""
     known = ~np.isnan(values)
-    shares = np.full(len(values), np.nan)
-    _, place, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-    shares[known] = counts[place] / known.sum()
-    return shares
+    frequencies = np.full(len(values), np.nan)
+    _, index, counts = np.unique(values[known], return_inverse=True, return_counts=True)
+    frequencies[known] = counts[index] / known.sum()
+    return frequencies
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the visible units of columns are while a machine is trained.
+    """Where the visible units of columns are while an RBM is trained.
 
     Attributes
     ----------
@@ -106,7 +100,13 @@ class Layout:
     groups: Groups
 
     @classmethod
-    def of(cls, n_units, is_ordered, order, sign):
+    def of(
+        cls,
+        n_units: NDArray[np.intp],
+        is_ordered: NDArray[np.bool_],
+        order: NDArray[np.intp],
+        sign: NDArray[np.float64],
+    ) -> Self:
         """Lay out the units of columns.
 
         Parameters
@@ -119,26 +119,16 @@ class Layout:
 
         order, sign : ndarrays of shape (n_features,)
             See :func:`sort_columns`.
-
-        Returns
-        -------
-        layout : Layout
         """
-        ends = np.cumsum(n_units)
+        parts = np.split(np.arange(n_units.sum()), np.cumsum(n_units)[:-1])
         # The last threshold is the first of what is turned.
-        units = [
-            np.arange(ends[j] - n_units[j], ends[j])[:: int(sign[j])] for j in order
-        ]
+        units = [parts[j][:: int(sign[j])] for j in order.tolist()]
         order = order[n_units[order] > 0]
         groups = Groups(n_units[order], is_ordered[order])
         return cls(np.concatenate(units), groups.of_units(sign[order] < 0.0), groups)
 
-    def arrange(self, units):
+    def arrange(self, units: NDArray) -> NDArray:
         """Write units of columns in this layout, where they are.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
 
         Returns
         -------
@@ -149,50 +139,31 @@ class Layout:
             units[rows] = _turn(units[rows][:, self.order], self.is_turned)
         return units
 
-    def restore(self, arranged):
+    def restore(self, arranged: NDArray) -> NDArray:
         """A copy of units in this layout as those of columns."""
         units = np.empty_like(arranged)
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
 
-    def arrange_gaps(self, gaps):
-        """What is unknown, in this layout; None for nothing."""
-        return gaps and replace(gaps, unknown=gaps.unknown[:, self.order])
-
-    def arrange_machine(self, rbm):
-        """A machine of the units of columns in this layout.
-
-        Parameters
-        ----------
-        rbm : RBM
-
-        Returns
-        -------
-        arranged : RBM
-        """
+    def arrange_rbm(self, rbm: RBM) -> RBM:
+        """An RBM of the units of columns in this layout."""
         arranged = RBM(
             rbm.weights[:, self.order],
             rbm.hidden_bias,
             rbm.visible_bias[self.order],
             self.groups,
         )
-        return self._turn_machine(arranged, self.groups)
+        return self._turn_rbm(arranged, self.groups)
 
-    def restore_machine(self, arranged, groups):
-        """The machine of the units of columns that a machine in this layout is.
+    def restore_rbm(self, arranged: RBM, groups: Groups) -> RBM:
+        """The RBM of the units of columns that an RBM in this layout is.
 
         Parameters
         ----------
-        arranged : RBM
-
         groups : Groups
             The units of the columns.
-
-        Returns
-        -------
-        rbm : RBM
         """
-        turned = self._turn_machine(arranged, self.groups)
+        turned = self._turn_rbm(arranged, self.groups)
         back = np.argsort(self.order)
         return RBM(
             turned.weights[:, back],
@@ -201,19 +172,19 @@ class Layout:
             groups,
         )
 
-    def log_volume(self, arranged):
+    def log_volume(self, arranged: RBM) -> float:
         """What a log partition function in this layout is more than in the other."""
         return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
 
-    def _turn_machine(self, rbm, groups):
-        """The machine whose turned units are 1 where those of the other are 0."""
+    def _turn_rbm(self, rbm: RBM, groups: Groups) -> RBM:
+        """The RBM whose turned units are 1 where those of the other are 0."""
         sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
         turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
         bias = (rbm.hidden_bias + turned).astype(np.float32)
         return RBM(rbm.weights * sign, bias, rbm.visible_bias * sign, groups)
 
 
-def _turn(units, which):
+def _turn(units: NDArray, which: NDArray) -> NDArray:
     """Exchange 0 and 1 of some units, where they are."""
     units[:, which] = 1.0 - units[:, which]
     return units

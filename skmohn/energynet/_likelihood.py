@@ -1,18 +1,19 @@
-"""Log-likelihoods and description lengths of stacks of machines."""
+"""Log-likelihoods and description lengths of stacks of RBMs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr, logsumexp
 from sklearn.utils import check_scalar
 
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import Groups, state_shares
-from skmohn.energynet._missing import known_free_energies
+from skmohn.energynet._groups import Groups, state_probabilities
+from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
@@ -32,7 +33,7 @@ from skmohn.energynet._training import data_logits
 _MOST_TERMS = 2**20
 
 
-def independent_bits(X, groups=None):
+def independent_bits(X: ArrayLike, groups: Groups | None = None) -> RBM:
     """Make the RBM without hidden units that has the means of the data.
 
     A column that never varies gets odds of one half to the number of samples, so that
@@ -51,10 +52,17 @@ def independent_bits(X, groups=None):
     },
     prefer_skip_nested_validation=True,
 )
-def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
+def dbn_log_likelihood(
+    layers: Iterable[RBM],
+    X: ArrayLike,
+    log_partition: LogPartition | float,
+    *,
+    n_draws: int = 300,
+    random_state: int | np.random.RandomState | None = None,
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of each sample under a deep belief network.
 
-    The top machine is the prior of the layer below it, and so on down to the data
+    The top RBM is the prior of the layer below it, and so on down to the data
     [1]_.
 
     Parameters
@@ -64,7 +72,7 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     X : array-like of shape (n_samples, n_visible)
         Samples, as bits.
     log_partition : LogPartition or float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
     n_draws : int, default=300
         Draws of the hidden units per sample. More draws reduce the downward bias of the
         logarithm. A single layer needs none, nor do layers of at most 12 units: all
@@ -104,54 +112,60 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     return stack_log_likelihood(layers, X, log_partition, n_draws, stream)
 
 
-def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
+def stack_log_likelihood(
+    layers: Sequence[RBM],
+    X: NDArray,
+    log_z: float,
+    n_draws: int,
+    stream: NDArray[np.uint64],
+    common_random_numbers: bool = False,
+) -> NDArray[np.float64]:
     """As :func:`dbn_log_likelihood`, for what needs no check.
 
     Parameters
     ----------
-    layers : list of RBM
-
     X : ndarray of shape (n_samples, n_visible), float32
         Contiguous bits.
-
-    log_z : float
-
-    n_draws : int
 
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
 
-    alike : bool, default=False
+    common_random_numbers : bool, default=False
         Whether each sample of several layers gets the same random numbers, and the same
         estimate whatever samples stand beside it; the stream then stays where it is.
-
-    Returns
-    -------
-    log_likelihood : ndarray of shape (n_samples,)
     """
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
     if layers[0].n_hidden <= MAX_ENUMERATED_UNITS:
-        return _of_listed(layers, X, log_z, n_draws, stream, alike)
+        return _of_listed(layers, X, log_z, n_draws, stream, common_random_numbers)
     found = np.empty(len(X))
     n_rows = max(ROWS_AT_ONCE // n_draws, 1)
     for start in range(0, len(X), n_rows):
         rows = slice(start, start + n_rows)
         # A table for each sample: products of tables of one size are rounded alike.
         samples = X[rows, None]
-        streams = stream.repeat(len(samples)) if alike else stream
+        streams = stream.repeat(len(samples)) if common_random_numbers else stream
         found[rows] = _of_draws(layers, samples, n_draws, streams)
     return found - log_z
 
 
-def _of_listed(layers, X, log_z, n_draws, stream, alike):
+def _of_listed(
+    layers: Sequence[RBM],
+    X: NDArray,
+    log_z: float,
+    n_draws: int,
+    stream: NDArray[np.uint64],
+    common_random_numbers: bool,
+) -> NDArray[np.float64]:
     """The same where all states of the few units of the first layer are summed up.
 
     What the layers above say of them is asked once, not for each sample.
     """
     lower, *upper = layers
     states = hidden_states(lower.n_hidden)
-    known = stack_log_likelihood(upper, states, log_z, n_draws, stream, alike)
+    known = stack_log_likelihood(
+        upper, states, log_z, n_draws, stream, common_random_numbers
+    )
     known += states @ lower.hidden_bias.astype(np.float64)
     known -= log_hidden_marginals(lower, states)
     found, n_rows = np.empty(len(X)), max(_MOST_TERMS // len(states), 1)
@@ -164,32 +178,35 @@ def _of_listed(layers, X, log_z, n_draws, stream, alike):
     return found
 
 
-def _of_draws(layers, states, n_draws, stream):
+def _of_draws(
+    layers: Sequence[RBM], states: NDArray, n_draws: int, stream: NDArray[np.uint64]
+) -> NDArray[np.float64]:
     """Of bits (n_samples, 1, n_visible); without the partition function."""
     log_weight = -free_energies(layers[0], states)
     for lower, upper in pairwise(layers):
         probabilities = hidden_means(lower, states)
         states = np.empty((len(states), n_draws, lower.n_hidden), np.float32)
         kernels.bernoulli(as_rows(probabilities), stream, as_rows(states))
-        # What the upper machine says of its inputs, more than the lower one.
+        # What the upper RBM says of its inputs, more than the lower one.
         log_weight = log_weight - free_energies(upper, states)
         log_weight -= log_hidden_marginals(lower, states)
     return logsumexp(log_weight, axis=1) - np.log(n_draws)
 
 
-def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
+def known_log_likelihoods(
+    rbms: Sequence[RBM],
+    bits: NDArray,
+    missing: MissingMask | None,
+    log_partition: LogPartition,
+    n_draws: int,
+    seed: int,
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of what is known of samples.
 
     Parameters
     ----------
-    rbms : list of RBM
-
     bits : ndarray of shape (n_samples, n_visible), float32
-        Complete; those in the gaps are draws by the first machine.
-
-    gaps : Gaps or None
-
-    log_partition : LogPartition
+        Complete; those at missing values are draws by the first RBM.
 
     n_draws, seed : int
         As of :func:`dbn_log_likelihood`.
@@ -197,21 +214,23 @@ def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
     Returns
     -------
     ndarray of shape (n_samples,)
-        In nats. What the machines above the first gain is taken at the draws.
+        In nats. What the RBMs above the first gain is taken at the draws.
     """
     found = dbn_log_likelihood(
         rbms, bits, log_partition, n_draws=n_draws, random_state=seed
     )
-    if gaps is not None:
+    if missing is not None:
         found += free_energies(rbms[0], bits)
-        found -= known_free_energies(rbms[0], bits, gaps, seed)
+        found -= known_free_energies(rbms[0], bits, missing, seed)
     return found
 
 
 # ------------------------------------------------------------------- complexities
 
 
-def rademacher_complexity(layers, X, *, p=2.0):
+def rademacher_complexity(
+    layers: Iterable[RBM], X: ArrayLike, *, p: float = 2.0
+) -> float:
     """Bound the Rademacher complexity of the k layers as a feed-forward network.
 
     Kristiansen and Gonzalvo 2017, Eq 2: 2^(k-1) r prod_j(L_j n_{j-1}^(1/q))
@@ -229,7 +248,9 @@ def rademacher_complexity(layers, X, *, p=2.0):
     return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
 
 
-def unit_price(X, unit_cost=1.0, groups=None):
+def unit_price(
+    X: NDArray, unit_cost: float = 1.0, groups: Groups | None = None
+) -> float:
     """Price of a hidden unit: half the logarithm of the samples for each parameter.
 
     A column counts as much as its entropy in bits: the weight of one that hardly varies
@@ -253,13 +274,15 @@ def unit_price(X, unit_cost=1.0, groups=None):
     """
     groups = groups or Groups.bits(X.shape[1])
     mean = X.mean(axis=0, dtype=np.float64)
-    at, _, first = state_shares(mean, groups)
-    shares = np.append(at, first)
-    n_bits = float(entr(np.clip(shares, 0.0, 1.0)).sum() / np.log(2.0))
+    at, _, first = state_probabilities(mean, groups)
+    probabilities = np.append(at, first)
+    n_bits = float(entr(np.clip(probabilities, 0.0, 1.0)).sum() / np.log(2.0))
     return float(unit_cost * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
-def parameter_complexity(layers, X, *, unit_cost=1.0):
+def parameter_complexity(
+    layers: Iterable[RBM], X: ArrayLike, *, unit_cost: float = 1.0
+) -> float:
     """Compute the cost of the hidden units of all layers, in nats.
 
     Each unit costs unit_cost (D + 1) / 2 log(n_samples), where D is the sum of the
@@ -275,7 +298,9 @@ def parameter_complexity(layers, X, *, unit_cost=1.0):
     return float(total)
 
 
-def complexity_of(layers, X, complexity, *, unit_cost, p):
+def complexity_of(
+    layers: Iterable[RBM], X: ArrayLike, complexity: str, *, unit_cost: float, p: float
+) -> float:
     """Compute the complexity that is named, in nats."""
     if complexity == "parameters":
         return parameter_complexity(layers, X, unit_cost=unit_cost)
@@ -285,7 +310,7 @@ def complexity_of(layers, X, complexity, *, unit_cost, p):
 # ------------------------------------------------------------- description length
 
 
-def likelihood_weight(likelihood, n_samples):
+def likelihood_weight(likelihood: str, n_samples: int) -> float:
     """What the mean log-likelihood counts in a description length."""
     return {"total": n_samples, "mean": 1}[likelihood]
 
@@ -311,12 +336,12 @@ class DescriptionLength:
     log_likelihood: float
     complexity: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("log_likelihood", "complexity"):
             check_scalar(getattr(self, name), name, Real)
 
     @property
-    def total(self):
+    def total(self) -> float:
         """Complexity minus log-likelihood: the lower, the better the model."""
         return self.complexity - self.log_likelihood
 
@@ -332,9 +357,17 @@ class DescriptionLength:
     prefer_skip_nested_validation=False,
 )
 def description_length(
-    layers, X, log_partition, *, complexity="parameters", likelihood="total",
-    unit_cost=1.0, p=2.0, n_draws=300, random_state=None,
-):  # fmt: skip
+    layers: Iterable[RBM],
+    X: ArrayLike,
+    log_partition: LogPartition | float,
+    *,
+    complexity: str = "parameters",
+    likelihood: str = "total",
+    unit_cost: float = 1.0,
+    p: float = 2.0,
+    n_draws: int = 300,
+    random_state: int | np.random.RandomState | None = None,
+) -> DescriptionLength:
     """Compute the description length of data under layers.
 
     Parameters
@@ -344,7 +377,7 @@ def description_length(
     X : array-like of shape (n_samples, n_visible)
         Samples, as bits.
     log_partition : LogPartition or float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
     complexity : {"parameters", "rademacher"}, default="parameters"
         Cost of the layers: half the logarithm of the number of samples for each
         parameter, or the Rademacher bound of EnergyNet.
@@ -386,8 +419,8 @@ def description_length(
     return DescriptionLength(float(weight * log_likelihood.mean()), cost)
 
 
-def check_layers(layers):
-    """Check that machines stand on one another; return them as a list."""
+def check_layers(layers: object) -> list[RBM]:
+    """Check that RBMs stand on one another; return them as a list."""
     if not isinstance(layers, Iterable):
         raise TypeError(f"layers must be a sequence of RBMs, got {layers!r}")
     layers = list(layers)

@@ -1,95 +1,109 @@
-"""Samples with unknown values in training: each keeps states of its gaps.
+"""Which units are missing, and Gibbs chains over their states.
 
-An unknown value takes some state of the units of its column, and from step to step
-another one, by a step of Gibbs sampling: of the hidden units given all the visible
-ones, then of the unknown ones given these. With the states as they are at a time the
-sample is complete.
+In training each sample keeps states of its missing units. They take others from step to
+step by Gibbs sampling: of the hidden units given all the visible ones, then of the
+missing ones given these. With the states as they are at a time the sample is complete.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import list_states, log_state_sums
+from skmohn.energynet._groups import Groups, list_states, log_state_sums
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
+    RBM,
     draw_visible,
     free_energies,
+    hidden_means,
     sides_of,
 )
 
-# Draws of the gaps by which units are valued, and steps between them.
+# Draws of the missing values by which units are valued, and steps between them.
 _DRAWS, _STEPS = 10, 2
-# Annealing over the gaps: chains of a sample, and temperatures.
+# Annealing over the missing values: chains of a sample, and temperatures.
 _CHAINS, _TEMPERATURES = 4, 50
-# Steps before a machine that is there learns from samples it has not seen.
+# Steps before an RBM that is there learns from samples it has not seen.
 BURN_IN = 10
 # Rows of chains that are in memory at once.
 _MOST_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class Gaps:
+class MissingMask:
     """Which visible units are unknown, of which samples.
 
     Attributes
     ----------
-    place : ndarray of shape (n_samples,), int
+    index : ndarray of shape (n_samples,), int
         Row of `unknown` for each sample; -1 for complete ones.
 
     unknown : ndarray of shape (n_incomplete, n_units), bool
     """
 
-    place: np.ndarray
+    index: np.ndarray
     unknown: np.ndarray
 
     @classmethod
-    def of(cls, coding, X):
-        """The gaps of samples, or None where all are complete.
+    def of(cls, X: NDArray, n_units: NDArray[np.intp]) -> Self | None:
+        """The missing values of samples, or None where all are complete.
 
         Parameters
         ----------
-        coding : UnitCoding
-
         X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values; those of constant columns are no gaps.
+            With NaN for unknown values; those of constant columns do not count.
+
+        n_units : ndarray of shape (n_features,), int
+            Units of each column.
         """
-        missing = np.isnan(X) & (coding.n_units > 0)
-        incomplete = missing.any(axis=1)
+        is_missing = np.isnan(X) & (n_units > 0)
+        incomplete = is_missing.any(axis=1)
         if not incomplete.any():
             return None
-        place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
-        return cls(place, np.repeat(missing[incomplete], coding.n_units, axis=1))
+        index = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
+        return cls(index, np.repeat(is_missing[incomplete], n_units, axis=1))
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[np.intp]:
         """Numbers of the incomplete samples."""
-        return np.flatnonzero(self.place >= 0)
+        return np.flatnonzero(self.index >= 0)
 
-    def take(self, rows):
-        """The gaps of some samples, or None where these are complete."""
-        place = self.place[rows]
-        return replace(self, place=place) if np.any(place >= 0) else None
+    def take(self, rows: NDArray[np.intp] | slice) -> Self | None:
+        """The missing values of some samples, or None where these are complete."""
+        index = self.index[rows]
+        return replace(self, index=index) if np.any(index >= 0) else None
 
-    def begin(self, units, groups, rng):
-        """Fill the gaps with what other samples have there, in place.
+    def take_units(self, order: NDArray[np.intp]) -> Self:
+        """The same of units in another order."""
+        return replace(self, unknown=self.unknown[:, order])
+
+    def unknown_at(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which units of incomplete samples are unknown, (n_rows, n_units)."""
+        return self.unknown[self.index[rows]]
+
+    def fill_from_donors(
+        self, units: NDArray, groups: Groups, rng: np.random.Generator
+    ) -> None:
+        """Fill the missing values with what other samples have there, in place.
 
         Parameters
         ----------
         units : ndarray of shape (n_samples, n_units), float32
-            What is in the gaps does not count.
+            What is at missing values does not count.
 
         groups : Groups
             The units of each column.
-
-        rng : numpy.random.Generator
         """
         rows = self.rows
+        all_unknown = self.unknown_at(rows)
         for start, size in zip(groups.starts, groups.sizes, strict=True):
-            unknown = self.unknown[self.place[rows], start]
+            unknown = all_unknown[:, start]
             known = np.ones(len(units), bool)
             known[rows[unknown]] = False
             columns = slice(start, start + size)
@@ -101,18 +115,24 @@ class Gaps:
             else:
                 units[rows[unknown], columns] = 0.0
 
-    def renew(self, machine, draw_hidden, X, batch, data, stream):
-        """Draw the gaps of some samples anew.
+    def resample(
+        self,
+        rbm: Any,
+        draw_hidden: Callable[[NDArray], NDArray],
+        X: NDArray,
+        batch: NDArray[np.intp],
+        data: NDArray,
+        stream: NDArray[np.uint64],
+    ) -> None:
+        """Draw the missing values of some samples anew.
 
         Parameters
         ----------
-        machine : RBM or InfiniteRBM
-
         draw_hidden : callable
             Draws hidden units, given visible ones.
 
         X : ndarray of shape (n_samples, n_units), float32
-            All samples; what is in the gaps is replaced.
+            All samples; what is at missing values is replaced.
 
         batch : ndarray of int
             Which samples.
@@ -123,35 +143,41 @@ class Gaps:
         stream : ndarray of shape (1,), uint64
             Source of random numbers, moved on.
         """
-        at = np.flatnonzero(self.place[batch] >= 0)
+        at = np.flatnonzero(self.index[batch] >= 0)
         if not len(at):
             return
-        unknown = self.unknown[self.place[batch[at]]]
-        logits = draw_hidden(data[at]) @ machine.weights
+        unknown = self.unknown_at(batch[at])
+        logits = draw_hidden(data[at]) @ rbm.weights
         drawn = np.empty_like(logits)
-        draw_visible(logits, machine.visible_bias, machine.groups, stream, drawn)
+        draw_visible(logits, rbm.visible_bias, rbm.groups, stream, drawn)
         data[at] = np.where(unknown, drawn, data[at])
         X[batch[at]] = np.where(unknown, drawn, X[batch[at]])
 
-    def settle(self, rbm, X, n_steps, stream):
-        """Take steps with all gaps, in place."""
+    def burn_in(
+        self, rbm: RBM, X: NDArray, n_steps: int, stream: NDArray[np.uint64]
+    ) -> None:
+        """Take steps with all missing values, in place."""
         rows = self.rows
         for _ in range(n_steps):
-            self.renew(rbm, drawer(rbm, stream), X, rows, X[rows], stream)
+            self.resample(rbm, hidden_sampler(rbm, stream), X, rows, X[rows], stream)
 
-    def draws(self, rbm, X, stream):
+    def draws(
+        self, rbm: RBM, X: NDArray, stream: NDArray[np.uint64]
+    ) -> Iterator[NDArray]:
         """States of the incomplete samples, several times, each some steps later."""
         rows, X = self.rows, X.copy()
-        self.settle(rbm, X, BURN_IN, stream)
+        self.burn_in(rbm, X, BURN_IN, stream)
         for _ in range(_DRAWS):
-            self.settle(rbm, X, _STEPS, stream)
+            self.burn_in(rbm, X, _STEPS, stream)
             yield X[rows]
 
 
-def drawer(rbm, stream):
-    """Function that draws the hidden units of a machine, given visible ones."""
+def hidden_sampler(
+    rbm: RBM, stream: NDArray[np.uint64]
+) -> Callable[[NDArray], NDArray]:
+    """Function that draws the hidden units of an RBM, given visible ones."""
 
-    def draw(V):
+    def draw(V: NDArray) -> NDArray:
         logits = V @ rbm.weights.T
         hidden = np.empty_like(logits)
         kernels.sample(logits, rbm.hidden_bias, stream, hidden)
@@ -160,27 +186,64 @@ def drawer(rbm, stream):
     return draw
 
 
+class MissingValueChains:
+    """Gibbs chains over missing values, several for each sample, one after another."""
+
+    def __init__(
+        self,
+        rbm: RBM,
+        units: NDArray,
+        unknown: NDArray[np.bool_],
+        streams: NDArray[np.uint64],
+        n_chains: int,
+    ) -> None:
+        self.rbm, self.streams = rbm, streams
+        self.unknown = np.repeat(unknown, n_chains, axis=0)
+        self.V = np.repeat(units, n_chains, axis=0)
+        # From states of the same weight.
+        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
+
+    def step(self, n_steps: int) -> None:
+        for _ in range(n_steps):
+            hidden = hidden_sampler(self.rbm, self.streams)(self.V)
+            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
+
+    def means(self) -> tuple[NDArray, NDArray]:
+        """Probabilities of the visible units, given draws of the hidden ones, which
+        are those of the visible ones as they are."""
+        hidden = hidden_sampler(self.rbm, self.streams.copy())(self.V)
+        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
+
+    def _draw(self, logits: NDArray, bias: NDArray) -> None:
+        drawn = np.empty_like(logits)
+        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
+        self.V = np.where(self.unknown, drawn, self.V)
+
+
 def known_free_energies(
-    rbm, V, gaps, seed, *, n_chains=_CHAINS, n_temperatures=_TEMPERATURES, alike=False
-):
-    """Free energies of what is known of samples: the gaps are summed out.
+    rbm: RBM,
+    V: NDArray,
+    missing: MissingMask | None,
+    seed: int,
+    *,
+    n_chains: int = _CHAINS,
+    n_temperatures: int = _TEMPERATURES,
+    common_random_numbers: bool = False,
+) -> NDArray[np.float64]:
+    """Free energies of what is known of samples: the missing values are summed out.
 
     Parameters
     ----------
-    rbm : RBM
-
     V : ndarray of shape (n_samples, n_visible), float32
-        Bits; those in the gaps do not count.
-
-    gaps : Gaps or None
+        Bits; those at missing values do not count.
 
     seed : int
-        Of the estimates of a machine of many hidden units.
+        Of the estimates of an RBM of many hidden units.
 
     n_chains, n_temperatures : int
         Of these estimates, for each sample.
 
-    alike : bool, default=False
+    common_random_numbers : bool, default=False
         Whether all samples see the same random numbers, so that what is said of one
         does not depend on the others. Means over samples vary less if they do not.
 
@@ -191,15 +254,15 @@ def known_free_energies(
         exact for up to 12 hidden units, else by annealed importance sampling.
     """
     found = free_energies(rbm, V)
-    if gaps is None:
+    if missing is None:
         return found
-    rows = gaps.rows
-    unknown = gaps.unknown[gaps.place[rows]]
+    rows = missing.rows
+    unknown = missing.unknown_at(rows)
     known = np.where(unknown, np.float32(0.0), V[rows])
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
         found[rows] = -_listed(rbm, known, unknown)
     else:
-        n_streams = 1 if alike else len(rows)
+        n_streams = 1 if common_random_numbers else len(rows)
         streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
         streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
         n_rows = max(_MOST_ROWS // n_chains, 1)
@@ -210,33 +273,23 @@ def known_free_energies(
     return found
 
 
-def _listed(rbm, known, unknown):
-    """Logarithm of the sum over all states of the hidden units and of the gaps."""
-    exponent, _, _ = listed_exponents(rbm, known, unknown)
-    return logsumexp(exponent, axis=1)
+def _listed(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Logarithm of the sum over all states of hidden units and missing values."""
+    exponent, _, _ = enumerated_exponents(rbm, known, unknown)
+    found: Any = logsumexp(exponent, axis=1)
+    return found
 
 
-def listed_exponents(rbm, known, unknown):
-    """Logarithm of the weight of each state of the hidden units, gaps summed out.
+def enumerated_exponents(
+    rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Log-weight of each state of the hidden units, missing values summed out.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Of few hidden units.
-
-    known : ndarray of shape (n_samples, n_visible)
-        0 in the gaps.
-
-    unknown : ndarray of shape (n_samples, n_visible), bool
-
-    Returns
-    -------
-    exponent : ndarray of shape (n_samples, n_states)
-
-    states : ndarray of shape (n_states, n_hidden)
-
-    logits : ndarray of shape (n_states, n_visible)
-        Of the visible units, given each state.
+    The RBM has few hidden units; `known` is 0 at missing values. Returned are the
+    log-weights (n_samples, n_states), the states (n_states, n_hidden), and the logits
+    of the visible units given each state (n_states, n_visible).
     """
     groups, hidden = sides_of(rbm)
     states = list_states(hidden, 0, hidden.n_states)
@@ -256,33 +309,39 @@ def listed_exponents(rbm, known, unknown):
     return exponent, states, logits
 
 
-def _annealed(rbm, known, unknown, streams, n_temperatures):
-    """The same by annealed importance sampling over the gaps, chains side by side.
+def _annealed(
+    rbm: RBM,
+    known: NDArray,
+    unknown: NDArray[np.bool_],
+    streams: NDArray[np.uint64],
+    n_temperatures: int,
+) -> NDArray[np.float64]:
+    """The same by annealed importance sampling, chains side by side.
 
-    The first distribution has the gaps independent of the known units, as the mean of
-    the hidden units given the known ones has them.
+    In the first distribution missing units are independent of one another, as the mean
+    of the hidden units given the known ones has them.
     """
     groups, _ = sides_of(rbm)
     W = rbm.weights.astype(np.float64)
     c = rbm.visible_bias.astype(np.float64)
     given = known @ W.T + rbm.hidden_bias
     base = np.where(unknown, c + expit(given) @ W, 0.0)
-    start = _log_sums_of_gaps(base, unknown, groups)
+    start = _log_sums_of_missing(base, unknown, groups)
     n_chains, streams = streams.shape[1], streams.ravel()
     given, base, mask = (
         np.repeat(table, n_chains, axis=0) for table in (given, base, unknown)
     )
 
-    def draw(kernel, logits, *parts):
+    def draw(kernel: Callable[..., None], logits: NDArray, *parts: Any) -> NDArray:
         logits = logits.astype(np.float32)
         zeros, drawn = np.zeros(logits.shape[1], np.float32), np.empty_like(logits)
         kernel(logits, zeros, *parts, streams, drawn)
         return drawn
 
-    def draw_gaps(logits):
+    def draw_missing(logits: NDArray) -> NDArray:
         return np.where(mask, draw(draw_visible, logits, rbm.groups), 0.0)
 
-    V = draw_gaps(base)
+    V = draw_missing(base)
     temperatures = np.linspace(0.0, 1.0, n_temperatures + 1)
     log_weight = np.zeros(len(V))
     slope = np.where(mask, c - base, 0.0)
@@ -292,13 +351,15 @@ def _annealed(rbm, known, unknown, streams, n_temperatures):
         log_weight += np.logaddexp(0.0, after * active).sum(axis=1)
         log_weight -= np.logaddexp(0.0, before * active).sum(axis=1)
         hidden = draw(kernels.sample, after * active)
-        V = draw_gaps(base + after * slope + after * (hidden @ W))
+        V = draw_missing(base + after * slope + after * (hidden @ W))
     log_weight = log_weight.reshape(-1, n_chains)
     found = logsumexp(log_weight, axis=1) - np.log(n_chains)
     return found + start + rbm.n_hidden * np.log(2.0) + known @ c
 
 
-def _log_sums_of_gaps(logits, unknown, groups):
+def _log_sums_of_missing(
+    logits: NDArray, unknown: NDArray[np.bool_], groups: Groups
+) -> NDArray[np.float64]:
     """Logarithms of the sums over the states of the unknown columns, (n_rows,)."""
     total = np.zeros(len(logits))
     for k, start in enumerate(groups.starts):

@@ -1,34 +1,63 @@
-"""scikit-learn's MLP with more: where it starts, who is told, and several targets.
+"""scikit-learn's MLP: which network is selected, where it starts, who watches it.
+
+A network without hidden layers is a linear model: logistic regression or ridge, of one
+target or several. So all candidates are networks of scikit-learn, compared by their
+losses on samples that they have not learned from.
 
 A fit has two tasks, "layers" and "network". Callbacks that follow sub-estimators are
-handed on to the layers; what the network does is told by the estimator itself, since
-scikit-learn's MLP does not tell.
+handed on to the layers; what the network does is reported by the estimator itself,
+since scikit-learn's MLP has no callbacks.
 """
 
 from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, clone, is_classifier
 
-from skmohn._core._fitting import FitLoop
+from skmohn._core._fitting import FitLoop, History
 from skmohn._core._sklearn import callback_context, watched_mlp
+from skmohn._core._types import TableLike
+from skmohn.energynet._rbm import RBM
 
+# Precisions of the normal priors of all weights, the largest first. A number says more
+# of them than a class does: with few samples of classes a network of larger ones is
+# constant, and its loss no worse than that of others.
+_ALPHAS_OF_CLASSES = 3.0, 1.0
+_ALPHAS_OF_NUMBERS = 100.0, 30.0, 10.0, 3.0, 1.0
+# Linear models have nothing to overfit by when they learn on; networks have.
+_LINEAR = {"hidden_layer_sizes": (), "tol": 1e-4}
+# Found layers are compared with wider ones, which some targets need.
+_WIDE = 100
+_FOLDS = 5
+# With more distinct samples the choice would be the same.
+_MOST_COMPARED = 4000
+# What is simpler may be worse by so many standard errors of the difference.
+_TOLERANCE = 0.5
+# The least probability, that of a class not learned from.
+_LEAST = 1e-6
 # Networks are compared when this fraction of the loss is all that so many evaluations
 # have taken off: those with more units than samples need thousands to come to rest.
-_SHARE, _EVALUATIONS = 0.01, 50
+_LEAST_PROGRESS, _EVALUATIONS = 0.01, 50
+
+_T = TypeVar("_T", bound=Any)
 
 
 class _Stopped(Exception):  # noqa: N818
     """A callback asks the network to stop."""
 
 
-def started(mlp, start):
+def initialized_mlp(mlp: Any, start: Sequence[RBM]) -> Any:
     """A network with the parameters of another one that begins as a stack.
 
     Parameters
     ----------
-    mlp : MLPClassifier or MLPRegressor
-
     start : sequence of RBM
         The layers it begins as; none for random weights.
 
@@ -40,7 +69,7 @@ def started(mlp, start):
     return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
-def fit_silently(told, X, y, weights):
+def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> None:
     """Fit a network about as far as it goes, to compare it with others.
 
     It ends before it would warn that it has not converged.
@@ -48,19 +77,15 @@ def fit_silently(told, X, y, weights):
     Parameters
     ----------
     told : MLPClassifier or MLPRegressor
-        As :func:`started` makes it.
-
-    X, y : ndarrays
-
-    weights : ndarray of shape (n_samples,) or None
+        As :func:`initialized_mlp` makes it.
     """
     # Evaluations of "lbfgs" are at least as many as its iterations.
     ahead = iter(range(told.max_iter - 1))
     least = deque([np.inf], maxlen=_EVALUATIONS)
 
-    def watch(loss):
+    def watch(loss: float) -> None:
         least.append(min(loss, least[-1]))
-        rests = least[-1] > (1.0 - _SHARE) * least[0]
+        rests = least[-1] > (1.0 - _LEAST_PROGRESS) * least[0]
         if rests or next(ahead, None) is None:
             raise _Stopped
 
@@ -80,21 +105,13 @@ class Stages:
         The training data, for callbacks that score.
     """
 
-    def __init__(self, estimator, X, y):
-        self._told = {"estimator": estimator, "X": X, "y": y}
+    def __init__(self, estimator: BaseEstimator, X: TableLike, y: ArrayLike) -> None:
+        self._told: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
         self._fit = callback_context(estimator, 2)
         self._fit.call_on_fit_task_begin(**self._told)
 
-    def fit_layers(self, transformer, X, weights):
+    def fit_layers(self, transformer: _T, X: TableLike, weights: NDArray | None) -> _T:
         """Fit the layers; callbacks that follow sub-estimators follow them.
-
-        Parameters
-        ----------
-        transformer : EnergyNetTransformer
-
-        X : ndarray of shape (n_samples, n_features)
-
-        weights : ndarray of shape (n_samples,) or None
 
         Returns
         -------
@@ -108,7 +125,14 @@ class Stages:
             task.call_on_fit_task_end(**self._told)
         return transformer
 
-    def fit_network(self, mlp, X, y, weights, start):
+    def fit_network(
+        self,
+        mlp: Any,
+        X: NDArray,
+        y: NDArray,
+        weights: NDArray | None,
+        start: Sequence[RBM],
+    ) -> Any:
         """Fit the network; a callback may stop it after any epoch.
 
         Parameters
@@ -119,8 +143,6 @@ class Stages:
         X, y : ndarrays
             What it sees and what it learns.
 
-        weights : ndarray of shape (n_samples,) or None
-
         start : sequence of RBM
             The layers it begins as; none for random weights.
 
@@ -129,21 +151,21 @@ class Stages:
         mlp : MLPClassifier or MLPRegressor
             The fitted one, of scikit-learn's own class.
         """
-        told = started(mlp, start)
+        told = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if told.solver == "lbfgs" else told.max_iter
         task = self._fit.subcontext(
             task_name="network", max_subtasks=None if most is None else most + 1
         )
         loop = FitLoop(
-            *self._told.values(),
-            None,
-            most,
-            lambda: {"mlp_": told.to_plain()},
+            **self._told,
+            metadata=None,
+            max_iter=most,
+            attributes=lambda: {"mlp_": told.to_plain()},
             task=task,
         )
 
-        def watch(loss):
+        def watch(loss: float) -> None:
             if loop.step({"loss": float(loss)}):
                 raise _Stopped
 
@@ -160,3 +182,135 @@ class Stages:
             **self._told, reconstruction_attributes=lambda: {"mlp_": fitted}
         )
         return fitted
+
+
+def candidates(mlp: Any, sizes: tuple[int, ...], is_found: bool) -> list[Any]:
+    """Networks to choose from, simpler ones first.
+
+    Parameters
+    ----------
+    mlp : MLPClassifier or MLPRegressor
+        How networks with hidden layers are trained.
+
+    sizes : tuple of int
+        Widths of the hidden layers.
+
+    is_found : bool
+        Whether they were found without targets, and may be too small for them.
+
+    Returns
+    -------
+    mlps : list of MLPClassifier or MLPRegressor
+        Not fitted. Of each shape there is a range of `alpha`.
+    """
+    alphas = _ALPHAS_OF_CLASSES if is_classifier(mlp) else _ALPHAS_OF_NUMBERS
+    shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
+    if is_found and sizes[0] < _WIDE:
+        shapes.append({"hidden_layer_sizes": (_WIDE, *sizes[1:])})
+    copy: Any = clone
+    return [
+        copy(mlp).set_params(**shape, alpha=alpha)
+        for shape in shapes
+        for alpha in alphas
+    ]
+
+
+def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Samples to compare networks on, in folds over which the targets are spread.
+
+    They follow from what samples say: equal ones are in one fold, so that it makes no
+    difference whether they are repeated or have a weight, nor in which order they are.
+
+    Returned are their rows, of all samples or of some that are spread over the targets,
+    and the fold of each. Targets are class labels, label indicators, or numbers.
+    """
+    targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
+    keys = np.column_stack([table, targets])
+    order = np.lexsort(keys.T)
+    keys = keys[order]
+    is_new = np.any(keys[1:] != keys[:-1], axis=1)
+    which = np.concatenate([[0], np.cumsum(is_new)])
+    step = which[-1] // _MOST_COMPARED + 1
+    chosen = which % step == 0
+    return order[chosen], which[chosen] // step % _FOLDS
+
+
+def choose(
+    mlps: Iterable[Any],
+    inputs: Callable[[bool], NDArray],
+    y: NDArray,
+    weights: NDArray | None,
+    folds: NDArray[np.intp],
+    start: Sequence[RBM],
+) -> tuple[Any, History]:
+    """Find the simplest network whose out-of-fold loss is about the least.
+
+    Of one shape, smaller values of `alpha` are tried as long as they help: training
+    takes longer with each.
+
+    Candidates are not fitted, simpler ones first. `inputs` is called with whether a
+    network has hidden layers and returns what it sees; hidden layers begin as those of
+    `start`, if any. Also returned is a dict for each candidate that was tried:
+    ``hidden_layer_sizes``, ``alpha``, ``loss``, and ``error``, the standard error of
+    the difference to the least loss.
+    """
+    inputs = cache(inputs)
+    tried, losses, means = [], [], []
+    for sizes, of_shape in groupby(mlps, attrgetter("hidden_layer_sizes")):
+        least, has_layers = np.inf, bool(sizes)
+        for mlp in of_shape:
+            network = initialized_mlp(mlp, start if has_layers else ())
+            table = inputs(has_layers)
+            tried.append(mlp)
+            losses.append(_out_of_fold_losses(network, table, y, weights, folds))
+            means.append(np.average(losses[-1], weights=weights))
+            if means[-1] > least:
+                break
+            least = means[-1]
+    best = np.argmin(means)
+    worse = np.array(means) - means[best]
+    n_samples = len(y) if weights is None else weights.sum()
+    spread = np.square(losses - losses[best] - worse[:, None])
+    errors = np.sqrt(np.average(spread, axis=1, weights=weights) / n_samples)
+    compared = History(
+        {
+            "hidden_layer_sizes": mlp.hidden_layer_sizes,
+            "alpha": mlp.alpha,
+            "loss": float(mean),
+            "error": float(error),
+        }
+        for mlp, mean, error in zip(tried, means, errors, strict=True)
+    )
+    return tried[np.argmax(worse <= _TOLERANCE * errors)], compared
+
+
+def _out_of_fold_losses(
+    mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, folds: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Loss of each sample by a network that has learned from the other folds."""
+    losses = np.zeros(len(y))
+    for fold in np.unique(folds):
+        out, rest = folds == fold, folds != fold
+        if out.all():
+            break
+        # The network that answers in the end speaks for itself.
+        fit_silently(mlp, X[rest], y[rest], None if weights is None else weights[rest])
+        loss = _log_losses if is_classifier(mlp) else _squared_losses
+        losses[out] = loss(mlp, X[out], y[out])
+    return losses
+
+
+def _log_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Minus the log-probability of the class, or of all labels, of each sample."""
+    p = mlp.predict_proba(X)
+    if y.ndim > 1:
+        return -np.log(np.where(y, p, 1.0 - p).clip(_LEAST)).sum(axis=1)
+    at = np.searchsorted(mlp.classes_, y).clip(max=len(mlp.classes_) - 1)
+    p = np.where(mlp.classes_[at] == y, p[np.arange(len(y)), at], 0.0)
+    return -np.log(p.clip(_LEAST))
+
+
+def _squared_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Squared error of each sample, the mean over targets."""
+    errors = (mlp.predict(X) - y).reshape(len(y), -1)
+    return np.square(errors).mean(axis=1)

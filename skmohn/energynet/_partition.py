@@ -1,17 +1,20 @@
 """Partition functions of restricted Boltzmann machines: exact or estimated."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 from sklearn.utils import check_scalar
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._sklearn import Interval, validate_params
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import list_states, log_state_sums, state_logits
+from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
@@ -22,7 +25,7 @@ from skmohn.energynet._rbm import (
 )
 from skmohn.energynet._training import data_logits
 
-# Beyond this many units on its smaller side a machine has too many states to list.
+# Beyond this many units on its smaller side an RBM has too many states to list.
 MOST_ENUMERATED = 20
 # Up to this many states times units of the other side it takes no longer than sampling.
 _CHEAP = 1e8
@@ -35,7 +38,7 @@ _LARGEST_EXPONENT = 300.0
 LEAST_SIZE, _HARDER = 10.0, 4
 # Fractions of the temperatures that are tried first, as divisors; nats of a standard
 # error that are sure, and standard errors that two estimates may be apart.
-_SHARES = 64, 16, 4, 1
+_DIVISORS = 64, 16, 4, 1
 _SURE, _APART = 0.05, 2.0
 _1 = np.float32(1.0)
 
@@ -65,19 +68,19 @@ class LogPartition:
     standard_error: float = 0.0
     effective_sample_size: float = np.inf
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("value", "standard_error", "effective_sample_size"):
             check_scalar(getattr(self, name), name, Real)
 
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=True)
-def exact_log_partition(rbm):
-    """Sum over all states of the smaller side of a machine.
+def exact_log_partition(rbm: RBM) -> LogPartition:
+    """Sum over all states of the smaller side of an RBM.
 
     Parameters
     ----------
     rbm : RBM
-        Machine with at most 20 units on one side.
+        RBM with at most 20 units on one side.
 
     Returns
     -------
@@ -123,10 +126,13 @@ def exact_log_partition(rbm):
     )
     exponents += first @ outer_bias[:split]
     exponents += (others @ outer_bias[split:])[:, None]
-    return LogPartition(float(logsumexp(exponents)))
+    total: Any = logsumexp(exponents)
+    return LogPartition(float(total))
 
 
-def _log_sums_of_pairs(first, others, groups, bounds):
+def _log_sums_of_pairs(
+    first: NDArray, others: NDArray, groups: Groups, bounds: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """What `log_state_sums` gives for the sum of each two rows of two tables.
 
     Where no exponential overflows, those of either table are taken once, and one
@@ -134,18 +140,8 @@ def _log_sums_of_pairs(first, others, groups, bounds):
 
     Parameters
     ----------
-    first : ndarray of shape (n_first, n_units)
-
-    others : ndarray of shape (n_others, n_units)
-
-    groups : Groups
-
     bounds : ndarray of shape (n_units,)
         No sum is larger.
-
-    Returns
-    -------
-    ndarray of shape (n_others, n_first)
     """
     starts = groups.starts
     # A level has all units below it, too.
@@ -178,17 +174,22 @@ def _log_sums_of_pairs(first, others, groups, bounds):
     prefer_skip_nested_validation=True,
 )
 def annealed_importance_sampling(
-    rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None
-):
-    """Estimate the log partition function of a machine.
+    rbm: RBM,
+    X: ArrayLike,
+    *,
+    n_temperatures: int = 10000,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> LogPartition:
+    """Estimate the log partition function of an RBM.
 
-    Chains start from a machine without weights that has the means of the data, and are
-    annealed to the given machine [1]_.
+    Chains start from an RBM without weights that has the means of the data, and are
+    annealed to the given RBM [1]_.
 
     Parameters
     ----------
     rbm : RBM
-        Machine of any size.
+        RBM of any size.
     X : array-like of shape (n_samples, n_visible)
         Training data in [0, 1], whose means the chains start from.
     n_temperatures : int, default=10000
@@ -207,7 +208,7 @@ def annealed_importance_sampling(
     Raises
     ------
     ValueError
-        If X does not match the machine.
+        If X does not match the RBM.
 
     References
     ----------
@@ -230,23 +231,25 @@ def annealed_importance_sampling(
 
 
 def annealed_weights(
-    rbm, X, *, narrow, n_temperatures, n_chains=100, random_state=None
-):
-    """Anneal chains with two kinds of starts to a machine.
+    rbm: RBM,
+    X: NDArray,
+    *,
+    reference_rbm: RBM | None,
+    n_temperatures: int,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> list[NDArray[np.float64]]:
+    """Anneal chains with two kinds of starts to an RBM.
 
     Where modes are far apart, chains from independent columns all miss the same ones,
-    and by their spread look sure of a value that is too small. Those from a machine
+    and by their spread look sure of a value that is too small. Those from an RBM
     that knows modes of the data tell: few of their weights are then larger by far.
 
     Parameters
     ----------
-    rbm : RBM
-
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    narrow : RBM or None
+    reference_rbm : RBM or None
         With few hidden units, whose states are listed: half of the chains start from
-        its own samples. None where there is no such machine.
+        its own samples. None where there is no such RBM.
 
     n_temperatures, n_chains, random_state
         As in :func:`annealed_importance_sampling`.
@@ -259,8 +262,8 @@ def annealed_weights(
         small.
     """
     starts = [_independent(rbm, X)]
-    if narrow is not None:
-        starts.append(narrow)
+    if reference_rbm is not None:
+        starts.append(reference_rbm)
     n_each = -(-n_chains // len(starts))
     return [
         _log_weights(start, rbm, X, n_temperatures, n_each, random_state)
@@ -268,17 +271,13 @@ def annealed_weights(
     ]
 
 
-def log_partition_of(log_weights):
+def log_partition_of(log_weights: Sequence[NDArray[np.float64]]) -> LogPartition:
     """Estimate by all chains where both kinds agree, else by those that say more.
 
     Parameters
     ----------
     log_weights : list of ndarray
         As :func:`annealed_weights` returns them.
-
-    Returns
-    -------
-    LogPartition
     """
     found = [_from_weights(of_start) for of_start in log_weights]
     if _are_apart(found[0], found[-1]):
@@ -286,7 +285,7 @@ def log_partition_of(log_weights):
     return _from_weights(np.concatenate(log_weights))
 
 
-def conservative_log_z(log_weights):
+def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
     """Logarithm of the mean of weights whose logarithms are normal.
 
     Where few chains count it is rather too large than too small, by more the wider they
@@ -296,10 +295,6 @@ def conservative_log_z(log_weights):
     ----------
     log_weights : list of ndarray
         As :func:`annealed_weights` returns them.
-
-    Returns
-    -------
-    float
     """
     kinds = sorted(log_weights, key=np.var)
     if not _are_apart(*(_from_weights(kinds[at]) for at in (0, -1))):
@@ -307,14 +302,21 @@ def conservative_log_z(log_weights):
     return float(max(kind.mean() + kind.var() / 2.0 for kind in kinds))
 
 
-def _independent(rbm, X):
-    """The machine without hidden units that has the means of X."""
+def _independent(rbm: RBM, X: NDArray) -> RBM:
+    """The RBM without hidden units that has the means of X."""
     nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
     return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
 
 
-def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
-    """Anneal chains from one machine to another.
+def _log_weights(
+    start: RBM,
+    rbm: RBM,
+    X: NDArray,
+    n_temperatures: int,
+    n_chains: int,
+    random_state: int | np.random.RandomState | None,
+) -> NDArray[np.float64]:
+    """Anneal chains from one RBM to another.
 
     On the way hidden units of both are there; those of the first fade as those of the
     second come.
@@ -324,10 +326,8 @@ def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
     start : RBM
         With at most 12 hidden units.
 
-    rbm : RBM
-
     X : ndarray of shape (n_samples, n_visible)
-        Looked at where the first machine has no hidden units.
+        Looked at where the first RBM has no hidden units.
 
     n_temperatures, n_chains, random_state
         As in :func:`annealed_importance_sampling`.
@@ -340,8 +340,8 @@ def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
     stream, groups = draw_stream(random_state), rbm.groups
     # Of units that are not there, or no more. Where all begins with independent columns
     # they are the activations at the mean of the data: with them, and not with zeros,
-    # the first machines are close to the last ones. But modes are far from the mean:
-    # those that both machines have would vanish on the way.
+    # the first RBMs are close to the last ones. But modes are far from the mean:
+    # those that both RBMs have would vanish on the way.
     odds, start_odds = (np.zeros(n, np.float32) for n in (rbm.n_hidden, start.n_hidden))
     if start.n_hidden == 0:
         mean = X.mean(axis=0, dtype=np.float64)
@@ -379,7 +379,7 @@ def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
     return known + log_weight
 
 
-def _from_weights(log_weights):
+def _from_weights(log_weights: NDArray[np.float64]) -> LogPartition:
     """The mean of weights, as an estimate of a partition function."""
     top = log_weights.max()
     weight = np.exp(log_weights - top)
@@ -391,13 +391,20 @@ def _from_weights(log_weights):
 
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=False)
-def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None):
+def log_partition(
+    rbm: RBM,
+    X: ArrayLike,
+    *,
+    n_temperatures: int = 10000,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+) -> LogPartition:
     """Compute the log partition function, exactly if that is fast.
 
     Parameters
     ----------
     rbm : RBM
-        Machine of any size.
+        RBM of any size.
     X : array-like of shape (n_samples, n_visible)
         Data for :func:`annealed_importance_sampling`.
     n_temperatures : int, default=10000
@@ -415,7 +422,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     Raises
     ------
     ValueError
-        If X does not match the machine.
+        If X does not match the RBM.
 
     Examples
     --------
@@ -423,7 +430,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    if is_listed(rbm):
+    if is_enumerable(rbm):
         check_states(X, rbm.n_visible, "X")
         return exact_log_partition(rbm)
     return annealed_importance_sampling(
@@ -435,16 +442,22 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     )
 
 
-def is_listed(rbm):
-    """Whether it takes no longer to list the states of a machine than to sample."""
+def is_enumerable(rbm: RBM) -> bool:
+    """Whether it takes no longer to list the states of an RBM than to sample."""
     n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
     return min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP
 
 
 def converged_log_partition(
-    rbm, X, *, n_temperatures, n_chains=100, random_state=None, narrow=None
-):
+    rbm: RBM,
+    X: NDArray,
+    *,
+    n_temperatures: int,
+    n_chains: int = 100,
+    random_state: int | np.random.RandomState | None = None,
+    reference_rbm: RBM | None = None,
+) -> LogPartition:
     """As :func:`log_partition`, with as many temperatures as it needs.
 
     Begins with few, and takes more until an estimate is sure and the one before it
@@ -461,7 +474,7 @@ def converged_log_partition(
     random_state : int, RandomState instance or None, default=None
         The same.
 
-    narrow : RBM, default=None
+    reference_rbm : RBM, default=None
         As in :func:`annealed_weights`.
 
     Returns
@@ -469,42 +482,44 @@ def converged_log_partition(
     LogPartition
         The effective sample size may still be less than `LEAST_SIZE`.
     """
-    if is_listed(rbm):
+    if is_enumerable(rbm):
         return exact_log_partition(rbm)
-    options = {"narrow": narrow, "n_chains": n_chains, "random_state": random_state}
-    found = None
-    for number in sorted({-(-n_temperatures // share) for share in _SHARES}):
-        before = found
-        weights = annealed_weights(rbm, X, n_temperatures=number, **options)
-        found = log_partition_of(weights)
-        if before is not None and _agree(before, found):
+
+    def estimate(number: int) -> LogPartition:
+        weights = annealed_weights(
+            rbm, X, reference_rbm=reference_rbm, n_temperatures=number,
+            n_chains=n_chains, random_state=random_state,
+        )  # fmt: skip
+        return log_partition_of(weights)
+
+    first, *others = sorted({-(-n_temperatures // divisor) for divisor in _DIVISORS})
+    found = estimate(first)
+    for number in others:
+        before, found = found, estimate(number)
+        if _agree(before, found):
             return found
     if found.effective_sample_size >= LEAST_SIZE:
         return found
-    harder = _HARDER * n_temperatures
-    weights = annealed_weights(rbm, X, n_temperatures=harder, **options)
-    again = log_partition_of(weights)
+    again = estimate(_HARDER * n_temperatures)
     return max(found, again, key=lambda z: z.effective_sample_size)
 
 
-def _agree(before, found):
+def _agree(before: LogPartition, found: LogPartition) -> bool:
     """Whether an estimate is sure, and the one before it is about the same."""
     return found.standard_error <= _SURE and not _are_apart(before, found)
 
 
-def _are_apart(one, other):
+def _are_apart(one: LogPartition, other: LogPartition) -> bool:
     """Whether two estimates differ by more than their errors say."""
     error = np.hypot(one.standard_error, other.standard_error)
     return abs(one.value - other.value) > _APART * error
 
 
-def warn_if_unreliable(log_partition, layer):
+def warn_if_unreliable(log_partition: LogPartition, layer: int) -> None:
     """Warn where a log partition function is not known well.
 
     Parameters
     ----------
-    log_partition : LogPartition
-
     layer : int
         Its number.
     """

@@ -4,10 +4,13 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from numbers import Integral
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state, check_scalar
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._types import check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import (
@@ -65,7 +68,7 @@ class RBM:
     visible_bias: np.ndarray
     groups: Groups | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
             array = check_array(
                 to_numpy(getattr(self, name)),
@@ -99,16 +102,16 @@ class RBM:
             object.__setattr__(self, "groups", None if groups.are_bits else groups)
 
     @property
-    def n_hidden(self):
+    def n_hidden(self) -> int:
         """Number of hidden units."""
         return self.weights.shape[0]
 
     @property
-    def n_visible(self):
+    def n_visible(self) -> int:
         """Number of visible units."""
         return self.weights.shape[1]
 
-    def free_energy(self, V):
+    def free_energy(self, V: ArrayLike) -> NDArray[np.float64]:
         """Compute minus the logarithm of the sum over h of exp(c.v + b.h + h.Wv).
 
         Parameters
@@ -125,7 +128,7 @@ class RBM:
         V = check_states(V, self.n_visible, "V")
         return free_energies(self, V)
 
-    def log_hidden_marginal(self, H):
+    def log_hidden_marginal(self, H: ArrayLike) -> NDArray[np.float64]:
         """Compute the logarithm of the sum over v of exp(c.v + b.h + h.Wv).
 
         Parameters
@@ -140,7 +143,7 @@ class RBM:
         """
         return log_hidden_marginals(self, check_states(H, self.n_hidden, "H"))
 
-    def hidden_probabilities(self, V):
+    def hidden_probabilities(self, V: ArrayLike) -> NDArray:
         """Compute the probability that each hidden unit is 1, given the visible units.
 
         Parameters
@@ -155,7 +158,7 @@ class RBM:
         """
         return hidden_means(self, check_states(V, self.n_visible, "V"))
 
-    def visible_probabilities(self, H):
+    def visible_probabilities(self, H: ArrayLike) -> NDArray:
         """Compute the probability that each visible unit is 1, given the hidden units.
 
         Parameters
@@ -174,7 +177,13 @@ class RBM:
         active = H @ self.weights + self.visible_bias
         return unit_probabilities(active, self.groups)
 
-    def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
+    def sample(
+        self,
+        n_samples: int = 1,
+        n_steps: int = 1000,
+        V: ArrayLike | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> NDArray:
         """Draw visible units by Gibbs sampling, one chain per sample.
 
         Parameters
@@ -197,13 +206,13 @@ class RBM:
         check_scalar(n_steps, "n_steps", Integral, min_val=0)
         if V is None:
             check_scalar(n_samples, "n_samples", Integral, min_val=1)
-            V = random_state.randint(2, size=(int(n_samples), self.n_visible))
-            V = _possible(V, self.groups)
+            bits = random_state.randint(2, size=(int(n_samples), self.n_visible))
+            V = _possible(bits, self.groups)
         V = check_states(V, self.n_visible, "V").copy()
         gibbs(self, V, n_steps, draw_stream(random_state))
         return V
 
-    def transposed(self):
+    def transposed(self) -> "RBM":
         """Swap visible and hidden units.
 
         Returns
@@ -214,52 +223,50 @@ class RBM:
         Raises
         ------
         ValueError
-            If the machine has groups of units, as hidden units are bits.
+            If the RBM has groups of units, as hidden units are bits.
         """
         if self.groups is not None:
             raise ValueError(
-                "a machine with groups of units has no transpose: hidden units are bits"
+                "an RBM with groups of units has no transpose: hidden units are bits"
             )
         return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
 
 
-def check_states(states, n_columns, name):
+def check_states(states: ArrayLike, n_columns: int | None, name: str) -> NDArray:
     """Check a table of numbers in [0, 1]; return it as contiguous float32."""
-    states = check_array(
+    checked: Any = check_array(
         to_numpy(states),
         dtype=np.float32,
         order="C",
         input_name=name,
         ensure_min_features=0,
     )
-    if n_columns is not None and states.shape[1] != n_columns:
-        raise ValueError(f"{name} has {states.shape[1]} columns instead of {n_columns}")
-    if states.size and not (states.min() >= 0 and states.max() <= 1):
+    if n_columns is not None and checked.shape[1] != n_columns:
+        raise ValueError(
+            f"{name} has {checked.shape[1]} columns instead of {n_columns}"
+        )
+    if checked.size and not (checked.min() >= 0 and checked.max() <= 1):
         raise ValueError(f"{name} must lie between 0 and 1")
-    return states
+    return checked
 
 
-def random_stream(seed):
+def random_stream(seed: int) -> NDArray:
     """Start a stream of random numbers for the kernels, from an integer."""
     return np.random.SeedSequence(seed).generate_state(1, np.uint64)
 
 
-def draw_stream(random_state):
+def draw_stream(random_state: int | np.random.RandomState | None) -> NDArray:
     """Start a stream of random numbers for the kernels, from a `random_state`."""
     return random_stream(check_random_state(random_state).randint(2**31 - 1))
 
 
-def gibbs(rbm, V, n_steps, stream):
+def gibbs(rbm: RBM, V: NDArray, n_steps: int, stream: NDArray[np.uint64]) -> None:
     """Take steps of Gibbs sampling, in place.
 
     Parameters
     ----------
-    rbm : RBM
-
     V : ndarray of shape (n_chains, n_visible), float32
         Visible units, replaced by those after the last step.
-
-    n_steps : int
 
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
@@ -273,32 +280,28 @@ def gibbs(rbm, V, n_steps, stream):
         draw_visible(visible_logits, rbm.visible_bias, rbm.groups, stream, V)
 
 
-def _possible(bits, groups):
+def _possible(bits: NDArray, groups: Groups | None) -> NDArray:
     """Bits with those of each group in a state that it can be in."""
     if groups is None:
         return bits
     first = np.cumsum(bits, axis=1) - bits
     before = first - groups.of_units(first[:, groups.starts])
     ordered = groups.of_units(groups.is_ordered)
-    return np.where(ordered, before == groups.places, before == 0) * bits
+    return np.where(ordered, before == groups.offsets, before == 0) * bits
 
 
-def sides_of(rbm):
+def sides_of(rbm: RBM) -> tuple[Groups, Groups]:
     """Groups of the visible and of the hidden units."""
     return rbm.groups or Groups.bits(rbm.n_visible), Groups.bits(rbm.n_hidden)
 
 
-def draw_hidden(rbm, n, rng):
-    """Draw hidden units of a machine that has few of them, independently of chains.
+def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
+    """Draw hidden units of an RBM that has few of them, independently of chains.
 
     Parameters
     ----------
     rbm : RBM
         At most 12 hidden units: their states are listed.
-
-    n : int
-
-    rng : numpy.random.Generator
 
     Returns
     -------
@@ -306,21 +309,27 @@ def draw_hidden(rbm, n, rng):
         Spread evenly: each state as often as its probability says, to one.
     """
     states = hidden_states(rbm.n_hidden)
-    log_share = log_hidden_marginals(rbm, states)
-    share = np.cumsum(np.exp(log_share - log_share.max()))
-    place = (np.arange(n) + rng.random()) / n * share[-1]
-    return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
+    log_weight = log_hidden_marginals(rbm, states)
+    cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
+    position = (np.arange(n) + rng.random()) / n * cumulative[-1]
+    return states[np.minimum(np.searchsorted(cumulative, position), len(states) - 1)]
 
 
 @cache
-def hidden_states(n_hidden):
+def hidden_states(n_hidden: int) -> NDArray:
     """All states of a few hidden units, which many steps of training ask for."""
     states = list_states(Groups.bits(n_hidden), 0, 2**n_hidden).astype(np.float32)
     states.flags.writeable = False
     return states
 
 
-def draw_visible(logits, bias, groups, stream, out):
+def draw_visible(
+    logits: NDArray,
+    bias: NDArray,
+    groups: Groups | None,
+    stream: NDArray[np.uint64],
+    out: NDArray,
+) -> None:
     """Draw visible units from logits (n_rows, n_visible) plus a bias, into `out`."""
     if groups is None:
         kernels.sample(logits, bias, stream, out)
@@ -330,22 +339,22 @@ def draw_visible(logits, bias, groups, stream, out):
         kernels.sample_states(logits, bias, sizes, is_ordered, stream, out, scratch)
 
 
-# What the methods of a machine give for tables that need no check: contiguous ones of
+# What the methods of an RBM give for tables that need no check: contiguous ones of
 # float32 in [0, 1], with the right number of columns. Of several tables, arrays with a
 # further axis, each is multiplied for itself.
 
 
-def free_energies(rbm, V):
+def free_energies(rbm: RBM, V: NDArray) -> NDArray[np.float64]:
     """As :meth:`RBM.free_energy`."""
     return -_log_marginal(V, rbm.weights.T, rbm.hidden_bias, rbm.visible_bias)
 
 
-def hidden_means(rbm, V):
+def hidden_means(rbm: RBM, V: NDArray) -> NDArray:
     """As :meth:`RBM.hidden_probabilities`."""
     return _probabilities(V, rbm.weights.T, rbm.hidden_bias)
 
 
-def log_hidden_marginals(rbm, H):
+def log_hidden_marginals(rbm: RBM, H: NDArray) -> NDArray[np.float64]:
     """As :meth:`RBM.log_hidden_marginal`."""
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
@@ -359,7 +368,9 @@ def log_hidden_marginals(rbm, H):
     return total
 
 
-def _log_marginal(states, weights, other_bias, bias):
+def _log_marginal(
+    states: NDArray, weights: NDArray, other_bias: NDArray, bias: NDArray
+) -> NDArray[np.float64]:
     """Sum one kind of units out, of rows of the other kind."""
     total: np.ndarray = np.empty(states.shape[:-1])
     sums: np.ndarray = np.empty_like(total)
@@ -371,7 +382,7 @@ def _log_marginal(states, weights, other_bias, bias):
     return total + sums
 
 
-def _probabilities(states, weights, bias):
+def _probabilities(states: NDArray, weights: NDArray, bias: NDArray) -> NDArray:
     """Probabilities of one kind of units, given rows of the other kind."""
     logits = states @ weights
     probabilities = np.empty_like(logits)
@@ -379,7 +390,7 @@ def _probabilities(states, weights, bias):
     return probabilities
 
 
-def as_rows(tables):
+def as_rows(tables: NDArray) -> NDArray:
     """View one table, or several in an array with a further axis, as their rows."""
     *shape, n_columns = tables.shape
     return tables.reshape(prod(shape), n_columns)

@@ -3,25 +3,30 @@
 Those of fitted layers are the same whatever samples are beside them.
 """
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._conditional import completions
+from skmohn.energynet._conditional import enumerate_completions
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
-from skmohn.energynet._missing import BURN_IN, Gaps, known_free_energies
+from skmohn.energynet._missing import BURN_IN, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
-from skmohn.energynet._rbm import draw_stream, random_stream
+from skmohn.energynet._rbm import RBM, draw_stream, random_stream
+from skmohn.energynet._stack import MakeStack
+from skmohn.energynet._table import Encoded
 from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
-# Annealing over the gaps of a sample: chains and temperatures.
+# Annealing over the missing values of a sample: chains and temperatures.
 _CHAINS, _TEMPERATURES = 20, 300
 # Samples whose unknown numbers are drawn at once.
 _ROWS_DRAWN = 256
@@ -31,7 +36,9 @@ _MONITOR_TEMPERATURES = 1000
 
 
 @one_blas_thread
-def log_likelihoods(rbms, units, log_z, n_draws, seed):
+def log_likelihoods(
+    rbms: Sequence[RBM], units: NDArray, log_z: float, n_draws: int, seed: int
+) -> NDArray[np.float64]:
     """Estimate the log-likelihood of samples under a stack.
 
     Parameters
@@ -44,7 +51,7 @@ def log_likelihoods(rbms, units, log_z, n_draws, seed):
         these probabilities.
 
     log_z : float
-        Log partition function of the top machine.
+        Log partition function of the top RBM.
 
     n_draws : int
         Draws of hidden units for each sample; a single layer needs none.
@@ -73,7 +80,9 @@ def log_likelihoods(rbms, units, log_z, n_draws, seed):
 
 
 @one_blas_thread
-def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
+def marginal_log_likelihood(
+    rbms: Sequence[RBM], states: NDArray, log_z: float, n_draws: int, seed: int
+) -> float:
     """Estimate the log-likelihood of what is known of an incomplete sample.
 
     Parameters
@@ -93,11 +102,10 @@ def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
         Logarithm of the sum of the probabilities of all completions, in nats.
     """
     drawn = _drawn(states, seed) if _are_uncertain(states).any() else [states]
-    return float(
-        np.mean(
-            [logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn]
-        )
-    )
+    found: list[Any] = [
+        logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn
+    ]
+    return float(np.mean(found))
 
 
 @dataclass(frozen=True)
@@ -112,104 +120,98 @@ class Scorer:
     n_draws, seed : int
         For stacks, and for what is unknown.
     log_partition : LogPartition
-        Of the top machine.
+        Of the top RBM.
     """
 
-    rbms: list
+    rbms: list[RBM]
     coding: UnitCoding
     n_draws: int
     seed: int
     log_partition: LogPartition
 
-    def score(self, X, units, first, unseen):
-        """Estimate the log-likelihood of what is known of samples.
+    def score(
+        self, encoded: Encoded, first: int, unseen: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Estimate the log-likelihood of what is known of rows, in the units of X.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values.
-
-        units : ndarray of shape (n_samples, n_units), float32
-            Their visible units.
-
-        first : int
-            Number of the first sample, for errors.
-
-        unseen : ndarray of shape (n_samples, n_features), bool
-            Where X has NaN for a category that was not there in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            In nats, in the units of X.
+        The number of the first row is for errors. `unseen` says where a value is NaN
+        for a category that was not there in fit.
         """
-        known = self._of_known(X, units, first)
+        known = self._of_known(encoded, first)
         found = known.copy()
-        for j in np.flatnonzero(unseen.any(axis=0)):
+        for j in np.flatnonzero(unseen.any(axis=0)).tolist():
             rows = np.flatnonzero(unseen[:, j])
             least = np.full(len(rows), np.inf)
             for category in self.coding.levels[j]:
-                table = X[rows]
-                table[:, j] = category
-                units = self.coding.encode(table)
-                least = np.minimum(least, self._of_known(table, units, first))
+                values = encoded.values[rows]
+                values[:, j] = category
+                of_category = Encoded.of(values, self.coding)
+                least = np.minimum(least, self._of_known(of_category, first))
             # At most half as likely as any that was seen.
             least -= known[rows] + np.log(2.0)
             found[rows] += np.minimum(least, self.coding.log_unseen[j])
         return found
 
-    def _of_known(self, X, units, first):
+    def _of_known(self, encoded: Encoded, first: int) -> NDArray[np.float64]:
         """The same of what is known and was seen."""
-        if self.coding.whitening is None or not np.isnan(X).any():
-            return self._score(X, units, np.arange(first, first + len(X)))
+        X, whitening = encoded.values, self.coding.whitening
+        if whitening is None or not np.isnan(X).any():
+            return self._score(encoded, np.arange(first, first + len(X)))
         found = np.empty(len(X))
         for rows in gen_batches(len(X), _ROWS_DRAWN):
-            drawn = ImportanceSamples.of(
-                self.coding.whitening, X[rows], N_COMPLETIONS, self.seed
-            )
+            drawn = ImportanceSamples.of(whitening, X[rows], N_COMPLETIONS, self.seed)
             numbers = first + rows.start + drawn.rows
-            units = self.coding.encode(drawn.table)
-            found[rows] = drawn.log_means(self._score(drawn.table, units, numbers))
+            of_draws = Encoded.of(drawn.table, self.coding)
+            found[rows] = drawn.log_means(self._score(of_draws, numbers))
         return found
 
-    def _score(self, X, units, numbers):
-        """The same where no whitened number is unknown; samples have numbers."""
+    def _score(
+        self, encoded: Encoded, numbers: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """The same where no whitened number is missing; rows have numbers."""
+        units, missing = encoded.units, encoded.missing
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        gaps, found = Gaps.of(self.coding, X), np.empty(len(X))
-        if gaps is None:
-            found[:] = log_likelihoods(self.rbms, units, *options)
-            return found + self.coding.log_density(X)
-        complete = gaps.place < 0
+        density = self.coding.log_density(encoded.values)
+        if missing is None:
+            return log_likelihoods(self.rbms, units, *options) + density
+        found, rows = np.empty(len(units)), missing.rows
+        complete = missing.index < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
+        unknown = missing.unknown_at(rows)
         if len(self.rbms) == 1:
-            rows = gaps.rows
-            known = np.where(gaps.unknown, np.float32(0.0), units[rows])
-            of_rows = gaps.take(rows)
-            drawn = _drawn(known, self.seed) if _are_uncertain(known).any() else [known]
-            found[rows] = -log_z - np.mean(
-                [
-                    known_free_energies(
-                        self.rbms[0], bits, of_rows, self.seed, n_chains=_CHAINS,
-                        n_temperatures=_TEMPERATURES, alike=True,
-                    )
-                    for bits in drawn
-                ],
-                axis=0,
-            )  # fmt: skip
+            known = np.where(unknown, np.float32(0.0), units[rows])
+            found[rows] = -log_z - self._free_energies(known, missing.take(rows))
         else:
-            for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
-                states = completions(self.coding, units[row], unknown, numbers[row])
+            for row, of_row in zip(rows.tolist(), unknown, strict=True):
+                states = enumerate_completions(
+                    self.coding, units[row], of_row, int(numbers[row])
+                )
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
-        return found + self.coding.log_density(X)
+        return found + density
+
+    def _free_energies(
+        self, known: NDArray, missing: MissingMask | None
+    ) -> NDArray[np.float64]:
+        """Free energies of what is known, means over bits where it is uncertain."""
+        is_uncertain = _are_uncertain(known).any()
+        drawn = _drawn(known, self.seed) if is_uncertain else [known]
+        energies = [
+            known_free_energies(
+                self.rbms[0], bits, missing, self.seed, n_chains=_CHAINS,
+                n_temperatures=_TEMPERATURES, common_random_numbers=True,
+            )
+            for bits in drawn
+        ]  # fmt: skip
+        return np.mean(energies, axis=0)
 
 
-def _are_uncertain(units):
+def _are_uncertain(units: NDArray) -> NDArray[np.bool_]:
     """Which samples are probabilities rather than bits."""
     return ((units > 0.0) & (units < 1.0)).any(axis=1)
 
 
-def _drawn(units, seed):
+def _drawn(units: NDArray, seed: int) -> Iterator[NDArray]:
     """Bits, drawn several times with numbers that are the same for all samples."""
     # They are spread evenly.
     first = np.random.default_rng(seed).random(units.shape[1])
@@ -218,10 +220,14 @@ def _drawn(units, seed):
         yield (units > draw).astype(np.float32)
 
 
-def _of_bits(rbms, bits, log_z, n_draws, seed):
+def _of_bits(
+    rbms: Sequence[RBM], bits: NDArray, log_z: float, n_draws: int, seed: int
+) -> NDArray[np.float64]:
     if len(rbms) > 1:
         stream = draw_stream(seed)
-        return stack_log_likelihood(rbms, bits, log_z, n_draws, stream, alike=True)
+        return stack_log_likelihood(
+            rbms, bits, log_z, n_draws, stream, common_random_numbers=True
+        )
     (rbm,) = rbms
     # In double precision: the order of the samples does not show.
     bits = bits.astype(np.float64)
@@ -241,7 +247,7 @@ class Monitor:
     every : int or None
         Epochs from one measurement to the next; None for no measurements.
 
-    tables : dict of str to (ndarray of shape (n_samples, n_units), Gaps or None)
+    tables : dict of str to (ndarray of shape (n_samples, n_units), MissingMask or None)
         Visible units of samples, float32 in [0, 1], and what is unknown of them; by the
         name of their log-likelihood. Where there are more than 2000 samples, some stand
         for all; of probabilities bits are drawn once.
@@ -252,7 +258,15 @@ class Monitor:
     seed : int
     """
 
-    def __init__(self, within, every, tables, n_temperatures, n_draws, seed):
+    def __init__(
+        self,
+        within: dict[str, float],
+        every: int | None,
+        tables: Mapping[str, tuple[NDArray, MissingMask | None]],
+        n_temperatures: int,
+        n_draws: int,
+        seed: int,
+    ) -> None:
         self.within, self.every = within, every
         if every is not None:
             self.bits = {n: _some_bits(*table, seed) for n, table in tables.items()}
@@ -260,50 +274,40 @@ class Monitor:
         self.n_draws, self.seed = n_draws, seed
 
     @classmethod
-    def of(cls, net, coding, tables, weight, seed):
-        """Make one for a transformer.
+    def of(
+        cls,
+        net: Any,
+        coding: UnitCoding,
+        tables: Mapping[str, Encoded],
+        weight: float,
+        seed: int,
+    ) -> Self:
+        """Make one for a transformer, of which only parameters are read.
 
-        Parameters
-        ----------
-        net : EnergyNetTransformer
-            Only its parameters are looked at.
-
-        coding : UnitCoding
-
-        tables : dict of str to (X, units)
-            Samples and their visible units in the layout to learn from, by the name of
-            their log-likelihood.
-
-        weight : float
-            What the mean log-likelihood counts in a description length.
-
-        seed : int
-
-        Returns
-        -------
-        monitor : Monitor
+        Tables are in the layout to learn from, by the name of their log-likelihood;
+        `weight` is what the mean log-likelihood counts in a description length.
         """
         if len(tables) > 1 and net.monitor is None:
             raise ValueError(
                 "X_val needs monitor, the number of epochs between recorded "
                 "log-likelihoods, but monitor is None"
             )
-        within = {n: coding.log_density(X).mean() for n, (X, _) in tables.items()}
-        within["description_length"] = -weight * within["log_likelihood"]
-        units = {
-            name: (of_table, coding.layout.arrange_gaps(Gaps.of(coding, X)))
-            for name, (X, of_table) in tables.items()
+        within = {
+            name: float(coding.log_density(table.values).mean())
+            for name, table in tables.items()
         }
+        within["description_length"] = -weight * within["log_likelihood"]
+        units = {name: (table.units, table.missing) for name, table in tables.items()}
         options = net.n_temperatures, net.n_draws, seed
         return cls(within, net.monitor, units, *options)
 
-    def watch(self, report):
+    def watch(self, report: Callable[..., bool]) -> Callable[..., bool]:
         """Pass on reports, with what the records lack.
 
         Parameters
         ----------
         report : callable
-            As :meth:`~skmohn.energynet._stack_trainer.Builder.build` takes it.
+            As :meth:`~skmohn.energynet._stack_trainer.StackTrainer.build` takes it.
 
         Returns
         -------
@@ -313,7 +317,7 @@ class Monitor:
         """
         epoch = 0
 
-        def tell(record, make_rbms):
+        def tell(record: dict[str, Any], make_rbms: MakeStack) -> bool:
             nonlocal epoch
             # Neither a decision nor the sum of a layer.
             if self.every is not None and "epochs" in record:
@@ -330,7 +334,7 @@ class Monitor:
 
         return tell
 
-    def measure(self, rbms):
+    def measure(self, rbms: Sequence[RBM]) -> dict[str, float]:
         """Mean log-likelihood of the samples of each table."""
         inputs = next(iter(self.bits.values()))[0]
         for rbm in rbms[:-1]:
@@ -339,19 +343,21 @@ class Monitor:
             rbms[-1], inputs, n_temperatures=self.n_temperatures, random_state=self.seed
         )
         found = {}
-        for name, (bits, gaps) in self.bits.items():
-            if gaps is not None:
-                gaps.settle(rbms[0], bits, BURN_IN, random_stream(self.seed))
+        for name, (bits, missing) in self.bits.items():
+            if missing is not None:
+                missing.burn_in(rbms[0], bits, BURN_IN, random_stream(self.seed))
             options = log_z, self.n_draws, self.seed
             found[name] = float(
-                known_log_likelihoods(rbms, bits, gaps, *options).mean()
+                known_log_likelihoods(rbms, bits, missing, *options).mean()
             )
         return found
 
 
-def _some_bits(X, gaps, seed):
+def _some_bits(
+    X: NDArray, missing: MissingMask | None, seed: int
+) -> tuple[NDArray, MissingMask | None]:
     rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED])
     probabilities = X[rows]
     bits = np.empty_like(probabilities)
     kernels.bernoulli(probabilities, random_stream(seed), bits)
-    return bits, gaps and gaps.take(rows)
+    return bits, missing and missing.take(rows)

@@ -1,12 +1,16 @@
 """How deep a stack becomes: layers while they shorten the description of the data."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import sem
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GrowthResult
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._growth import GrowthResult, Report
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     complexity_of,
@@ -14,12 +18,13 @@ from skmohn.energynet._likelihood import (
     known_log_likelihoods,
     likelihood_weight,
 )
+from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
     log_partition,
 )
-from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._rbm import RBM, random_stream
 
 # A further layer is first looked at with a fraction of all samples and temperatures.
 _LOOK = 10
@@ -27,12 +32,19 @@ _LEAST_ROWS = 200
 # What it seems to lack for staying must be so many standard errors.
 _SURE = 3.0
 
+MakeStack: TypeAlias = Callable[[], list[RBM]]
+StackReport: TypeAlias = Callable[[dict[str, Any], MakeStack], None]
+# How wide a layer becomes, by its inputs, a seed, and what only the first one has.
+GrowLayer: TypeAlias = Callable[
+    [NDArray, int, Report, Groups | None, MissingMask | None], GrowthResult
+]
+
 DEEP_ENOUGH = "another layer does not shorten the description"
 ALL_LAYERS = "max_layers"
 
 
 @dataclass(frozen=True)
-class StackControl:
+class StackOptions:
     """When a layer stays, and how that is measured.
 
     Parameters
@@ -87,8 +99,8 @@ class StackedLayer:
     description: DescriptionLength
 
     @property
-    def rbm(self):
-        """The machine of this layer."""
+    def rbm(self) -> RBM:
+        """The RBM of this layer."""
         return self.grown.run.rbm
 
 
@@ -106,12 +118,20 @@ class Stack:
         Why there are no more.
     """
 
-    layers: list
+    layers: list[StackedLayer]
     without: DescriptionLength
     reason: str
 
 
-def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
+def grow_stack(
+    X: NDArray,
+    grow_layer: GrowLayer,
+    options: StackOptions,
+    seed: int,
+    report: StackReport,
+    groups: Groups | None = None,
+    missing: MissingMask | None = None,
+) -> Stack:
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
@@ -124,74 +144,64 @@ def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, seed, report, groups, gaps)`` returns a layer, as the
+        ``grow_layer(inputs, seed, report, groups, missing)`` returns a layer, as the
         functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
         those of the others the hidden probabilities of the layer below, all of them
         bits.
-
-    control : StackControl
-
-    seed : int
 
     report : callable
         Called as ``report(record, make_rbms)``. Records are those of the layers with
         their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
         samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
-        machines of the stack as it is.
+        RBMs of the stack as it is.
 
     groups : Groups, default=None
         The units of each column of X; None where each is a column.
 
-    gaps : Gaps, default=None
+    missing : MissingMask, default=None
         What is unknown of X, in which its states are replaced.
-
-    Returns
-    -------
-    stack : Stack
     """
-    judge = _Judge(X, control, seed, gaps)
+    judge = _Judge(X, options, seed, missing)
     best = nothing = judge.measure([independent_bits(X, groups)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
-    for depth in range(control.max_layers):
+    for depth in range(options.max_layers):
         below = [layer.rbm for layer in layers]
         tell = of_layer(report, depth, below)
-        of_first = (None, None) if layers else (groups, gaps)
+        of_first = (None, None) if layers else (groups, missing)
         grown = grow_layer(inputs, seed + depth, tell, *of_first)
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
-            found = judge.measure(rbms, inputs, grown.narrow)
+            found = judge.measure(rbms, inputs, grown.reference_rbm)
         report(judge.record(depth, rbms[-1], found.description), lambda r=rbms: r)
         better = found.description.total < best.description.total
         if better or not layers:
             layers.append(StackedLayer(grown, found.log_partition, found.description))
-        if not better and (depth or control.beats_nothing):
+        if not better and (depth or options.beats_nothing):
             reason = DEEP_ENOUGH
             break
         best, inputs = found, rbms[-1].hidden_probabilities(inputs)
     return Stack(layers, nothing.description, reason)
 
 
-def of_layer(report, depth, below):
+def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
     """Report of a layer as of the stack that ends with it.
 
     Parameters
     ----------
     report : callable
-        Takes a record and a function that returns the machines of the stack.
+        Takes a record and a function that returns the RBMs of the stack.
 
     depth : int
         Number of the layer, from 0.
 
-    below : list of RBM
-
     Returns
     -------
     report : callable
-        Takes a record and a function that returns the machine of the layer.
+        Takes a record and a function that returns the RBM of the layer.
     """
 
-    def tell(record, make_rbm):
+    def tell(record: dict[str, Any], make_rbm: Callable[[], RBM]) -> None:
         report({"layer": depth} | record, lambda: [*below, make_rbm()])
 
     return tell
@@ -204,7 +214,7 @@ class _Measured:
     Parameters
     ----------
     log_partition : LogPartition
-        Of the top machine.
+        Of the top RBM.
     log_likelihood : ndarray of shape (n_rows,)
         Of the samples that it was measured on.
     description : DescriptionLength
@@ -218,30 +228,41 @@ class _Measured:
 class _Judge:
     """The samples by which stacks are compared, always the same ones."""
 
-    def __init__(self, X, control, seed, gaps=None):
-        self.X, self.control, self.seed = X, control, seed
-        self.weight = likelihood_weight(control.likelihood, len(X))
-        rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
-        self.rows, self.gaps = rows, gaps and gaps.take(rows)
+    def __init__(
+        self,
+        X: NDArray,
+        options: StackOptions,
+        seed: int,
+        missing: MissingMask | None = None,
+    ) -> None:
+        self.X, self.options, self.seed = X, options, seed
+        self.weight = likelihood_weight(options.likelihood, len(X))
+        rows = np.random.default_rng(seed).permutation(len(X))[: options.n_samples]
+        self.rows, self.missing = rows, missing and missing.take(rows)
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
-    def measure(self, rbms, inputs, narrow=None):
-        """Measure a stack whose top machine sees these inputs.
+    def measure(
+        self, rbms: Sequence[RBM], inputs: NDArray, reference_rbm: RBM | None = None
+    ) -> _Measured:
+        """Measure a stack whose top RBM sees these inputs.
 
-        The log partition function is found with the help of a `narrow` machine that
+        The log partition function is found with the help of a `reference_rbm` RBM that
         sees the same.
         """
         z = converged_log_partition(
-            rbms[-1], inputs, n_temperatures=self.control.n_temperatures,
-            n_chains=self.control.n_chains, random_state=self.seed, narrow=narrow,
+            rbms[-1], inputs, n_temperatures=self.options.n_temperatures,
+            n_chains=self.options.n_chains, random_state=self.seed,
+            reference_rbm=reference_rbm,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, len(self.bits))
         counted = float(log_likelihood.mean() * self.weight)
         description = DescriptionLength(counted, self._complexity(rbms))
         return _Measured(z, log_likelihood, description)
 
-    def look(self, rbms, inputs, best):
+    def look(
+        self, rbms: Sequence[RBM], inputs: NDArray, best: _Measured
+    ) -> _Measured | None:
         """Measure a stack with little effort if that shows it to be the worse one.
 
         Few temperatures make a partition function too small rather than too large, so
@@ -249,11 +270,11 @@ class _Judge:
 
         Parameters
         ----------
-        rbms : list of RBM
         inputs : ndarray
-            Of the top machine.
+            Of the top RBM.
+
         best : _Measured
-            Without the top machine.
+            Without the top RBM.
 
         Returns
         -------
@@ -263,8 +284,8 @@ class _Judge:
         n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
         z = log_partition(
             rbms[-1], inputs,
-            n_temperatures=max(self.control.n_temperatures // _LOOK, 1),
-            n_chains=self.control.n_chains, random_state=self.seed,
+            n_temperatures=max(self.options.n_temperatures // _LOOK, 1),
+            n_chains=self.options.n_chains, random_state=self.seed,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, n_rows)
         gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
@@ -277,30 +298,38 @@ class _Judge:
         description = DescriptionLength(best.description.log_likelihood + gain, cost)
         return _Measured(z, log_likelihood, description)
 
-    def _log_likelihood(self, rbms, z, n_rows):
+    def _log_likelihood(
+        self, rbms: Sequence[RBM], z: LogPartition, n_rows: int
+    ) -> NDArray[np.float64]:
         """Of some rows, by the log partition function of the top."""
-        gaps = self.gaps and self.gaps.take(slice(n_rows))
+        missing = self.missing and self.missing.take(slice(n_rows))
         return known_log_likelihoods(
-            rbms, self._completed()[:n_rows], gaps, z, self.control.n_draws, self.seed
+            rbms,
+            self._completed()[:n_rows],
+            missing,
+            z,
+            self.options.n_draws,
+            self.seed,
         )
 
-    def _completed(self):
-        """The bits of the samples, with the states of their gaps as they are now."""
-        if self.gaps is None:
+    def _completed(self) -> NDArray:
+        """The bits of the samples, with the current states of missing values."""
+        if self.missing is None:
             return self.bits
-        place, bits = self.gaps.place, self.bits.copy()
-        at = np.flatnonzero(place >= 0)
-        unknown = self.gaps.unknown[place[at]]
+        at, bits = self.missing.rows, self.bits.copy()
+        unknown = self.missing.unknown_at(at)
         bits[at] = np.where(unknown, self.X[self.rows[at]], bits[at])
         return bits
 
-    def _complexity(self, rbms):
-        control = self.control
+    def _complexity(self, rbms: Sequence[RBM]) -> float:
+        options = self.options
         return complexity_of(
-            rbms, self.X, control.complexity, unit_cost=control.unit_cost, p=control.p
+            rbms, self.X, options.complexity, unit_cost=options.unit_cost, p=options.p
         )
 
-    def record(self, depth, rbm, description):
+    def record(
+        self, depth: int, rbm: RBM, description: DescriptionLength
+    ) -> dict[str, Any]:
         return {
             "layer": depth,
             "stage": "layer",

@@ -1,9 +1,12 @@
 """From an estimator's parameters to a stack of layers."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
@@ -11,19 +14,29 @@ from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._options import Control, control_of
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._validation import is_integer
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import (
-    NatsControl,
+    DescriptionLengthOptions,
+    GrowthResult,
+    Report,
     given_width,
-    width_by_gamma,
-    width_by_nats,
+    grow_by_description_length,
 )
-from skmohn.energynet._growth_held_out import width_by_held_out
-from skmohn.energynet._infinite_rbm import OrderedPlan
-from skmohn.energynet._likelihood import likelihood_weight
-from skmohn.energynet._missing import BURN_IN
-from skmohn.energynet._rbm import ROWS_AT_ONCE, random_stream
-from skmohn.energynet._stack import StackControl, grow_stack, of_layer
-from skmohn.energynet._training import Plan, epochs_at_once, new_machine
+from skmohn.energynet._growth_held_out import HeldOutOptions, grow_by_held_out
+from skmohn.energynet._infinite_rbm import InfiniteGrowthOptions, grow_infinite_rbm
+from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
+from skmohn.energynet._missing import BURN_IN, MissingMask
+from skmohn.energynet._partition import LogPartition
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
+from skmohn.energynet._stack import (
+    MakeStack,
+    StackOptions,
+    StackReport,
+    grow_stack,
+    of_layer,
+)
+from skmohn.energynet._table import Encoded
+from skmohn.energynet._training import Schedule, epochs_at_once, new_rbm
 
 # The sum of the learning rates of a layer's last training.
 _FINAL_CLOCK = 300.0
@@ -33,6 +46,8 @@ _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
 # Of normal priors of weights: their standard deviation is 1, or 2 where units have a
 # price as well.
 _PRECISION, _PRICED_PRECISION = 1.0, 0.25
+
+_T = TypeVar("_T")
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback stopped the fit"
@@ -48,7 +63,7 @@ class InfiniteRBMOptions(Control):
     Parameters
     ----------
     beta : float, default=1.01
-        Penalty of a unit of the infinite machine, above 1 ([2]_).
+        Penalty of a unit of the infinite RBM, above 1 ([2]_).
     threshold : float, default=0.1
         New units per step (gamma of [1]_) at which a layer stops growing.
     p : float, default=2.0
@@ -122,15 +137,15 @@ class TrainedStack:
         What the mean log-likelihood counts in the descriptions.
     """
 
-    rbms: list
+    rbms: list[RBM]
     reason: str
-    width_reasons: list
-    limits: list
-    log_partitions: list | None = None
-    descriptions: list | None = None
+    width_reasons: list[str]
+    limits: list[str | None]
+    log_partitions: list[LogPartition] | None = None
+    descriptions: list[DescriptionLength] | None = None
     weight: float = 1.0
 
-    def measured(self, within):
+    def measured(self, within: float) -> tuple[list[float], list[float], list[float]]:
         """What the stack up to each layer says of the samples, in the units of columns.
 
         Parameters
@@ -146,7 +161,7 @@ class TrainedStack:
         complexities, lengths : list of float
             In nats.
         """
-        found = self.descriptions
+        found = self.descriptions or []
         return (
             [float(one.log_likelihood / self.weight + within) for one in found],
             [one.complexity for one in found],
@@ -170,16 +185,9 @@ class StackTrainer:
 
     n_samples : int
         Number of samples in all, those of earlier calls included.
-
-    groups : Groups
-        The visible units of each column.
-
-    gaps : Gaps, default=None
-        What is unknown of the samples. Its states in them are as good as any, and are
-        replaced.
     """
 
-    def __init__(self, estimator, seed, n_samples, groups, gaps=None):
+    def __init__(self, estimator: Any, seed: int, n_samples: int) -> None:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
         self.is_paper = estimator.growth == "infinite_rbm"
@@ -189,109 +197,84 @@ class StackTrainer:
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
-        self.groups, self.gaps = groups, gaps
 
     @one_blas_thread
-    def build(self, X, report, rbms=None):
+    def build(
+        self,
+        encoded: Encoded,
+        report: Callable[..., bool],
+        rbms: Sequence[RBM] | None = None,
+    ) -> TrainedStack:
         """Grow or train layers, to their end or until a callback asks to stop.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-            In [0, 1].
-
-        report : callable
-            Called as ``report(record, make_rbms)`` after every epoch, decision and
-            layer, with a dictionary and a function that returns the stack as it is;
-            says whether to stop. That is then the result.
-
-        rbms : list of RBM, default=None
-            Layers that keep their widths and are trained further, each as long as one
-            that has just got its width. None to begin from nothing.
-
-        Returns
-        -------
-        built : TrainedStack
+        The states of missing values are as good as any, and are replaced.
+        ``report(record, make_rbms)`` is called after every epoch, decision and layer,
+        with a dictionary and a function that returns the stack as it is; it returns
+        whether to stop, and that is then the result. `rbms` keep their widths and are
+        trained further, each as long as one that has just got its width; None to begin
+        from nothing.
         """
 
-        def tell(record, make_rbms):
+        def tell(record: dict[str, Any], make_rbms: MakeStack) -> None:
             if report(record, make_rbms):
                 raise _Stopped(make_rbms())
 
-        starts = self._starts(rbms)
-        self._settle(X, rbms)
+        starts = self._starts(encoded, rbms)
+        self._burn_in(encoded, rbms)
         try:
-            return (
-                self._grow(X, tell) if starts is None else self._train(X, starts, tell)
-            )
+            if starts is None:
+                return self._grow(encoded, tell)
+            return self._train(encoded, starts, tell)
         except _Stopped as stop:
-            (rbms,) = stop.args
+            (reached,) = stop.args
+            n_layers = len(reached)
             return TrainedStack(
-                rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms)
+                reached, STOPPED, [STOPPED] * n_layers, [None] * n_layers
             )
 
-    def n_records(self, X, rbms=None):
-        """How many records there will be; None where layers grow.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-
-        rbms : list of RBM, default=None
-            Layers that are trained further.
-
-        Returns
-        -------
-        n_records : int or None
-        """
+    def n_records(
+        self, encoded: Encoded, rbms: Sequence[RBM] | None = None
+    ) -> int | None:
+        """How many records there will be; None where layers grow."""
         widths = widths_of(self.parameters)
         if rbms is not None:
             widths = [rbm.n_hidden for rbm in rbms]
         if widths is None:
             return None
-        n_records = 0
-        for n_columns in (len(self.groups.sizes), *widths[:-1]):
-            plan = self._paced(n_columns, len(X), self.parameters.n_final_epochs)
-            at_once = epochs_at_once(len(X), plan.batch_size)
-            n_records += -(-self._n_epochs(plan, len(X)) // at_once)
+        n_records, n_samples = 0, len(encoded)
+        for n_columns in (len(encoded.groups.sizes), *widths[:-1]):
+            schedule = self._paced(n_columns, n_samples, self.parameters.n_final_epochs)
+            at_once = epochs_at_once(n_samples, schedule.batch_size)
+            n_records += -(-self._n_epochs(schedule, n_samples) // at_once)
         return n_records
 
     @one_blas_thread
-    def train_epoch(self, X, rbms, seed):
-        """Train each layer for an epoch.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-
-        rbms : list of RBM or None
-            None to begin with layers of the widths that are given.
-
-        seed : int
-
-        Returns
-        -------
-        rbms : list of RBM
-        """
-        trained, inputs = [], X
-        self._settle(X, rbms)
-        for start in self._starts(rbms):
-            of_columns = (None, None) if trained else (self.groups, self.gaps)
-            plan = self._plan(inputs, *of_columns, n_epochs=1)
-            n_steps = plan.steps_of_epochs(1, len(inputs))
-            run = plan.begin(inputs, start(inputs), n_steps, seed)
-            plan.advance(run, inputs)
+    def train_epoch(
+        self, encoded: Encoded, rbms: Sequence[RBM] | None, seed: int
+    ) -> list[RBM]:
+        """Train each layer for an epoch; None begins with layers of given widths."""
+        trained, inputs = [], encoded.units
+        self._burn_in(encoded, rbms)
+        for start in self._starts(encoded, rbms) or ():
+            of_columns = (None, None) if trained else (encoded.groups, encoded.missing)
+            schedule = self._schedule(inputs, *of_columns, n_epochs=1)
+            n_steps = schedule.steps_of_epochs(1, len(inputs))
+            run = schedule.begin(inputs, start(inputs), n_steps, seed)
+            schedule.advance(run, inputs)
             trained.append(run.rbm)
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
 
-    def _settle(self, X, rbms):
-        """Have gaps agree with the layers that there are already."""
-        if rbms and self.gaps is not None:
-            self.gaps.settle(rbms[0], X, BURN_IN, random_stream(self.seed))
+    def _burn_in(self, encoded: Encoded, rbms: Sequence[RBM] | None) -> None:
+        """Have missing values agree with the layers that there are already."""
+        if rbms and encoded.missing is not None:
+            stream = random_stream(self.seed)
+            encoded.missing.burn_in(rbms[0], encoded.units, BURN_IN, stream)
 
-    def _starts(self, rbms):
-        """For each layer a function from its inputs to the machine that it begins as.
+    def _starts(
+        self, encoded: Encoded, rbms: Sequence[RBM] | None
+    ) -> list[Callable[[NDArray], RBM]] | None:
+        """For each layer a function from its inputs to the RBM that it begins as.
 
         None where layers grow.
         """
@@ -301,20 +284,25 @@ class StackTrainer:
         if widths is None:
             return None
         return [
-            lambda inputs, width=width, depth=depth: new_machine(
-                inputs, width, self.seed + depth, None if depth else self.groups
+            lambda inputs, width=width, depth=depth: new_rbm(
+                inputs, width, self.seed + depth, None if depth else encoded.groups
             )
             for depth, width in enumerate(widths)
         ]
 
-    def _train(self, X, starts, report):
+    def _train(
+        self,
+        encoded: Encoded,
+        starts: Sequence[Callable[[NDArray], RBM]],
+        report: StackReport,
+    ) -> TrainedStack:
         """Train layers whose width does not change."""
-        rbms, reasons, inputs = [], [], X
+        rbms, reasons, inputs = [], [], encoded.units
         for depth, start in enumerate(starts):
-            of_columns = (None, None) if depth else (self.groups, self.gaps)
-            plan = self._plan(inputs, *of_columns)
+            of_columns = (None, None) if depth else (encoded.groups, encoded.missing)
+            schedule = self._schedule(inputs, *of_columns)
             grown = given_width(
-                inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
+                inputs, schedule, start(inputs), self._n_epochs(schedule, len(inputs)),
                 self.seed + depth, of_layer(report, depth, rbms),
             )  # fmt: skip
             rbms = [*rbms, grown.run.rbm]
@@ -322,11 +310,11 @@ class StackTrainer:
             inputs = rbms[-1].hidden_probabilities(inputs)
         return TrainedStack(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _grow(self, X, report):
+    def _grow(self, encoded: Encoded, report: StackReport) -> TrainedStack:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
-            X, self._grow_layer, self._stack_control(), self.seed, report,
-            self.groups, self.gaps,
+            encoded.units, self._grow_layer, self._stack_options(), self.seed, report,
+            encoded.groups, encoded.missing,
         )  # fmt: skip
         return TrainedStack(
             [layer.rbm for layer in stack.layers],
@@ -338,88 +326,107 @@ class StackTrainer:
             self.weight,
         )
 
-    def _grow_layer(self, inputs, seed, report, groups, gaps):
+    def _grow_layer(
+        self,
+        inputs: NDArray,
+        seed: int,
+        report: Report,
+        groups: Groups | None,
+        missing: MissingMask | None,
+    ) -> GrowthResult:
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
-        parameters, plan = self.parameters, self._plan(inputs, groups, gaps)
-        if self.is_paper:
-            n_epochs = self._n_epochs(plan, len(inputs))
-            ordered = self._ordered_plan(plan.resample, groups, gaps)
-            return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
-        final_clock = _FINAL_CLOCK
-        if parameters.n_final_epochs != "auto":
-            n_steps = plan.steps_of_epochs(parameters.n_final_epochs, len(inputs))
-            final_clock = plan.clock_of_steps(n_steps)
-        control = NatsControl(
-            unit_cost=parameters.unit_cost,
-            final_clock=final_clock,
-            max_units=parameters.max_units,
-            max_steps=parameters.max_steps,
-        )
-        if parameters.growth != "held_out":
-            return width_by_nats(inputs, plan, control, seed, report)
+        schedule = self._schedule(inputs, groups, missing)
+        growth = self.parameters.growth
+        if growth == "infinite_rbm":
+            options = self._infinite_growth_options(schedule, len(inputs))
+            return grow_infinite_rbm(inputs, schedule, options, seed, report)
+        limits = self._growth_limits(schedule, len(inputs))
+        if growth == "description_length":
+            unit_cost = self.parameters.unit_cost
+            options = DescriptionLengthOptions(unit_cost=unit_cost, **limits)
+            return grow_by_description_length(inputs, schedule, options, seed, report)
         # Only the first layer has groups; there hardly ever is a second one that is
         # wider, for which most of the time would be spent.
         below = inputs.shape[1] if groups is None else np.inf
-        return width_by_held_out(inputs, plan, control, seed, report, below)
+        options = HeldOutOptions(below=below, **limits)
+        return grow_by_held_out(inputs, schedule, options, seed, report)
 
-    def _plan(self, inputs, groups=None, gaps=None, n_epochs=None):
+    def _growth_limits(self, schedule: Schedule, n_samples: int) -> dict[str, Any]:
+        """Options of growths that end with a training at a settled width."""
+        parameters, final_clock = self.parameters, _FINAL_CLOCK
+        if parameters.n_final_epochs != "auto":
+            n_steps = schedule.steps_of_epochs(parameters.n_final_epochs, n_samples)
+            final_clock = schedule.clock_of_steps(n_steps)
+        return {
+            "final_clock": final_clock,
+            "max_units": parameters.max_units,
+            "max_steps": parameters.max_steps,
+        }
+
+    def _schedule(
+        self,
+        inputs: NDArray,
+        groups: Groups | None = None,
+        missing: MissingMask | None = None,
+        n_epochs: int | None = None,
+    ) -> Schedule:
         """How to train on these inputs, of columns if there are groups."""
         n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
         paced = self._paced(
             n_columns, len(inputs), n_epochs or self.parameters.n_final_epochs
         )
         resample = not are_bits(inputs)
-        return replace(paced, resample=resample, groups=groups, gaps=gaps)
+        return replace(paced, resample=resample, groups=groups, missing=missing)
 
-    def _paced(self, n_columns, n_samples, n_epochs):
+    def _paced(self, n_columns: int, n_samples: int, n_epochs: int | str) -> Schedule:
         """How fast to train on so many columns, for so many epochs or "auto".
 
         The error of a step's gradient moves the energy of a state by a sum over
         columns, whose variance is as the learning rate times their number, by the batch
-        size. Where it is large a machine has modes that its chains never see. So it is
+        size. Where it is large an RBM has modes that its chains never see. So it is
         the same for all numbers beyond some, unless epochs that are given end sooner.
         """
         parameters, finer = self.parameters, n_columns / _COLUMNS
-        if n_epochs != "auto":
+        if not isinstance(n_epochs, str):
             clock = n_epochs * n_samples / _BATCH_SIZE * _RATE / 2
             finer = min(finer, clock / _FINAL_CLOCK)
         root = max(finer, 1.0) ** (1 / 3)
         rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
         is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
         precision = _PRICED_PRECISION if is_priced else _PRECISION
-        return Plan(
+        return Schedule(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),
             l2=_unless_auto(parameters.l2, precision / self.n_samples),
             n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 
-    def _ordered_plan(self, resample, groups, gaps):
-        parameters, control = self.parameters, self.infinite_rbm_options
-        return OrderedPlan(
-            beta=control.beta,
-            threshold=control.threshold,
+    def _infinite_growth_options(
+        self, schedule: Schedule, n_samples: int
+    ) -> InfiniteGrowthOptions:
+        parameters, options = self.parameters, self.infinite_rbm_options
+        return InfiniteGrowthOptions(
+            beta=options.beta,
+            threshold=options.threshold,
             learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
             batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
-            n_gibbs=control.n_gibbs,
-            persistent=control.persistent,
-            resample=resample,
-            groups=groups,
-            gaps=gaps,
+            n_gibbs=options.n_gibbs,
+            persistent=options.persistent,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
+            n_final_epochs=self._n_epochs(schedule, n_samples),
         )
 
-    def _n_epochs(self, plan, n_samples):
+    def _n_epochs(self, schedule: Schedule, n_samples: int) -> int:
         """Epochs of a layer's last training."""
         if self.parameters.n_final_epochs != "auto":
             return self.parameters.n_final_epochs
-        n_steps = plan.steps_of_clock(_FINAL_CLOCK)
-        return -(-n_steps // plan.steps_of_epochs(1, n_samples))
+        n_steps = schedule.steps_of_clock(_FINAL_CLOCK)
+        return -(-n_steps // schedule.steps_of_epochs(1, n_samples))
 
-    def _stack_control(self):
+    def _stack_options(self) -> StackOptions:
         parameters = self.parameters
-        return StackControl(
+        return StackOptions(
             max_layers=parameters.max_layers,
             complexity="rademacher" if self.is_paper else "parameters",
             likelihood=self.likelihood,
@@ -432,7 +439,7 @@ class StackTrainer:
         )
 
 
-def widths_of(parameters):
+def widths_of(parameters: Any) -> list[int] | None:
     """The widths that are given; None when layers are to grow.
 
     Raises
@@ -454,7 +461,7 @@ def widths_of(parameters):
     return [int(width) for width in widths]
 
 
-def warn_of_limits(parameters, limits):
+def warn_of_limits(parameters: Any, limits: Sequence[str | None]) -> None:
     """Warn of layers whose growth did not come to its own end."""
     prices = {
         "infinite_rbm": "infinite_rbm_options__threshold",
@@ -471,7 +478,7 @@ def warn_of_limits(parameters, limits):
             )
 
 
-def are_bits(X):
+def are_bits(X: NDArray) -> bool:
     """Whether all numbers are 0 or 1."""
     return all(
         np.all((X[rows] == 0.0) | (X[rows] == 1.0))
@@ -479,5 +486,5 @@ def are_bits(X):
     )
 
 
-def _unless_auto(value, default):
+def _unless_auto(value: _T | str, default: _T) -> _T:
     return default if isinstance(value, str) else value

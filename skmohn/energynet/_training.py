@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import Groups, state_shares
-from skmohn.energynet._missing import Gaps, drawer
+from skmohn.energynet._groups import Groups, state_probabilities
+from skmohn.energynet._missing import MissingMask, hidden_sampler
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
     RBM,
@@ -37,7 +38,7 @@ _OFTEN = 10
 # rises with their number, up to so many times.
 _SAMPLES_A_UNIT, _DEAREST = 5, 4.0
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
-_FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
+_FIRST_ACTIVE, _LARGEST_ACTIVITY = 10.0, 0.2
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Run:
     Attributes
     ----------
     rbm : RBM
-        The arrays of the machine are changed in place.
+        The arrays of the RBM are changed in place.
     visible_mean : ndarray of shape (n_visible,), float32
         What visible activities are centered by, the mean of the data.
     hidden_mean : ndarray of shape (n_hidden,), float32
@@ -77,13 +78,13 @@ class Run:
     clock: float = 0.0
 
     @property
-    def is_over(self):
+    def is_over(self) -> bool:
         """Whether all steps are done."""
         return self.step >= self.n_steps
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """How to train: centered PCD-1.
 
     Parameters
@@ -103,8 +104,8 @@ class Plan:
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
     groups : Groups, default=None
-        The visible units of each column, for new machines.
-    gaps : Gaps, default=None
+        The visible units of each column, for new RBMs.
+    missing : MissingMask, default=None
         What is unknown of the inputs: it is drawn anew in each step, and its states are
         written into them.
     """
@@ -116,44 +117,29 @@ class Plan:
     n_samples: int | None = None
     resample: bool = False
     groups: Groups | None = None
-    gaps: Gaps | None = None
+    missing: MissingMask | None = None
 
-    def steps_of_epochs(self, n_epochs, n_samples):
+    def steps_of_epochs(self, n_epochs: int, n_samples: int) -> int:
         """Steps that visit all samples a number of times."""
         return n_epochs * -(-n_samples // self.batch_size)
 
-    def steps_of_clock(self, clock):
+    def steps_of_clock(self, clock: float) -> int:
         """Steps whose learning rates sum to a number."""
         return max(round(clock / self.clock_of_steps(1)), 1)
 
-    def clock_of_steps(self, n_steps):
+    def clock_of_steps(self, n_steps: int) -> float:
         """Sum of the learning rates of a run of so many steps."""
         return n_steps * self.learning_rate / 2
 
-    def l2_of(self, n_hidden):
-        """Price of half the squared weights of a machine with so many hidden units."""
+    def l2_of(self, n_hidden: int) -> float:
+        """Price of half the squared weights of an RBM with so many hidden units."""
         if self.n_samples is None:
             return self.l2
         crowd = _SAMPLES_A_UNIT * n_hidden / self.n_samples
         return self.l2 * min(max(crowd, 1.0), _DEAREST)
 
-    def begin(self, X, rbm, n_steps, seed):
-        """Start a run on a machine, whose arrays are copied.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        rbm : RBM
-
-        n_steps : int
-
-        seed : int
-
-        Returns
-        -------
-        run : Run
-        """
+    def begin(self, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
+        """Start a run on an RBM, whose arrays are copied."""
         order = np.random.default_rng(seed)
         stream = random_stream(seed)
         n_chains = self.n_chains or min(self.batch_size, len(X))
@@ -171,7 +157,7 @@ class Plan:
             n_steps=n_steps,
         )
 
-    def advance(self, run, X):
+    def advance(self, run: Run, X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or as far as there are steps left.
 
         Parameters
@@ -212,7 +198,9 @@ class Plan:
         check_weights(run.rbm.weights, run.step, self.learning_rate)
         return n_epochs
 
-    def _step(self, run, X, batch, buffers):
+    def _step(
+        self, run: Run, X: NDArray, batch: NDArray[np.intp], buffers: "_Buffers"
+    ) -> None:
         """Follow the gradient of one batch."""
         rbm, n_chains = run.rbm, len(run.chains)
         rate = self.learning_rate * (1.0 - run.step / run.n_steps)
@@ -221,9 +209,9 @@ class Plan:
             kernels.bernoulli(X[batch], run.stream, rows.data)
         else:
             X.take(batch, axis=0, out=rows.data, mode="clip")
-        if self.gaps is not None:
-            draw = drawer(rbm, run.stream)
-            self.gaps.renew(rbm, draw, X, batch, rows.data, run.stream)
+        if self.missing is not None:
+            draw = hidden_sampler(rbm, run.stream)
+            self.missing.resample(rbm, draw, X, batch, rows.data, run.stream)
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
         draw_visible(
             buffers.fantasy_logits, rbm.visible_bias, rbm.groups, run.stream,
@@ -231,27 +219,27 @@ class Plan:
         )  # fmt: skip
         np.dot(rows.visible[1:], rbm.weights.T, out=rows.logits)
         kernels.hidden_pass(
-            rows.logits, rbm.hidden_bias, run.hidden_mean, rows.share[1:], n_chains,
-            run.stream, rows.residual, run.chains, buffers.lead,
+            rows.logits, rbm.hidden_bias, run.hidden_mean, rows.row_weight[1:],
+            n_chains, run.stream, rows.residual, run.chains, buffers.lead,
         )  # fmt: skip
         # With the first rows, minus the visible mean and the sum of the residuals, the
         # one product is the centered gradient G of the weights; those of the biases are
-        # sum of residuals - G visible_mean and sum of shares - hidden_mean G.
+        # sum of residuals - G visible_mean and sum of weights - hidden_mean G.
         np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
         kernels.descend(
-            buffers.gradient, rows.visible, rows.share, rows.residual[0], buffers.lead,
-            rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights, rbm.hidden_bias,
-            rbm.visible_bias, run.hidden_mean, buffers.visible_step,
+            buffers.gradient, rows.visible, rows.row_weight, rows.residual[0],
+            buffers.lead, rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights,
+            rbm.hidden_bias, rbm.visible_bias, run.hidden_mean, buffers.visible_step,
         )  # fmt: skip
         run.step += 1
         run.clock += rate
 
 
-def _steps_between_draws(run, n_rows):
+def _steps_between_draws(run: Run, n_rows: int) -> int:
     """Steps from one exact draw of the chains to the next; 0 for none.
 
     Where modes are far apart chains stay in theirs, and the fractions of the modes
-    drift, by nats. A machine of a few hidden units has no more states than can be
+    drift, by nats. An RBM of a few hidden units has no more states than can be
     listed; as often as this takes a fraction of the time of the steps, the chains start
     anew from it.
     """
@@ -264,12 +252,12 @@ class _Rows(NamedTuple):
     """Memory of a step: its tables have a row for each chain and then each sample.
 
     But the first row of `visible` is minus the visible mean, that of `residual` the sum
-    of the others, and that of `share` 0.
+    of the others, and that of `row_weight` 0.
     """
 
     visible: np.ndarray
     residual: np.ndarray
-    share: np.ndarray
+    row_weight: np.ndarray
     logits: np.ndarray
     fantasy: np.ndarray  # those rows of `visible` that are the chains'
     data: np.ndarray  # and those of the samples
@@ -278,7 +266,7 @@ class _Rows(NamedTuple):
 class _Buffers:
     """Memory of the steps of an epoch, whose last batch may be shorter."""
 
-    def __init__(self, run, batch_size):
+    def __init__(self, run: Run, batch_size: int) -> None:
         self._n_chains, n_hidden = run.chains.shape
         n_visible = run.rbm.n_visible
         n_rows = 1 + self._n_chains + batch_size
@@ -292,19 +280,19 @@ class _Buffers:
         self.visible_step = np.empty(n_visible, np.float32)
         self.lead = np.empty(n_hidden, np.float32)
 
-    def rows(self, n_samples):
+    def rows(self, n_samples: int) -> _Rows:
         """Tables of a batch: short cuts to the first rows of the memory."""
         if n_samples not in self._rows:
             samples = 1 + self._n_chains
             end = samples + n_samples
-            share = np.zeros(end, np.float32)
-            share[1:samples] = -1.0 / self._n_chains
-            share[samples:] = 1.0 / n_samples
+            row_weight = np.zeros(end, np.float32)
+            row_weight[1:samples] = -1.0 / self._n_chains
+            row_weight[samples:] = 1.0 / n_samples
             visible = self._visible[:end]
             self._rows[n_samples] = _Rows(
                 visible=visible,
                 residual=self._residual[:end],
-                share=share,
+                row_weight=row_weight,
                 logits=self._logits[: end - 1],
                 fantasy=visible[1:samples],
                 data=visible[samples:],
@@ -312,13 +300,13 @@ class _Buffers:
         return self._rows[n_samples]
 
 
-def epochs_at_once(n_samples, batch_size):
+def epochs_at_once(n_samples: int, batch_size: int) -> int:
     """Epochs from one look at a run to the next: several where they are short."""
     n_steps = -(-n_samples // batch_size)
     return -(-_FEWEST_STEPS // n_steps)
 
 
-def check_weights(weights, step, learning_rate):
+def check_weights(weights: NDArray, step: int, learning_rate: float) -> None:
     """Refuse weights that have grown beyond all bounds, or are no numbers."""
     size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
     if not size < LARGEST_WEIGHT:
@@ -328,13 +316,13 @@ def check_weights(weights, step, learning_rate):
         )
 
 
-def copy_of(rbm):
-    """Return a machine whose arrays can be changed without changing another's."""
+def copy_of(rbm: RBM) -> RBM:
+    """Return an RBM whose arrays can be changed without changing another's."""
     names = "weights", "hidden_bias", "visible_bias"
     return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_machine(X, n_hidden, seed, groups=None):
+def new_rbm(X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None) -> RBM:
     """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
@@ -344,12 +332,6 @@ def new_machine(X, n_hidden, seed, groups=None):
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    n_hidden : int
-
-    seed : int
-
     groups : Groups, default=None
         The visible units of each column; None where each is a column.
 
@@ -364,48 +346,46 @@ def new_machine(X, n_hidden, seed, groups=None):
     # Of numbers in [0, 1], by their squares: without a copy of the table.
     variance = np.einsum("ij,ij", X, X, dtype=np.float64) / len(X) - mean @ mean
     weights /= np.sqrt(max(variance, 1.0))
-    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
+    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_ACTIVITY)
     hidden_bias = logit(activity) - weights @ mean
     return RBM(weights, hidden_bias, data_logits(X, groups), groups)
 
 
-def data_logits(X, groups=None):
+def data_logits(X: NDArray, groups: Groups | None = None) -> NDArray:
     """Log-odds of the columns, as if each value had been seen half a time more.
 
     Those of a level are against the one below, those of a category against the first.
     """
     groups = groups or Groups.bits(X.shape[1])
-    at, before, _ = state_shares(X.mean(axis=0, dtype=np.float64), groups)
+    at, before, _ = state_probabilities(X.mean(axis=0, dtype=np.float64), groups)
     odds = (at * len(X) + 0.5) / (before * len(X) + 0.5)
     return np.log(odds).astype(np.float32)
 
 
-def trained(plan, X, rbm, n_steps, seed):
-    """Train a machine at one go.
+def trained(schedule: Schedule, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
+    """Train an RBM at one go.
 
     Returns
     -------
     run : Run
         Over; go on with `plan.advance` after :func:`prolonged`.
     """
-    run = plan.begin(X, rbm, n_steps, seed)
+    run = schedule.begin(X, rbm, n_steps, seed)
     while not run.is_over:
-        plan.advance(run, X)
+        schedule.advance(run, X)
     return run
 
 
-def prolonged(run, n_steps):
+def prolonged(run: Run, n_steps: int) -> Run:
     """A run that goes on from another, with as many steps ahead."""
     return replace(run, n_steps=n_steps, step=0)
 
 
-def widened(run, further):
+def widened(run: Run, further: RBM) -> Run:
     """A run with further units beside those it has.
 
     Parameters
     ----------
-    run : Run
-
     further : RBM
         The new hidden units; its visible biases are not used.
 
@@ -431,21 +411,13 @@ def widened(run, further):
     )
 
 
-def narrowed(run, kept, visible_bias):
+def narrowed(run: Run, kept: NDArray, visible_bias: NDArray) -> Run:
     """A run with some of its units, and other visible biases.
 
     Parameters
     ----------
-    run : Run
-
     kept : ndarray of bool or int
         Index of the hidden units that stay.
-
-    visible_bias : ndarray of shape (n_visible,)
-
-    Returns
-    -------
-    run : Run
     """
     rbm = run.rbm
     return replace(

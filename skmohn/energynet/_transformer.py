@@ -1,15 +1,16 @@
 """EnergyNetTransformer: validate, code, build, expose; and what fitted layers do."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import assert_all_finite, check_random_state, check_scalar
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils import Tags, assert_all_finite, check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
@@ -24,9 +25,10 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX, UnitCoding
-from skmohn.energynet._conditional import drawn, filled, imputed
+from skmohn.energynet._conditional import expect_missing, impute, sample_missing
 from skmohn.energynet._features import (
     batches,
     check_layer,
@@ -34,23 +36,30 @@ from skmohn.energynet._features import (
     learn_scalers,
 )
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._partition import converged_log_partition, warn_if_unreliable
-from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
-from skmohn.energynet._reading import (
-    as_written,
-    completed,
-    name_numbers,
-    read_columns,
-    unseen_categories,
+from skmohn.energynet._layout import Layout
+from skmohn.energynet._partition import (
+    LogPartition,
+    converged_log_partition,
+    warn_if_unreliable,
 )
-from skmohn.energynet._samples import known_samples, put_in_order, read_weights, rows_of
+from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._scoring import Monitor, Scorer
 from skmohn.energynet._stack_trainer import (
     GIVEN_DEPTH,
     InfiniteRBMOptions,
     StackTrainer,
+    TrainedStack,
     warn_of_limits,
     widths_of,
+)
+from skmohn.energynet._table import (
+    Encoded,
+    Table,
+    as_written,
+    encode,
+    name_numbers,
+    unseen_categories,
+    write_completed,
 )
 
 # Attributes that say how well layers describe the samples of a fit.
@@ -85,10 +94,10 @@ class EnergyNetTransformer(
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the
           data; the width depends little on learning rate and batch size.
-        - ``"infinite_rbm"``: EnergyNet [1]_. An infinite machine [2]_ trained by
+        - ``"infinite_rbm"``: EnergyNet [1]_. An infinite RBM [2]_ trained by
           contrastive divergence adds units until fewer than
           `InfiniteRBMOptions.threshold` appear per step; then it becomes a plain
-          machine. Layers cost the Rademacher bound. The width depends on learning rate
+          RBM. Layers cost the Rademacher bound. The width depends on learning rate
           and batch size as much as on the data.
         - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
@@ -274,6 +283,9 @@ class EnergyNetTransformer(
     n_samples_seen_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _log_partitions: list[LogPartition | None]
+    _input_means: list[np.ndarray]
+    _seed: int
 
     _parameter_constraints = {
         "growth": [
@@ -323,31 +335,31 @@ class EnergyNetTransformer(
     def __init__(
         self,
         growth: str | None = "held_out",
-        n_components=None,
+        n_components: ArrayLike | None = None,
         *,
-        max_layers=10,
-        unit_cost=1.0,
-        coding="auto",
+        max_layers: int = 10,
+        unit_cost: float = 1.0,
+        coding: str = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
-        handle_unknown="error",
-        n_bins=8,
-        whiten=False,
+        handle_unknown: str = "error",
+        n_bins: int = 8,
+        whiten: bool = False,
         layer: int | str = -1,
-        standardize=True,
-        passthrough=False,
+        standardize: bool = True,
+        passthrough: bool = False,
         n_final_epochs: int | str = "auto",
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         l2: float | str = "auto",
         infinite_rbm_options: InfiniteRBMOptions | None = None,
-        max_units=2000,
-        max_steps=1_000_000,
-        n_temperatures=10_000,
-        n_draws=300,
-        monitor=None,
-        warm_start=False,
-        random_state=None,
-    ):
+        max_units: int = 2000,
+        max_steps: int = 1_000_000,
+        n_temperatures: int = 10_000,
+        n_draws: int = 300,
+        monitor: int | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.growth = growth
         self.n_components = n_components
         self.max_layers = max_layers
@@ -376,7 +388,13 @@ class EnergyNetTransformer(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, X_val=None, sample_weight=None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: object | None = None,
+        X_val: TableLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Find the layers and train them.
 
         Parameters
@@ -412,23 +430,26 @@ class EnergyNetTransformer(
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         self._seed = self._new_seed()
-        X, units, gaps = self._read_samples(X, sample_weight, learn=not go_on)
+        encoded = self._encode_samples(X, sample_weight, learn=not go_on)
         rbms = self._arranged_layers() if go_on else None
-        builder = StackTrainer(
-            self, self._seed, len(units), self.coding_.layout.groups, gaps
-        )
-        monitor = self._monitor(X, units, X_val, builder.weight)
+        trainer = StackTrainer(self, self._seed, len(encoded))
+        monitor = self._monitor(encoded, X_val, trainer.weight)
         loop = FitLoop(
-            self, given, y, None, builder.n_records(units, rbms),
-            lambda make_rbms: self._fitted(make_rbms(), X, units),
+            self, given, y, None, trainer.n_records(encoded, rbms),
+            lambda make_rbms: self._fitted(make_rbms(), encoded),
         )  # fmt: skip
-        built = builder.build(units, monitor.watch(loop.step), rbms)
-        loop.finish(lambda: built.rbms)
-        return self._expose(built, X, units, loop.history)
+        built = trainer.build(encoded, monitor.watch(loop.step), rbms)
+        self._expose(built, encoded, monitor.within["log_likelihood"], loop)
+        return self
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None, sample_weight=None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: object | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Train each layer for one epoch on these samples, keeping its width.
 
         The first call finds the layers as `fit` does; layers of given width start from
@@ -454,16 +475,15 @@ class EnergyNetTransformer(
             return self.fit(X, sample_weight=sample_weight)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
-        X, units, gaps = self._read_samples(X, sample_weight, is_first, not is_first)
-        self.n_samples_seen_ += len(units)
+        encoded = self._encode_samples(X, sample_weight, is_first, not is_first)
+        self.n_samples_seen_ += len(encoded)
         rbms = None if is_first else self._arranged_layers()
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        n_seen = self.n_samples_seen_
-        layout = self.coding_.layout
-        builder = StackTrainer(self, self._seed, n_seen, layout.groups, gaps)
-        rbms = builder.train_epoch(units, rbms, int(seed[0]))
-        self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
+        trainer = StackTrainer(self, self._seed, self.n_samples_seen_)
+        rbms = trainer.train_epoch(encoded, rbms, int(seed[0]))
+        earlier = None if is_first else self.scalers_
+        self._set_fitted(self._fitted(rbms, encoded, earlier))
         if is_first:
             self.stopping_reason_ = GIVEN_DEPTH
             self.width_reasons_ = [GIVEN_REASON] * len(rbms)
@@ -471,7 +491,7 @@ class EnergyNetTransformer(
         self.n_iter_ += 1
         return self
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> NDArray:
         """Compute the probabilities of the hidden units.
 
         Parameters
@@ -487,12 +507,20 @@ class EnergyNetTransformer(
             from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)
-        X = self._read_table(X)
+        table = self._read_table(X)
         if self.standardize and self.passthrough:
             require_finite(self.scalers_[-1], "X")
-        return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
+        parts = [self._transform_batch(table.take(rows)) for rows in batches(table)]
+        return np.concatenate(parts)
 
-    def impute(self, X, *, strategy="mean", n_draws=None, random_state=None):
+    def impute(
+        self,
+        X: TableLike,
+        *,
+        strategy: str = "mean",
+        n_draws: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> Any:
         """Replace NaN by what is expected, or drawn, given the known values.
 
         Parameters
@@ -518,16 +546,16 @@ class EnergyNetTransformer(
             filled with such, and data frames keep the types of their columns.
         """
         check_is_fitted(self)
-        given, X = X, self._read_table(X)
-        of_columns = self.layers_[0], self.coding_, X, self._encode
+        table = self._read_table(X)
+        of_columns = self.layers_[0], self.coding_, table
         if n_draws is None:
-            tables = [imputed(*of_columns, strategy, self._seed)]
+            tables = [impute(*of_columns, strategy, self._seed)]
         else:
-            tables = drawn(*of_columns, n_draws, random_state)
-        tables = [completed(table, X, self, given) for table in tables]
+            tables = sample_missing(*of_columns, n_draws, random_state)
+        tables = [write_completed(values, table, self, X) for values in tables]
         return tables[0] if n_draws is None else tables
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: TableLike) -> NDArray:
         """Reconstruct samples from the output of :meth:`transform`.
 
         Parameters
@@ -558,7 +586,7 @@ class EnergyNetTransformer(
             states = rbm.visible_probabilities(states)
         return as_written(self.coding_.decode(states), self._categories)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray:
         """Name the columns of :meth:`transform`.
 
         Parameters
@@ -577,7 +605,7 @@ class EnergyNetTransformer(
         widths, shown = self.n_components_per_layer_, self._shown()
         appended = []
         if len(widths) in shown:
-            appended = name_numbers(names, self._categories.known())
+            appended = name_numbers(list(names), self._categories.known())
         blocks = [
             unique_names([f"layer{k}_unit{i}" for i in range(width)], appended)
             for k, width in enumerate(widths)
@@ -586,7 +614,12 @@ class EnergyNetTransformer(
         return np.concatenate([blocks[k] for k in shown]).astype(object)
 
     @one_blas_thread
-    def sample(self, n_samples=1, n_steps=1000, random_state=None):
+    def sample(
+        self,
+        n_samples: int = 1,
+        n_steps: int = 1000,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> NDArray:
         """Draw samples from the model.
 
         Parameters
@@ -617,7 +650,7 @@ class EnergyNetTransformer(
             draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
         return as_written(self.coding_.draw(states, random_state), self._categories)
 
-    def score_samples(self, X):
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Compute or estimate the log-likelihood of each sample.
 
         Parameters
@@ -643,19 +676,19 @@ class EnergyNetTransformer(
             If a sample has more than 4096 completions and there are several layers.
         """
         check_is_fitted(self)
-        given, X = X, self._read_table(X)
-        unseen = unseen_categories(self, X, given)
+        table = self._read_table(X)
+        unseen = unseen_categories(table, X)
         scorer = Scorer(
             self.layers_, self.coding_, self.n_draws, self._seed,
             self._log_partition_of(len(self.weights_) - 1),
         )  # fmt: skip
-        said = [
-            scorer.score(X[rows], self._encode(X[rows]), rows.start, unseen[rows])
-            for rows in batches(X)
+        scores = [
+            scorer.score(self._encode(table.take(rows)), rows.start, unseen[rows])
+            for rows in batches(table)
         ]
-        return np.concatenate(said)
+        return np.concatenate(scores)
 
-    def score(self, X, y=None):
+    def score(self, X: TableLike, y: object | None = None) -> float:
         """Compute or estimate the mean log-likelihood.
 
         Parameters
@@ -673,7 +706,7 @@ class EnergyNetTransformer(
         return float(self.score_samples(X).mean())
 
     @property
-    def layers_(self):
+    def layers_(self) -> list[RBM]:
         """Layers from the bottom up, a list of :class:`~skmohn.energynet.RBM`."""
         check_is_fitted(self)
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
@@ -684,7 +717,7 @@ class EnergyNetTransformer(
         ]
 
     @ComputedProperty
-    def log_partition_(self):
+    def log_partition_(self) -> list[LogPartition]:
         """Log partition function of each layer, a list of LogPartition.
 
         Those that `fit` did not need are computed here: by annealed importance sampling
@@ -694,7 +727,7 @@ class EnergyNetTransformer(
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -703,33 +736,40 @@ class EnergyNetTransformer(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _monitor(self, X, units, X_val, weight):
+    def _monitor(
+        self, encoded: Encoded, X_val: TableLike | None, weight: float
+    ) -> Monitor:
         """What completes the records of a fit; a mean log-likelihood has a weight."""
-        tables = {"log_likelihood": (X, units)}
+        tables = {"log_likelihood": encoded}
         if X_val is not None:
-            X_val = self._read_table(X_val)
-            assert_all_finite(X_val, input_name="X_val")
-            arranged = self.coding_.layout.arrange(self._encode(X_val))
-            tables["validation_log_likelihood"] = X_val, arranged
+            table = self._read_table(X_val)
+            assert_all_finite(table.values, input_name="X_val")
+            arranged = self._encode(table).arrange(self.coding_)
+            tables["validation_log_likelihood"] = arranged
         return Monitor.of(self, self.coding_, tables, weight, self._seed)
 
-    def _transform_batch(self, X):
-        units = self._encode(X)
-        first, coding = self.layers_[0], self.coding_
-        X, visible, incomplete = filled(first, coding, X, units, self._seed)
-        table = coding.numbers(X, visible)
-        blocks = feature_blocks(self.layers_, units, table, incomplete)
+    def _transform_batch(self, table: Table) -> NDArray:
+        encoded, coding, layers = self._encode(table), self.coding_, self.layers_
+        X, visible, hidden = expect_missing(layers[0], coding, encoded, self._seed)
+        X = coding.complete(X, visible)
+        numbers = coding.numbers(X, visible)
+        blocks = feature_blocks(layers, encoded.units, numbers, hidden)
         if self.standardize:
             blocks = [self.scalers_[k].transform(blocks[k]) for k in self._shown()]
         else:
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)
 
-    def _read_samples(self, X, sample_weight, learn, are_new=False):
-        """Check samples and parameters; return samples and visible units.
+    def _encode_samples(
+        self,
+        X: TableLike,
+        sample_weight: ArrayLike | None,
+        learn: bool,
+        are_new: bool = False,
+    ) -> Encoded:
+        """Check samples and parameters; encode the samples to train on.
 
-        They are new where the coding was learned from others. Rows are repeated as
-        their weights say, and put in an order of their own.
+        They are new where the coding was learned from others.
         """
         widths = widths_of(self)
         if widths is not None:
@@ -739,36 +779,36 @@ class EnergyNetTransformer(
                     "n_components changed since the fit that warm_start or partial_fit "
                     "continues: restore the old value or fit anew"
                 )
+        table = self._read_table(X, reset=learn, weights=[sample_weight])
         # A single sample leaves nothing to learn from.
-        n_needed = 2 if learn else 1
-        X = self._read_table(X, reset=learn, weights=[sample_weight])
-        weights = read_weights(sample_weight, X)
-        if weights is not None:
-            X = X[rows_of(weights)]
-        X = known_samples(X, n_needed)
+        table = table.repeat(sample_weight).drop_unknown(2 if learn else 1)
         if learn:
             known = self._categories.known()
             self.coding_ = UnitCoding.learn(
-                X, self.coding, self.n_bins, self._names(),
+                table.values, self.coding, self.n_bins, table.names,
                 {j: len(categories) for j, categories in known.items()},
                 self._seed if self.whiten else None,
             )  # fmt: skip
-        names = self._names()
-        return put_in_order(X, self.coding_, names, self._seed, are_new)
+        return encode(table, self.coding_, self._seed, are_new)
 
-    def _new_seed(self):
+    def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fitted(self, rbms, X, units, earlier=None):
+    def _fitted(
+        self,
+        rbms: Sequence[RBM],
+        encoded: Encoded,
+        earlier: list[StandardScaler] | None = None,
+    ) -> dict[str, Any]:
         """Fitted attributes of layers, with the scalers of earlier samples if any.
 
         Layers and units are in the layout that was learned from.
         """
-        layout = self.coding_.layout
-        rbms = [layout.restore_machine(rbms[0], self.coding_.groups), *rbms[1:]]
+        coding, X = self.coding_, encoded.values
+        rbms = [coding.layout.restore_rbm(rbms[0], coding.groups), *rbms[1:]]
         if np.isnan(X).any():
-            X = self.coding_.complete(X, layout.restore(units))
-        scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
+            X = coding.complete(X, coding.layout.restore(encoded.units))
+        scalers, input_means = learn_scalers(rbms, coding, X, encoded.units, earlier)
         if self.standardize and self.passthrough:
             require_finite(scalers[-1], "X")
         return {
@@ -781,33 +821,40 @@ class EnergyNetTransformer(
             "_input_means": input_means,
         }
 
-    def _set_fitted(self, rbms, X, units, earlier=None):
-        """Set them; what was said of other layers is withdrawn."""
+    def _set_fitted(self, fitted: dict[str, Any]) -> None:
+        """Set attributes of layers; measures of other layers are removed."""
         for name in _MEASURED:
             vars(self).pop(name, None)
-        for name, value in self._fitted(rbms, X, units, earlier).items():
-            setattr(self, name, value)
+        vars(self).update(fitted)
 
-    def _expose(self, built, X, units, history):
-        """Set the fitted attributes; warn of layers that did not come to their end."""
-        self._set_fitted(built.rbms, X, units)
+    def _expose(
+        self, built: TrainedStack, encoded: Encoded, log_density: float, loop: FitLoop
+    ) -> None:
+        """End a fit: set attributes, warn of layers that did not come to their end.
+
+        The mean log-density is that of values within their levels.
+        """
+        fitted = self._fitted(built.rbms, encoded)
+        loop.attributes = lambda: fitted
+        loop.finish()
+        self._set_fitted(fitted)
         self.stopping_reason_ = built.reason
         self.width_reasons_ = built.width_reasons
-        if built.descriptions is not None:
+        if built.log_partitions is not None:
             layout, (first, *others) = self.coding_.layout, built.log_partitions
             self._log_partitions = [_restore(first, layout, built.rbms[0]), *others]
-            for k, found in enumerate(self._log_partitions):
+            for k, found in enumerate(built.log_partitions):
                 warn_if_unreliable(found, k)
-            measured = built.measured(self.coding_.log_density(X).mean())
+            measured = built.measured(log_density)
             vars(self).update(zip(_MEASURED, measured, strict=True))
-        self.history_, self.n_iter_ = history, len(history)
-        self.n_samples_seen_ = len(units)
+        self.history_, self.n_iter_ = loop.history, len(loop.history)
+        self.n_samples_seen_ = len(encoded)
         warn_of_limits(self, built.limits)
-        return self
 
     @one_blas_thread
-    def _log_partition_of(self, k):
-        if self._log_partitions[k] is None:
+    def _log_partition_of(self, k: int) -> LogPartition:
+        found = self._log_partitions[k]
+        if found is None:
             rbm, mean = self._arranged_layers()[k], self._input_means[k]
             if k == 0:
                 (mean,) = self.coding_.layout.arrange(mean[None].copy())
@@ -820,39 +867,42 @@ class EnergyNetTransformer(
             if k == 0:
                 found = _restore(found, self.coding_.layout, rbm)
             self._log_partitions[k] = found
-            warn_if_unreliable(self._log_partitions[k], k)
-        return self._log_partitions[k]
+            warn_if_unreliable(found, k)
+        return found
 
-    def _arranged_layers(self):
+    def _arranged_layers(self) -> list[RBM]:
         """Layers in the layout that they are trained in."""
         first, *others = self.layers_
-        return [self.coding_.layout.arrange_machine(first), *others]
+        return [self.coding_.layout.arrange_rbm(first), *others]
 
-    def _shown(self):
+    def _shown(self) -> list[int]:
         """Which of the blocks make up the features."""
         n_layers = len(self.weights_)
-        if self.layer == "all":
+        if isinstance(self.layer, str):
             shown = list(range(n_layers))
         else:
             check_layer(self.layer, n_layers)
             shown = [range(n_layers)[self.layer]]
         return shown + [n_layers] * self.passthrough
 
-    def _encode(self, X):
-        return self.coding_.encode(X, self._names())
+    def _encode(self, table: Table) -> Encoded:
+        return Encoded.of(table.values, self.coding_, table.names)
 
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
-
-    def _read_table(self, X, reset=False, weights=()):
+    def _read_table(
+        self,
+        X: TableLike,
+        reset: bool = False,
+        weights: Sequence[ArrayLike | None] = (),
+    ) -> Table:
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
-        options = {"reset": reset, "gaps": not is_minmax, "weights": weights}
-        return read_columns(self, X, **options)
+        return Table.read(
+            self, X, reset=reset, allow_missing=not is_minmax, weights=weights
+        )
 
 
-def _restore(log_partition, layout, arranged):
-    """The log partition function of the units of columns, of None as well."""
-    if log_partition is None:
-        return None
+def _restore(
+    log_partition: LogPartition, layout: Layout, arranged: RBM
+) -> LogPartition:
+    """The log partition function of the units of columns."""
     value = log_partition.value - layout.log_volume(arranged)
     return replace(log_partition, value=value)

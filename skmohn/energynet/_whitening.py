@@ -3,16 +3,19 @@
 Each column is given the power that makes it most nearly normal, then all are rotated to
 uncorrelated coordinates of variance 1, those nearest to the columns. The normal
 distribution behind this also says what an unknown number could be, given the known ones
-of its row: draws of it, weighed by how much likelier a machine finds them, stand for
+of its row: draws of it, weighed by how much likelier an RBM finds them, stand for
 the row.
 
 Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The American
 Statistician 72, 2018 (ZCA-cor).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import norm, rankdata
@@ -35,10 +38,10 @@ _FOLDS, _FEWEST_ROWS = 5, 4
 _MOST = 0.9
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
-# With gaps: least shrinkage while covariances are sought, and most steps of it, in each
-# of which every kind of missing values takes a solution of equations; changes of
-# variances of about 1 that end it.
-_SAFE, _STEPS, _MOST_WITH_GAPS, _SETTLED = 0.01, 20, 2000, 1e-3
+# With missing values: least shrinkage while covariances are sought, and most steps of
+# it, in each of which every pattern takes a solution of equations; changes of variances
+# of about 1 that end it.
+_SAFE, _STEPS, _MOST_WITH_MISSING, _SETTLED = 0.01, 20, 2000, 1e-3
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
 # Fraction of these that must count at least, by which imputed numbers are best among
@@ -88,7 +91,7 @@ class Whitening:
     least_effective : float
         Fraction of the draws of a row that must count in its means, as an effective
         sample size: all of them where there were fewer rows than columns, of which no
-        machine can learn more than correlations.
+        RBM can learn more than correlations.
     """
 
     columns: np.ndarray
@@ -106,7 +109,13 @@ class Whitening:
     least_effective: float
 
     @classmethod
-    def learn(cls, X, columns, seed, sign=1.0):
+    def learn(
+        cls,
+        X: NDArray,
+        columns: NDArray[np.intp],
+        seed: int,
+        sign: NDArray[np.float64] | float = 1.0,
+    ) -> Self:
         """Learn powers and correlations of columns.
 
         Parameters
@@ -118,14 +127,10 @@ class Whitening:
             None is constant.
 
         seed : int
-            Of folds, and of draws for gaps.
+            Of folds, and of draws for missing values.
 
         sign : ndarray of shape (n_columns,), default=1.0
             What each is multiplied by before.
-
-        Returns
-        -------
-        whitening : Whitening
         """
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
@@ -147,45 +152,42 @@ class Whitening:
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
         least_effective = 1.0 if len(values) < len(columns) else _LEAST_EFFECTIVE
+        stretch, inflation = spreads
         return cls(
-            columns, low, high, unit, powers, mean, std, correlation, *roots, *spreads,
-            least_effective,
+            columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
+            inflation, least_effective,
         )  # fmt: skip
 
-    def forward(self, X):
+    def forward(self, X: NDArray) -> NDArray[np.float64]:
         """The table with coordinates in the place of its columns.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
             Where one of the columns is NaN, all coordinates are.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features), float64
         """
         coordinates = self._powers_of(X[:, self.columns]) @ self.inverse_root
         X = X.astype(np.float64)
         X[:, self.columns] = coordinates
         return X
 
-    def inverse(self, X):
+    def inverse(self, X: NDArray) -> NDArray[np.float64]:
         """The table with its columns in the place of coordinates."""
         X = X.astype(np.float64)
         X[:, self.columns] = self._values_of(X[:, self.columns] @ self.root)
         return X
 
-    def log_slope(self, X):
+    def log_slope(self, X: NDArray) -> NDArray[np.float64]:
         """Logarithm of the volume of coordinates for one of values, (n_samples,)."""
         slopes = self._log_slopes(X[:, self.columns]).sum(axis=1)
         return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
 
-    def incomplete(self, X):
-        """Which samples have gaps in these columns, (n_samples,)."""
+    def incomplete(self, X: NDArray) -> NDArray[np.bool_]:
+        """Which samples have missing values in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
-    def filled(self, X, seed, table):
-        """The table with a draw in each gap of these columns, in any order of rows.
+    def fill(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
+        """The table with a draw for each missing value, the same in any order of rows.
 
         Rows are told apart by another `table`.
         """
@@ -201,62 +203,51 @@ class Whitening:
         X[rows] = tables[0]
         return X
 
-    def spread(self, X):
+    def spread(self, X: NDArray) -> NDArray[np.float64]:
         """Rows that all was learned from as if they were others, further apart."""
         coordinates = self.forward(X)
         coordinates[:, self.columns] *= self.stretch
         return self.inverse(coordinates)
 
-    def draw(self, X, noise, stretch=1.0):
-        """Fill the gaps of these columns, given what is known of them.
+    def draw(
+        self, X: NDArray, noise: NDArray[np.float64], stretch: float = 1.0
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Fill the missing values of these columns, given what is known of them.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        noise : ndarray of shape (n_draws, n_samples or 1, n_columns)
-            Standard normal.
-
-        stretch : float, default=1.0
-            How much further apart the draws are than those of rows that all was
-            learned from.
-
-        Returns
-        -------
-        tables : ndarray of shape (n_draws, n_samples, n_features), float64
-
-        log_density : ndarray of shape (n_draws, n_samples)
-            Of what was drawn, in the units of X.
+        The noise is standard normal, (n_draws, n_samples or 1, n_columns); draws are so
+        much further apart than those of rows that all was learned from as `stretch`
+        says. Returned are the tables (n_draws, n_samples, n_features), and the
+        log-densities of what was drawn, in the units of X, (n_draws, n_samples).
         """
         noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
         given = X[:, self.columns].astype(np.float64)
         Z = self._powers_of(given)
-        drawn, gaps = np.repeat(Z[None], len(noise), axis=0), np.isnan(given)
-        log_density = np.where(gaps, norm.logpdf(noise), 0.0).sum(axis=2)
-        for rows, unknown in _patterns(gaps):
+        drawn, missing = np.repeat(Z[None], len(noise), axis=0), np.isnan(given)
+        log_density = np.where(missing, norm.logpdf(noise), 0.0).sum(axis=2)
+        for rows, unknown in _patterns(missing):
             expected, rest = _given(self.correlation, Z[rows], unknown)
             factor = stretch * np.linalg.cholesky(rest)
             columns = np.flatnonzero(unknown)
             normal = noise[:, rows[:, None], columns]
             drawn[:, rows[:, None], columns] = expected + normal @ factor.T
             log_density[:, rows] -= np.log(np.diag(factor)).sum()
-        values = np.where(gaps, self._values_of(drawn), given)
-        log_density += np.where(gaps, self._log_slopes(values), 0.0).sum(axis=2)
+        values = np.where(missing, self._values_of(drawn), given)
+        log_density += np.where(missing, self._log_slopes(values), 0.0).sum(axis=2)
         tables = np.repeat(X[None].astype(np.float64), len(noise), axis=0)
         tables[:, :, self.columns] = values
         return tables, log_density
 
-    def _in_units(self, values):
+    def _in_units(self, values: NDArray) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):
             in_units = values.astype(np.float64) / self.unit
         return np.clip(in_units, -_FARTHEST, _FARTHEST)
 
-    def _powers_of(self, values):
+    def _powers_of(self, values: NDArray) -> NDArray[np.float64]:
         """Powers of values, of mean 0 and variance 1."""
         powers = self.powers.forward(self._in_units(values))
         return (powers - self.mean) / self.std
 
-    def _values_of(self, Z):
+    def _values_of(self, Z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of such powers."""
         # Far out they may be beyond all numbers.
         largest = np.finfo(np.float64).max
@@ -264,48 +255,53 @@ class Whitening:
             values = self.powers.inverse(Z * self.std + self.mean) * self.unit
         return np.clip(values, -largest, largest)
 
-    def _log_slopes(self, values):
+    def _log_slopes(self, values: NDArray) -> NDArray[np.float64]:
         """Logarithms of the slopes of powers, of the shape of the values."""
         slopes = self.powers.log_slope(self._in_units(values))
         return slopes - np.log(self.std) - np.log(np.abs(self.unit))
 
 
-def _order_of_ranks(X):
+def _order_of_ranks(X: NDArray) -> NDArray[np.intp]:
     """An order of rows that is the same in other units of the columns."""
     ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
     # Ranks of float32 are float32, whose bytes have another order.
     return order_of(ranks.astype(np.float64))
 
 
-def _moments(Z, rng):
+def _moments(
+    Z: NDArray[np.float64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]:
     """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
 
     Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
     `inflation` of a :class:`Whitening` come last.
     """
-    most = _MOST_WITH_GAPS if np.isnan(Z).any() else _MOST_ROWS
+    most = _MOST_WITH_MISSING if np.isnan(Z).any() else _MOST_ROWS
     if len(Z) > most:
         Z = Z[rng.choice(len(Z), most, replace=False)]
     mean, covariance = _covariance(Z)
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
-    correlation, shrinkage, spreads = covariance / np.outer(std, std), 1.0, (1.0, 1.0)
+    correlation = covariance / np.outer(std, std)
+    shrinkage, stretch, inflation = 1.0, 1.0, 1.0
     if len(Z) >= _FEWEST_ROWS:
         seed, n_folds = int(rng.integers(2**31)), min(_FOLDS, len(Z))
         folds = KFold(n_folds, shuffle=True, random_state=seed)
-        shrinkage, *spreads = _by_other_rows((Z - mean) / std, folds)
-    return mean, std, shrunk_covariance(correlation, shrinkage), *spreads
+        standard = (Z - mean) / std
+        shrinkage, stretch, inflation = _by_other_rows(standard, folds)
+    shrunk = shrunk_covariance(correlation, shrinkage)
+    return mean, std, shrunk, stretch, inflation
 
 
-def _by_other_rows(Z, folds):
+def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, float]:
     """The shrinkage that makes rows likeliest that correlations were not learned from,
     then how much further from what is expected their numbers are than those of the rows
     that they were learned from, and than the correlations say.
 
     Correlations follow the chance in their rows, the more so the fewer there are. A
     fraction of the rows is left out at a time, of which what is known counts: what
-    stands in their gaps would be taken from the correlations that are judged. Columns
-    are independent unless rows say otherwise by more than a standard error.
+    is missing would be taken from the correlations that are judged. Columns are
+    independent unless rows contradict by more than a standard error.
     """
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
     nats = np.zeros((len(_SHRINKAGES), len(Z)))
@@ -329,36 +325,42 @@ def _by_other_rows(Z, folds):
     return shrinkage, stretch, float(max(other / said, 1.0))
 
 
-def _log_densities(Z, covariance):
+def _log_densities(
+    Z: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Logarithms of the normal densities of what is known of rows, (n_rows,)."""
     found = np.zeros(len(Z))
-    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
-        if gaps.all():
+    for rows, missing in _kinds_of_rows(np.isnan(Z)):
+        if missing.all():
             continue  # Nothing has no density.
-        known = Z[np.ix_(rows, ~gaps)]
-        factor = cholesky(covariance[np.ix_(~gaps, ~gaps)], lower=True)
+        known = Z[np.ix_(rows, ~missing)]
+        factor = cholesky(covariance[np.ix_(~missing, ~missing)], lower=True)
         standard = solve_triangular(factor, known.T, lower=True)
         found[rows] = norm.logpdf(standard).sum(axis=0)
         found[rows] -= np.log(np.diag(factor)).sum()
     return found
 
 
-def _surprises(Z, covariance):
+def _surprises(
+    Z: NDArray[np.float64], covariance: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Distances of all known numbers from what is expected given the other known ones
     of their row, in standard deviations."""
     found = []
-    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
-        precision = np.linalg.inv(covariance[np.ix_(~gaps, ~gaps)])
-        distances = Z[np.ix_(rows, ~gaps)] @ precision / np.sqrt(np.diag(precision))
+    for rows, missing in _kinds_of_rows(np.isnan(Z)):
+        precision = np.linalg.inv(covariance[np.ix_(~missing, ~missing)])
+        distances = Z[np.ix_(rows, ~missing)] @ precision / np.sqrt(np.diag(precision))
         found.append(distances.ravel())
     return np.concatenate(found)
 
 
-def _covariance(Z):
+def _covariance(
+    Z: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and covariance of rows, by expectation maximization if values are missing.
 
-    What gaps are expected to hold follows shrunk correlations: among few rows most are
-    chance, and what follows them would confirm them.
+    Missing values are expected by shrunk correlations: among few rows most are chance,
+    and what follows them would confirm them.
     """
     unknown = np.isnan(Z)
     if not unknown.any():
@@ -367,19 +369,19 @@ def _covariance(Z):
     mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
     for _ in range(_STEPS):
         safe = shrunk_covariance(covariance, max(_oracle(covariance, len(Z)), _SAFE))
-        filled, rests = Z.copy(), np.zeros_like(covariance)
-        for rows, gaps in parts:
-            expected, rest = _given(safe, Z[rows] - mean, gaps)
-            filled[np.ix_(rows, gaps)] = expected + mean[gaps]
-            rests[np.ix_(gaps, gaps)] += len(rows) * rest
-        mean, before = filled.mean(axis=0), covariance
-        covariance = empirical_covariance(filled) + rests / len(Z)
+        fill, rests = Z.copy(), np.zeros_like(covariance)
+        for rows, missing in parts:
+            expected, rest = _given(safe, Z[rows] - mean, missing)
+            fill[np.ix_(rows, missing)] = expected + mean[missing]
+            rests[np.ix_(missing, missing)] += len(rows) * rest
+        mean, before = fill.mean(axis=0), covariance
+        covariance = empirical_covariance(fill) + rests / len(Z)
         if np.abs(covariance - before).max() < _SETTLED:
             break
     return mean, covariance
 
 
-def _oracle(covariance, n_rows):
+def _oracle(covariance: NDArray[np.float64], n_rows: int) -> float:
     """Shrinkage of a covariance of normal rows by the oracle approximation of Chen,
     Wiesel, Eldar and Hero (2010), for shrunk correlations of little error."""
     n_columns = len(covariance)
@@ -389,21 +391,27 @@ def _oracle(covariance, n_rows):
     return min(together / apart, 1.0) if apart > together else 1.0
 
 
-def _roots(covariance):
+def _roots(
+    covariance: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The symmetric square root, and its inverse."""
     variances, directions = eigh(covariance)
     spread = np.sqrt(variances)
     return (directions * spread) @ directions.T, (directions / spread) @ directions.T
 
 
-def _kinds_of_rows(unknown):
-    """The complete rows, which have no gaps, then the :func:`_patterns`."""
+def _kinds_of_rows(
+    unknown: NDArray[np.bool_],
+) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """The complete rows, which have no missing values, then the :func:`_patterns`."""
     complete = np.flatnonzero(~unknown.any(axis=1))
     return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
 
-def _patterns(unknown):
-    """Rows that have the same gaps, and which columns these are in."""
+def _patterns(
+    unknown: NDArray[np.bool_],
+) -> Iterator[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
+    """Rows that have the same missing values, and which columns these are in."""
     incomplete = np.flatnonzero(unknown.any(axis=1))
     kinds, of_rows = np.unique(unknown[incomplete], axis=0, return_inverse=True)
     order = incomplete[np.argsort(of_rows.ravel(), kind="stable")]
@@ -413,7 +421,9 @@ def _patterns(unknown):
         yield rows, kind
 
 
-def _given(covariance, Z, unknown):
+def _given(
+    covariance: NDArray[np.float64], Z: NDArray[np.float64], unknown: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and covariance of what is unknown of normal rows, given the rest."""
     known = ~unknown
     rest = covariance[np.ix_(unknown, unknown)]
@@ -449,21 +459,8 @@ class ImportanceSamples:
     least_effective: float
 
     @classmethod
-    def of(cls, whitening, X, n_draws, seed):
-        """Draw numbers in the place of missing values; the same for the same row.
-
-        Parameters
-        ----------
-        whitening : Whitening
-
-        X : ndarray of shape (n_rows, n_features)
-
-        n_draws, seed : int
-
-        Returns
-        -------
-        completions : ImportanceSamples
-        """
+    def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
+        """Draw numbers in the place of missing values; the same for the same row."""
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
@@ -481,17 +478,17 @@ class ImportanceSamples:
         return cls(table, starts, densities, whitening.least_effective)
 
     @property
-    def rows(self):
+    def rows(self) -> NDArray[np.intp]:
         """Number of the row of each draw."""
         counts = np.diff(self.starts, append=len(self.table))
         return np.repeat(np.arange(len(counts)), counts)
 
-    def largest(self, values):
+    def largest(self, values: NDArray) -> NDArray[np.intp]:
         """Number of the draw of the largest value of each row, (n_rows,)."""
         parts = np.split(values, self.starts[1:])
         return self.starts + np.array([np.argmax(part) for part in parts], int)
 
-    def log_means(self, log_density):
+    def log_means(self, log_density: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithms of the densities of what is known of the rows, (n_rows,).
 
         Parameters
@@ -503,10 +500,12 @@ class ImportanceSamples:
         parts = np.split(gains, self.starts[1:])
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
 
-    def normalized_weights(self, log_density):
+    def normalized_weights(
+        self, log_density: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
 
-        Over many columns the likelihood ratios of a machine and the normal distribution
+        Over many columns the likelihood ratios of an RBM and the normal distribution
         are mostly noise, and one draw would outweigh all others. Ratios of such rows
         are tempered until as many draws count as a mean needs.
         """
@@ -516,27 +515,36 @@ class ImportanceSamples:
         low, high = np.zeros(len(counts)), np.ones(len(counts))
         power = high
         for _ in range(_HALVINGS):
-            shares = self._tempered(gains, power, counts)
-            effective = 1.0 / np.add.reduceat(shares**2, self.starts)
+            weights = self._tempered(gains, power, counts)
+            effective = 1.0 / np.add.reduceat(weights**2, self.starts)
             is_enough = effective >= self.least_effective * counts
             low = np.where(is_enough, power, low)
             high = np.where(is_enough, high, power)
             power = (low + high) / 2.0
         return self._tempered(gains, low, counts)
 
-    def _tempered(self, gains, power, counts):
+    def _tempered(
+        self,
+        gains: NDArray[np.float64],
+        power: NDArray[np.float64],
+        counts: NDArray[np.intp],
+    ) -> NDArray[np.float64]:
         """Shares by a power of the likelihood ratios of each row."""
         weights = np.exp(np.repeat(power, counts) * gains)
         return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
 
-    def chosen(self, shares, place):
+    def chosen(
+        self, weights: NDArray[np.float64], uniform: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
         """A draw of each row, by their shares and a uniform number, (n_rows,)."""
-        counts = np.diff(self.starts, append=len(shares))
-        ends = np.cumsum(shares)
-        place = np.arange(len(counts)) + place
-        at = np.searchsorted(ends, place * (ends[-1] / len(counts)))
+        counts = np.diff(self.starts, append=len(weights))
+        ends = np.cumsum(weights)
+        uniform = np.arange(len(counts)) + uniform
+        at = np.searchsorted(ends, uniform * (ends[-1] / len(counts)))
         return np.clip(at, self.starts, self.starts + counts - 1)
 
-    def means(self, values, shares):
+    def means(
+        self, values: NDArray, weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Means of values of the draws for each row, (n_rows, ...)."""
-        return np.add.reduceat(shares[:, None] * values, self.starts)
+        return np.add.reduceat(weights[:, None] * values, self.starts)

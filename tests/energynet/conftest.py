@@ -1,4 +1,4 @@
-"""Small machines whose every state can be listed."""
+"""Small RBMs whose every state can be listed."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def check_possible(V, groups):
 
 
 class Listed:
-    """A machine with the exact probability of each joint state, by definition."""
+    """An RBM with the exact probability of each joint state, by definition."""
 
     def __init__(self, rbm):
         self.rbm = rbm
@@ -52,7 +52,7 @@ class Listed:
         return np.log(self.joint.sum(axis=1))
 
 
-def random_machine(n_visible, n_hidden, seed, scale=1.0, groups=None):
+def random_rbm(n_visible, n_hidden, seed, scale=1.0, groups=None):
     rng = np.random.default_rng(seed)
     return RBM(
         rng.normal(0, scale, (n_hidden, n_visible)),
@@ -70,13 +70,13 @@ def are_possible():
 
 @pytest.fixture(scope="session")
 def list_states():
-    """Function that makes a random machine and lists its states."""
+    """Function that makes a random RBM and lists its states."""
     return lambda *shape, seed, **options: Listed(
-        random_machine(*shape, seed=seed, **options)
+        random_rbm(*shape, seed=seed, **options)
     )
 
 
 @pytest.fixture(scope="session")
 def listed(list_states):
-    """Machine of 5 visible and 4 hidden units."""
+    """RBM of 5 visible and 4 hidden units."""
     return list_states(5, 4, seed=0)

@@ -17,7 +17,7 @@ from skmohn import (
     EnergyNetTransformer,
     InfiniteRBMOptions,
 )
-from skmohn.energynet._training import Plan
+from skmohn.energynet._training import Schedule
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 4))
@@ -276,15 +276,15 @@ def test_divergence_while_going_on():
 def test_fit_that_is_interrupted(failure, monkeypatch):
     longer = {**QUICK, "n_final_epochs": 50}
     net = EnergyNetTransformer(**longer, warm_start=True).fit(BITS)
-    fresh, epochs, advance = EnergyNetTransformer(**longer), [], Plan.advance
+    fresh, epochs, advance = EnergyNetTransformer(**longer), [], Schedule.advance
 
-    def interrupted(plan, run, *args):
+    def interrupted(schedule, run, *args):
         epochs.append(run)
         if len(epochs) == 2:
             raise failure
-        return advance(plan, run, *args)
+        return advance(schedule, run, *args)
 
-    monkeypatch.setattr(Plan, "advance", interrupted)
+    monkeypatch.setattr(Schedule, "advance", interrupted)
     before = dict(vars(fresh))
     with pytest.raises(failure):
         fresh.fit(BITS)

@@ -61,12 +61,12 @@ def sizes_between(model):
     """Sizes and weights by which a sum is an integral: Gauss in each level."""
     edges, levels = model.coding_.thresholds[1], model.coding_.levels[1]
     tails = [edges[0] - levels[0], levels[-1] - edges[-1]]
-    place, weight = np.polynomial.legendre.leggauss(20)
+    node, weight = np.polynomial.legendre.leggauss(20)
     x, w = np.polynomial.laguerre.laggauss(30)
     parts = [(edges[0] - tails[0] * x, w * np.exp(x) * tails[0])]
     for low, high in itertools.pairwise(edges):
         half = (high - low) / 2
-        parts.append((low + half * (place + 1), weight * half))
+        parts.append((low + half * (node + 1), weight * half))
     parts.append((edges[-1] + tails[1] * x, w * np.exp(x) * tails[1]))
     return (np.concatenate(part) for part in zip(*parts, strict=True))
 
@@ -84,19 +84,19 @@ def test_density_of_a_mixed_table_sums_and_integrates_to_one(fitted):
     assert total == pytest.approx(1.0, abs=1e-6)
 
 
-def test_gaps_are_summed_and_integrated_out(fitted):
+def test_missing_values_are_summed_and_integrated_out(fitted):
     sizes, weights = sizes_between(fitted)
     known = with_size(every_kind(), 1.3)
     joint = np.exp(fitted.score_samples(known)).reshape(3, 2, 2)
-    gaps = every_kind(["word", "switch"]).assign(color=np.nan, size=1.3)
-    found = fitted.score_samples(gaps[list(X.columns)]).reshape(2, 2)
+    missing = every_kind(["word", "switch"]).assign(color=np.nan, size=1.3)
+    found = fitted.score_samples(missing[list(X.columns)]).reshape(2, 2)
     assert_allclose(np.exp(found), joint.sum(axis=0), rtol=1e-6)
     row = with_size(every_kind().iloc[[5]], np.nan)
     rows = with_size(pd.concat([every_kind().iloc[[5]]] * len(sizes)), sizes)
     integral = np.exp(fitted.score_samples(rows)) @ weights
     assert np.exp(fitted.score_samples(row)[0]) == pytest.approx(integral, rel=1e-6)
     # The most probable color of each, given all else.
-    filled = fitted.impute(gaps[list(X.columns)])
+    filled = fitted.impute(missing[list(X.columns)])
     best = np.array(COLORS)[joint.argmax(axis=0)].ravel()
     assert_array_equal(filled[:, 0], best)
 
@@ -154,10 +154,14 @@ def test_two_categories_are_a_bit():
 
 
 def test_tables_come_back_as_they_were(fitted):
-    gaps = X.astype({"size": float, "switch": float, "color": object})
-    gaps.loc[0, "color"], gaps.loc[1, "word"], gaps.loc[2, "size"] = None, None, np.nan
-    filled = fitted.impute(gaps)
-    known = gaps.notna().to_numpy()
+    missing = X.astype({"size": float, "switch": float, "color": object})
+    missing.loc[0, "color"], missing.loc[1, "word"], missing.loc[2, "size"] = (
+        None,
+        None,
+        np.nan,
+    )
+    filled = fitted.impute(missing)
+    known = missing.notna().to_numpy()
     assert_array_equal(filled[known], X.to_numpy(object)[known])
     assert filled[0, 0] in COLORS
     assert filled[1, 2] in WORDS
@@ -168,7 +172,7 @@ def test_tables_come_back_as_they_were(fitted):
     assert set(drawn[:, 2]) <= set(WORDS)
     for name, frame in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
         wanted = clone(fitted).set_output(transform=name).fit(X)
-        found = wanted.impute(gaps)
+        found = wanted.impute(missing)
         assert isinstance(found, frame)
         assert list(found.columns) == list(X.columns)
         assert_array_equal(np.asarray(found["size"])[3:], X["size"][3:])
@@ -190,11 +194,11 @@ def test_appended_categories_are_indicators():
     assert_array_equal(features[:, 5], X["word"] == "yes")
     # Probabilities where the category is not known.
     row = X.astype({"color": object}).iloc[[0]].assign(color=None)
-    shares = model.transform(row)[0, 3:6]
-    assert shares.sum() == pytest.approx(1.0, abs=1e-6)
+    probabilities = model.transform(row)[0, 3:6]
+    assert probabilities.sum() == pytest.approx(1.0, abs=1e-6)
     rows = pd.concat([row] * 3).assign(color=np.sort(COLORS))
     p = np.exp(model.score_samples(rows))
-    assert_allclose(shares, p / p.sum(), rtol=1e-4)
+    assert_allclose(probabilities, p / p.sum(), rtol=1e-4)
 
 
 def test_unknown_categories():
@@ -203,12 +207,12 @@ def test_unknown_categories():
     with pytest.raises(ValueError, match=r"column color has 'pink', which was not"):
         net().fit(X).transform(new)
     model = net(handle_unknown="missing").fit(X)
-    gap = new.replace("pink", np.nan)
-    assert_array_equal(model.transform(new), model.transform(gap))
-    # To the density it is no gap, but something that was never seen.
-    found, of_gap = model.score_samples(new), model.score_samples(gap)
-    assert found[0] < of_gap[0]
-    assert_array_equal(found[1:], of_gap[1:])
+    incomplete = new.replace("pink", np.nan)
+    assert_array_equal(model.transform(new), model.transform(incomplete))
+    # To the density it is no missing value, but something that was never seen.
+    found, of_missing = model.score_samples(new), model.score_samples(incomplete)
+    assert found[0] < of_missing[0]
+    assert_array_equal(found[1:], of_missing[1:])
     with pytest.raises(ValueError, match=r"holds text, .*categorical_features"):
         net(categorical_features=None).fit(X)
     with pytest.raises(ValueError, match="categorical_features has 'shape'"):
@@ -269,8 +273,8 @@ def test_unseen_codes_in_arrays_are_unseen():
         "n_final_epochs": 20,
     }
     model = net(**options).fit(table)
-    new, gap, known = model.score_samples([[7.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
-    assert new < known < gap
+    new, missing, known = model.score_samples([[7.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
+    assert new < known < missing
 
 
 @pytest.mark.parametrize(
@@ -342,15 +346,15 @@ def test_networks_with_labels_average_over_unknown_categories():
             model._read_table(new.assign(color=color))
         )
         parts.append(-rbm.free_energy(codes))
-    shares = np.exp(parts - np.logaddexp.reduce(parts))
+    probabilities = np.exp(parts - np.logaddexp.reduce(parts))
     numbers = model._table(model._read_table(new))[1]
     order = np.argsort(COLORS)
-    assert_allclose(numbers[:, :3], shares[order].T, rtol=1e-4)
+    assert_allclose(numbers[:, :3], probabilities[order].T, rtol=1e-4)
     assert coding.kind[0] == "category"
     assert_array_equal(model.predict(new), model.predict(new))
 
 
-def test_category_that_is_seen_with_gaps_alone_has_a_small_share():
+def test_category_that_is_seen_as_missing_alone_has_a_small_probability():
     """Of the samples with this category another value is unknown."""
     rare = X.astype({"color": object, "size": float})
     rare.loc[:3, "color"] = "pink"

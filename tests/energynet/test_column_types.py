@@ -76,22 +76,22 @@ def imputer(**options):
 )
 def test_frames_keep_the_types_of_their_columns(names, fill):
     expected = whole().loc[:, names]
-    gaps = with_missing_inputs(expected)
+    missing = with_missing_inputs(expected)
     model = imputer(**fill).set_output(transform="pandas")
-    filled = model.fit_transform(gaps)
+    filled = model.fit_transform(missing)
     assert not filled.isna().any().any()
-    assert_array_equal(filled.dtypes, gaps.dtypes)
+    assert_array_equal(filled.dtypes, missing.dtypes)
     # What was known is there to the last digit.
-    assert_frame_equal(filled.where(gaps.notna()), gaps.where(gaps.notna()))
+    assert_frame_equal(filled.where(missing.notna()), missing.where(missing.notna()))
     for name in set(filled).intersection(["nullable", "truth"]):
         assert {type(value) for value in filled[name]} <= {bool, np.bool_}
-    again = model.set_params(add_indicator=True).fit_transform(gaps)
-    assert_array_equal(again.dtypes.iloc[: gaps.shape[1]], gaps.dtypes)
+    again = model.set_params(add_indicator=True).fit_transform(missing)
+    assert_array_equal(again.dtypes.iloc[: missing.shape[1]], missing.dtypes)
 
 
 def test_next_step_takes_codes_for_categories():
-    gaps = with_missing_inputs(whole()[["code", "size"]])
-    filled = imputer().set_output(transform="pandas").fit_transform(gaps)
+    missing = with_missing_inputs(whole()[["code", "size"]])
+    filled = imputer().set_output(transform="pandas").fit_transform(missing)
     model = HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
     found = model.fit(filled, np.arange(N)).is_categorical_
     assert_array_equal(found, [True, False])
@@ -101,12 +101,12 @@ def test_next_step_takes_codes_for_categories():
 @pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 def test_rows_of_other_frames_have_their_own_types():
     """Categories in another order, or fewer of them; one that was not there in fit."""
-    gaps = with_missing_inputs(whole()[["grade", "size"]])
+    missing = with_missing_inputs(whole()[["grade", "size"]])
     layers = EnergyNetTransformer(
         n_components=3, n_final_epochs=5, max_layers=1, handle_unknown="missing"
     )
     model = EnergyNetImputer(layers, random_state=0).set_output(transform="pandas")
-    model.fit(gaps)
+    model.fit(missing)
     grade = pd.Categorical([None, "other"], categories=["other"])
     filled = model.transform(pd.DataFrame({"grade": grade, "size": [0.0, 1.0]}))
     assert isinstance(filled["grade"].dtype, pd.CategoricalDtype)
@@ -119,17 +119,17 @@ def test_rows_of_other_frames_have_their_own_types():
 @pytest.mark.parametrize("fill", FILLS)
 def test_polars_frames_keep_the_types_of_their_columns(fill):
     frame = with_missing_inputs(whole()).drop(columns=["code", "grade"])
-    gaps = pl.from_pandas(frame.astype({"truth": "boolean"})).with_columns(
+    missing = pl.from_pandas(frame.astype({"truth": "boolean"})).with_columns(
         pl.col("text").cast(pl.Enum(["x", "y"])),
         pl.col("moment").cast(pl.Date).alias("day"),
         pl.col("count").cast(pl.UInt8),
     )
-    filled = imputer(**fill).set_output(transform="polars").fit_transform(gaps)
-    assert filled.schema == gaps.schema
+    filled = imputer(**fill).set_output(transform="polars").fit_transform(missing)
+    assert filled.schema == missing.schema
     assert filled.null_count().sum_horizontal().item() == 0
-    for name in gaps.columns:
-        known = gaps[name].is_not_null()
-        assert filled[name].filter(known).equals(gaps[name].filter(known))
+    for name in missing.columns:
+        known = missing[name].is_not_null()
+        assert filled[name].filter(known).equals(missing[name].filter(known))
 
 
 @pytest.mark.parametrize("fill", FILLS)

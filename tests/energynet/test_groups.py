@@ -20,7 +20,7 @@ from skmohn.energynet._groups import list_states as list_of
 from skmohn.energynet._growth import unit_values
 from skmohn.energynet._likelihood import independent_bits, parameter_complexity
 from skmohn.energynet._rbm import draw_visible, random_stream
-from skmohn.energynet._training import Plan, new_machine, trained
+from skmohn.energynet._training import Schedule, new_rbm, trained
 
 SIZES = np.array([3, 1, 2])
 THERMOMETERS = Groups(SIZES)
@@ -94,8 +94,11 @@ def test_levels_are_drawn_with_their_probabilities(exact):
     often = given > 1e-3
     counts = np.array(counts)
     merged = np.append(counts[often], counts[~often].sum() + 1e-9)
-    shares = np.append(given[often], given[~often].sum() + 1e-9 / n)
-    assert chisquare(merged, shares / shares.sum() * merged.sum()).pvalue > 1e-3
+    probabilities = np.append(given[often], given[~often].sum() + 1e-9 / n)
+    assert (
+        chisquare(merged, probabilities / probabilities.sum() * merged.sum()).pvalue
+        > 1e-3
+    )
     # A number of its own for each column.
     with np.errstate(over="ignore"):
         assert stream[0] == start + kernels._STEP * np.uint64(3 * n)
@@ -119,7 +122,7 @@ def test_independent_columns_have_the_levels_of_the_data(exact):
     bits = sum(
         entropy(np.unique(v, axis=0, return_counts=True)[1], base=2) for v in states
     )
-    one = new_machine(X, 1, 0, groups)
+    one = new_rbm(X, 1, 0, groups)
     assert parameter_complexity([one], X) == pytest.approx(
         (bits + 1) / 2 * np.log(400), rel=1e-5
     )
@@ -131,8 +134,8 @@ def test_value_of_a_unit_is_what_is_lost_without_it(exact):
     model = np.repeat(exact.V, np.round(p * 200_000).astype(int), axis=0)
     values, activity = unit_values(rbm, data, model.astype(np.float32))
 
-    def log_likelihood(machine):
-        return -machine.free_energy(data).mean() - exact_log_partition(machine).value
+    def log_likelihood(rbm):
+        return -rbm.free_energy(data).mean() - exact_log_partition(rbm).value
 
     kept = np.arange(rbm.n_hidden) != 2
     folded = rbm.visible_bias + activity[2] * rbm.weights[2]
@@ -145,8 +148,8 @@ def test_training_nearly_reaches_the_entropy_of_the_data(groups):
     level = np.random.default_rng(0).integers(4, size=600)
     X = list_of(groups, 0, 24)[level + 4 * (level > 1) + 8 * np.minimum(level, 2)]
     X = X.astype(np.float32)
-    plan = Plan(learning_rate=0.1, batch_size=50)
-    rbm = trained(plan, X, new_machine(X, 8, 0, groups), 3000, 0).rbm
+    schedule = Schedule(learning_rate=0.1, batch_size=50)
+    rbm = trained(schedule, X, new_rbm(X, 8, 0, groups), 3000, 0).rbm
     found = -rbm.free_energy(X).mean() - exact_log_partition(rbm).value
     without = independent_bits(X, groups)
     nothing = -without.free_energy(X).mean() - exact_log_partition(without).value
@@ -161,9 +164,9 @@ def test_gradient_is_that_of_the_likelihood(exact):
     rbm, data = exact.rbm, draws(exact, 200).astype(np.float64)
     model = exact.joint.sum(axis=1)
 
-    def means(V, share):
+    def means(V, weight):
         hidden = 1 / (1 + np.exp(-(V @ exact.W.T + exact.b)))
-        return (share[:, None] * hidden).T @ V, share @ V
+        return (weight[:, None] * hidden).T @ V, weight @ V
 
     even = np.full(len(data), 1 / len(data))
     of_data, of_model = means(data, even), means(exact.V, model)
@@ -220,7 +223,7 @@ def test_impossible_states_never_occur(are_possible, columns, scale, n_steps, se
     listed = list_of(groups, 0, groups.n_states)
     assert are_possible(listed, groups).all()
     assert len(np.unique(listed, axis=0)) == groups.n_states
-    # What the machine expects is a mean of possible states.
+    # What the RBM expects is a mean of possible states.
     mean = rbm.visible_probabilities(rng.random((20, 3)))
     for start, size, is_ordered in zip(groups.starts, sizes, ordered, strict=True):
         part = mean[:, start : start + size]

@@ -17,32 +17,34 @@ from skmohn.energynet import (
 )
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._growth import (
-    GAMMA_REASON,
     GIVEN_REASON,
     PAYING_REASON,
     DescriptionLengthGrowth,
-    NatsControl,
+    DescriptionLengthOptions,
     _entropy,
     _without_worst,
     given_width,
+    grow_by_description_length,
     unit_values,
-    width_by_gamma,
-    width_by_nats,
 )
-from skmohn.energynet._infinite_rbm import OrderedPlan
+from skmohn.energynet._infinite_rbm import (
+    GAMMA_REASON,
+    InfiniteGrowthOptions,
+    grow_infinite_rbm,
+)
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._stack import (
     ALL_LAYERS,
     DEEP_ENOUGH,
-    StackControl,
+    StackOptions,
     _Judge,
     grow_stack,
 )
 from skmohn.energynet._stack_trainer import are_bits
-from skmohn.energynet._training import Plan, new_machine, trained
+from skmohn.energynet._training import Schedule, new_rbm, trained
 
-FAST = Plan(learning_rate=0.2, batch_size=64)
-WIDTH_ONLY = NatsControl(final_clock=1.0)
+FAST = Schedule(learning_rate=0.2, batch_size=64)
+WIDTH_ONLY = DescriptionLengthOptions(final_clock=1.0)
 
 
 def told(grow, *args):
@@ -56,8 +58,8 @@ def untold(record, make_rbm):
     """A report that nobody listens to."""
 
 
-def width(X, plan=FAST, control=WIDTH_ONLY, seed=0):
-    _, grown = told(width_by_nats, X, plan, control, seed)
+def width(X, schedule=FAST, options=WIDTH_ONLY, seed=0):
+    _, grown = told(grow_by_description_length, X, schedule, options, seed)
     return grown.run.rbm.n_hidden
 
 
@@ -76,7 +78,13 @@ def digits():
 @pytest.fixture(scope="module")
 def growth(digits):
     """What a growth reports and returns; the final training comes after its width."""
-    return told(width_by_nats, digits, FAST, replace(WIDTH_ONLY, final_clock=5.0), 0)
+    return told(
+        grow_by_description_length,
+        digits,
+        FAST,
+        replace(WIDTH_ONLY, final_clock=5.0),
+        0,
+    )
 
 
 # ------------------------------------------------------------------ worth of a unit
@@ -87,12 +95,12 @@ def test_value_of_a_unit_is_what_is_lost_without_it(list_states):
     rbm, p = exact.rbm, exact.joint.sum(axis=1)
     rng = np.random.default_rng(0)
     data = exact.V[rng.choice(64, 300)].astype(np.float32)
-    # As many of each state as the machine asks for, with the fractions rounded.
+    # As many of each state as the RBM asks for, with the fractions rounded.
     model = np.repeat(exact.V, np.round(p * 200_000).astype(int), axis=0)
     values, activity = unit_values(rbm, data, model.astype(np.float32))
 
-    def log_likelihood(machine):
-        return -machine.free_energy(data).mean() - exact_log_partition(machine).value
+    def log_likelihood(rbm):
+        return -rbm.free_energy(data).mean() - exact_log_partition(rbm).value
 
     assert_allclose(activity, rbm.hidden_probabilities(data).mean(axis=0), rtol=1e-5)
     for i in range(4):
@@ -105,11 +113,11 @@ def test_value_of_a_unit_is_what_is_lost_without_it(list_states):
 
 @pytest.mark.parametrize(("n_paying", "kept"), [(4, [0, 1, 2, 4]), (0, [0, 1, 2, 4])])
 def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, kept):
-    run = FAST.begin(digits, new_machine(digits, 5, 0), 1, 0)
+    run = FAST.begin(digits, new_rbm(digits, 5, 0), 1, 0)
     values = np.array([0.5, 0.2, 0.3, 0.1, 0.4])
     activity = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
-    paying = values > np.sort(values)[4 - n_paying] if n_paying else values > 1
-    fewer = _without_worst(run, values, activity, paying, drop_share=0.2).rbm
+    worthwhile = values > np.sort(values)[4 - n_paying] if n_paying else values > 1
+    fewer = _without_worst(run, values, activity, worthwhile, drop_fraction=0.2).rbm
     assert_array_equal(fewer.weights, run.rbm.weights[kept])
     folded = run.rbm.visible_bias + 0.6 * run.rbm.weights[3]
     assert_allclose(fewer.visible_bias, folded, rtol=1e-6)
@@ -121,7 +129,7 @@ def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, ke
 @pytest.mark.slow
 def test_width_on_digits_depends_little_on_how_one_trains(digits):
     widths = [
-        width(digits, Plan(learning_rate=rate, batch_size=size))
+        width(digits, Schedule(learning_rate=rate, batch_size=size))
         for rate, size in ((0.1, 64), (0.2, 16), (0.3, 256))
     ]
     assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
@@ -130,15 +138,16 @@ def test_width_on_digits_depends_little_on_how_one_trains(digits):
 
 @pytest.mark.slow
 def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
-    def described(seed, share):
-        control = replace(WIDTH_ONLY, final_clock=100.0, paying_share=share)
-        _, grown = told(width_by_nats, digits, FAST, control, seed)
+    def described(seed, fraction):
+        options = replace(WIDTH_ONLY, final_clock=100.0, worthwhile_fraction=fraction)
+        _, grown = told(grow_by_description_length, digits, FAST, options, seed)
         rbm = grown.run.rbm
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
 
     early, late = (
-        np.mean([described(seed, share) for seed in range(2)]) for share in (0.8, 0.5)
+        np.mean([described(seed, fraction) for seed in range(2)])
+        for fraction in (0.8, 0.5)
     )
     assert late < early
 
@@ -172,7 +181,7 @@ def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
 
 
 def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
-    def started(X, control=WIDTH_ONLY, seed=0):
+    def initialized_mlp(X, options=WIDTH_ONLY, seed=0):
         tried, decided = {}, []
 
         def report(record, make_rbm):
@@ -183,23 +192,23 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
-            width_by_nats(X, FAST, control, seed, report)
-        lengths = [described(rbm, X, control.start_share) for rbm in tried.values()]
+            grow_by_description_length(X, FAST, options, seed, report)
+        lengths = [described(rbm, X, options.start_fraction) for rbm in tried.values()]
         assert decided == [list(tried)[np.argmin(lengths)]]
         return list(tried), *decided
 
-    assert started(clusters(2)) == ([1, 2, 4, 8], 2)
-    assert started(digits) == ([1, 2, 4, 8], 8)
-    assert started(digits, replace(WIDTH_ONLY, max_units=3)) == ([1, 3], 3)
+    assert initialized_mlp(clusters(2)) == ([1, 2, 4, 8], 2)
+    assert initialized_mlp(digits) == ([1, 2, 4, 8], 8)
+    assert initialized_mlp(digits, replace(WIDTH_ONLY, max_units=3)) == ([1, 3], 3)
     # No steps are left for others.
-    assert started(digits, replace(WIDTH_ONLY, max_steps=700)) == ([1], 1)
+    assert initialized_mlp(digits, replace(WIDTH_ONLY, max_steps=700)) == ([1], 1)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "between"), [(300, 8), (1797, 25)])
 def test_cheaper_units_make_wider_layers(digits, n_samples, between):
     cheap, dear = (
-        width(digits[:n_samples], control=replace(WIDTH_ONLY, unit_cost=k))
+        width(digits[:n_samples], options=replace(WIDTH_ONLY, unit_cost=k))
         for k in (0.3, 3)
     )
     assert cheap > between > dear
@@ -236,8 +245,8 @@ def test_growth_by_nats_says_what_it_does(growth):
 
 def test_growth_by_nats_can_be_repeated(digits):
     X, dear = digits[:200], replace(WIDTH_ONLY, unit_cost=3)
-    _, grown = told(width_by_nats, X, FAST, dear, 3)
-    _, again = told(width_by_nats, X, FAST, dear, 3)
+    _, grown = told(grow_by_description_length, X, FAST, dear, 3)
+    _, again = told(grow_by_description_length, X, FAST, dear, 3)
     assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
 
 
@@ -247,22 +256,22 @@ def test_starts_that_are_left_out_would_not_have_been_the_best(
 ):
     X = clusters(4, n_samples, n_columns=6)
 
-    def started():
+    def initialized_mlp():
         records, ladder = told(DescriptionLengthGrowth, X, FAST, WIDTH_ONLY, 0)
         run = ladder.start(unit_price(X))
         return len(dict.fromkeys(r["units"] for r in records)), run.rbm.weights
 
-    n_trained, weights = started()
+    n_trained, weights = initialized_mlp()
     monkeypatch.setattr("skmohn.energynet._growth._entropy", lambda bits: -np.inf)
-    n_all, best = started()
+    n_all, best = initialized_mlp()
     assert (n_all, n_all - n_trained) == (4, n_left_out)
     assert_array_equal(weights, best)
 
 
 def test_entropy_of_rows_is_that_of_their_numbers():
     X = np.random.default_rng(0).integers(0, 2, (50, 3)).astype(np.float32)
-    share = np.bincount(X.astype(int) @ [1, 2, 4]) / 50
-    assert _entropy(X) == pytest.approx(-np.sum(share * np.log(share)))
+    fraction = np.bincount(X.astype(int) @ [1, 2, 4]) / 50
+    assert _entropy(X) == pytest.approx(-np.sum(fraction * np.log(fraction)))
 
 
 @pytest.mark.parametrize(
@@ -270,19 +279,20 @@ def test_entropy_of_rows_is_that_of_their_numbers():
     [({"max_units": 10}, "max_units"), ({"max_steps": 700}, "max_steps")],
 )
 def test_growth_by_nats_ends_at_its_limits(options, limit):
-    control = replace(WIDTH_ONLY, **options)
-    records, grown = told(width_by_nats, clusters(32), FAST, control, 0)
+    limited = replace(WIDTH_ONLY, **options)
+    records, grown = told(grow_by_description_length, clusters(32), FAST, limited, 0)
     assert (grown.limit, grown.reason) == (limit, limit)
     assert grown.run.rbm.n_hidden <= 10
     growing = [r["steps"] for r in records if r["stage"] != "final"]
     assert max(growing) <= options.get("max_steps", np.inf)
 
 
-def test_growth_by_gamma_converts_and_polishes():
+def test_growth_by_gamma_converts_and_trains_on():
     X = clusters(4, n_samples=400, n_columns=12)
-    ordered = OrderedPlan(learning_rate=0.1, threshold=0.2)
-    raw_records, raw = told(width_by_gamma, X, ordered, Plan(), 0, 0)
-    records, polished = told(width_by_gamma, X, ordered, Plan(), 30, 0)
+    options = InfiniteGrowthOptions(learning_rate=0.1, threshold=0.2)
+    raw_records, raw = told(grow_infinite_rbm, X, Schedule(), options, 0)
+    options = replace(options, n_final_epochs=30)
+    records, polished = told(grow_infinite_rbm, X, Schedule(), options, 0)
     assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
     assert raw_records[-1]["gamma"] <= 0.2
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
@@ -296,14 +306,14 @@ def test_growth_by_gamma_converts_and_polishes():
 
 
 def test_growth_by_gamma_ends_at_its_limits():
-    ordered = OrderedPlan(learning_rate=0.1, max_units=5)
-    _, grown = told(width_by_gamma, clusters(4), ordered, Plan(), 1, 0)
+    options = InfiniteGrowthOptions(learning_rate=0.1, max_units=5, n_final_epochs=1)
+    _, grown = told(grow_infinite_rbm, clusters(4), Schedule(), options, 0)
     assert (grown.reason, grown.limit) == ("max_units", "max_units")
     assert grown.run.rbm.n_hidden == 5
 
 
 def test_given_width_trains_for_the_epochs_asked(digits):
-    start = new_machine(digits, 7, 0)
+    start = new_rbm(digits, 7, 0)
     records, grown = told(given_width, digits, FAST, start, 3, 0)
     assert [r["stage"] for r in records] == ["train"] * 3
     assert grown.reason == GIVEN_REASON
@@ -314,17 +324,17 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 # --------------------------------------------------------------------------- stacks
 
 
-def by_nats(inputs, seed, report, groups=None, gaps=None):
-    plan = replace(FAST, resample=not are_bits(inputs))
-    return width_by_nats(
-        inputs, plan, replace(WIDTH_ONLY, final_clock=20.0), seed, report
+def by_nats(inputs, seed, report, groups=None, missing=None):
+    schedule = replace(FAST, resample=not are_bits(inputs))
+    return grow_by_description_length(
+        inputs, schedule, replace(WIDTH_ONLY, final_clock=20.0), seed, report
     )
 
 
 @pytest.mark.slow
 def test_stack_keeps_the_layers_that_shorten_the_description():
     X = clusters(8)[:600]
-    records, stack = told(grow_stack, X, by_nats, StackControl(), 0)
+    records, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
     totals = [r["description_length"] for r in records if r["stage"] == "layer"]
     kept = [layer.description.total for layer in stack.layers]
     assert stack.reason == DEEP_ENOUGH
@@ -358,7 +368,7 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
         if record["stage"] == "layer":
             ends.append((record, make_rbms()))
 
-    grow_stack(X, by_nats, StackControl(), 0, report)
+    grow_stack(X, by_nats, StackOptions(), 0, report)
     assert seen == [(1, 600), (1, 600), (2, 200)]
     (first, _), (second, rbms) = ends
     z = log_partition(rbms[-1], rbms[0].hidden_probabilities(X), random_state=0)
@@ -372,8 +382,8 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
 
 def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     X = clusters(4)[:500]
-    judge = _Judge(X, StackControl(unit_cost=0.0), 0)
-    lower = new_machine(X, 10, 0)
+    judge = _Judge(X, StackOptions(unit_cost=0.0), 0)
+    lower = new_rbm(X, 10, 0)
     best = judge.measure([lower], X)
     # As it leaves the model as it is, it is neither better nor worse.
     rbms = [lower, lower.transposed()]
@@ -381,14 +391,14 @@ def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     assert judge.look(rbms, inputs, best) is None
     found = judge.measure(rbms, inputs).description.total
     assert found == pytest.approx(best.description.total, rel=1e-3)
-    dear = _Judge(X, StackControl(unit_cost=1.0), 0)
+    dear = _Judge(X, StackOptions(unit_cost=1.0), 0)
     assert dear.look(rbms, inputs, dear.measure([lower], X)) is not None
 
 
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
-    _, stack = told(grow_stack, X, by_nats, StackControl(), 0)
+    _, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
     assert stack.reason == DEEP_ENOUGH
     assert len(stack.layers) == 1
     assert stack.layers[0].description.total >= stack.without.total
@@ -398,14 +408,14 @@ def test_layers_see_the_probabilities_of_those_below():
     X = clusters(4)[:300]
     seen = []
 
-    def layer(inputs, seed, report, groups=None, gaps=None):
+    def layer(inputs, seed, report, groups=None, missing=None):
         seen.append((inputs, seed))
-        plan, width = replace(FAST, resample=not are_bits(inputs)), 7 - len(seen)
-        start = new_machine(inputs, width, 0)
-        return given_width(inputs, plan, start, 2, seed, report)
+        schedule, width = replace(FAST, resample=not are_bits(inputs)), 7 - len(seen)
+        start = new_rbm(inputs, width, 0)
+        return given_width(inputs, schedule, start, 2, seed, report)
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
-    control = StackControl(max_layers=3, unit_cost=0.0, n_temperatures=100)
+    options = StackOptions(max_layers=3, unit_cost=0.0, n_temperatures=100)
     gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -414,7 +424,7 @@ def test_layers_see_the_probabilities_of_those_below():
                 len(bits), gains[rbms[-1].n_hidden]
             ),
         )
-        records, stack = told(grow_stack, X, layer, control, 5)
+        records, stack = told(grow_stack, X, layer, options, 5)
     shapes = [layer.rbm.weights.shape for layer in stack.layers]
     assert shapes == [(6, 64), (5, 6), (4, 5)]
     assert stack.reason == ALL_LAYERS
@@ -430,14 +440,16 @@ def test_layers_see_the_probabilities_of_those_below():
 def test_stack_by_the_rademacher_bound():
     X = clusters(4, n_columns=12)[:300]
 
-    def layer(inputs, seed, report, groups=None, gaps=None):
+    def layer(inputs, seed, report, groups=None, missing=None):
         resample = not are_bits(inputs)
-        plan = Plan(resample=resample)
-        ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=resample)
-        return width_by_gamma(inputs, ordered, plan, 30, seed, report)
+        schedule = Schedule(resample=resample)
+        options = InfiniteGrowthOptions(
+            learning_rate=0.1, max_units=6, n_final_epochs=30
+        )
+        return grow_infinite_rbm(inputs, schedule, options, seed, report)
 
-    control = StackControl(max_layers=2, complexity="rademacher")
-    _, stack = told(grow_stack, X, layer, control, 0)
+    options = StackOptions(max_layers=2, complexity="rademacher")
+    _, stack = told(grow_stack, X, layer, options, 0)
     assert stack.layers[0].description.total < stack.without.total
     assert stack.layers[0].grown.limit == "max_units"
     bound = stack.layers[0].description.complexity
@@ -468,7 +480,13 @@ def test_copies_of_columns_need_a_unit_each(n_seeds, most, longest):
     widths, lengths = [], []
     # One draw moves by a few units with the order in which a processor adds.
     for seed in range(n_seeds):
-        _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), seed)
+        _, grown = told(
+            grow_by_description_length,
+            X,
+            Schedule(batch_size=50),
+            DescriptionLengthOptions(),
+            seed,
+        )
         rbm = grown.run.rbm
         # As good as nothing is left to say: six bits for each sample, and the units.
         ideal = 400 * 6 * np.log(2) + description_length([rbm], X, 0.0).complexity
@@ -496,7 +514,13 @@ def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(
     made_by = len(X) * (noise + np.log(k))
     units_more = []
     for seed in range(n_seeds):
-        _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), seed)
+        _, grown = told(
+            grow_by_description_length,
+            X,
+            Schedule(batch_size=50),
+            DescriptionLengthOptions(),
+            seed,
+        )
         rbm = grown.run.rbm
         price = description_length([rbm], X, 0.0).complexity / rbm.n_hidden
         units_more.append((described(rbm, X) - made_by) / price)
@@ -504,14 +528,14 @@ def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(
     assert np.median(units_more) < k + 2 + n_more
 
 
-def test_modes_that_chains_do_not_leave_get_their_shares():
+def test_modes_that_chains_do_not_leave_get_their_probabilities():
     rng = np.random.default_rng(0)
     first = rng.random(600) < 0.3
     X = (first[:, None] ^ (rng.random((600, 40)) < 0.02)).astype(np.float32)
-    plan = Plan(batch_size=50)
-    run = plan.begin(X, new_machine(X, 2, 0), 2000, 0)
+    schedule = Schedule(batch_size=50)
+    run = schedule.begin(X, new_rbm(X, 2, 0), 2000, 0)
     while not run.is_over:
-        plan.advance(run, X)
+        schedule.advance(run, X)
     states = list_states(Groups.bits(2), 0, 4)
     p = np.exp(run.rbm.log_hidden_marginal(states))
     on = run.rbm.visible_probabilities(states).mean(axis=1) > 0.5
@@ -523,18 +547,18 @@ def test_new_units_do_not_start_as_others_did(digits, monkeypatch):
 
     def watched(X, n_hidden, seed, groups=None):
         seeds.append(seed)
-        return new_machine(X, n_hidden, seed, groups)
+        return new_rbm(X, n_hidden, seed, groups)
 
-    monkeypatch.setattr("skmohn.energynet._growth.new_machine", watched)
-    control = replace(WIDTH_ONLY, max_steps=3300)
-    told(width_by_nats, digits, FAST, control, 0)
+    monkeypatch.setattr("skmohn.energynet._growth.new_rbm", watched)
+    options = replace(WIDTH_ONLY, max_steps=3300)
+    told(grow_by_description_length, digits, FAST, options, 0)
     # Four starts, then units beside those there are.
     assert len(seeds) == 5
     assert seeds[4] not in seeds[:4]
 
 
 def test_units_are_dropped_after_a_third_of_the_clock():
-    records, _ = told(width_by_nats, clusters(4), FAST, WIDTH_ONLY, 0)
+    records, _ = told(grow_by_description_length, clusters(4), FAST, WIDTH_ONLY, 0)
     steps = [r["steps"] for r in records if r["stage"] == "drop" and "price" not in r]
     widths = [r["units"] for r in records if r["stage"] == "drop" and "price" not in r]
     first = [steps[widths.index(units)] for units in dict.fromkeys(widths)]
@@ -546,10 +570,12 @@ def test_units_are_dropped_after_a_third_of_the_clock():
 # ---------------------------------------------------------------------- the ladder
 
 
-def make_ladder(n_columns=6, report=untold, **control):
+def make_ladder(n_columns=6, report=untold, **options):
     X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
-    plan = Plan(learning_rate=0.2, batch_size=25)
-    return DescriptionLengthGrowth(X, plan, NatsControl(**control), 0, report)
+    schedule = Schedule(learning_rate=0.2, batch_size=25)
+    return DescriptionLengthGrowth(
+        X, schedule, DescriptionLengthOptions(**options), 0, report
+    )
 
 
 def test_a_stage_needs_its_steps():
@@ -559,10 +585,10 @@ def test_a_stage_needs_its_steps():
         assert ladder.is_spent(10.0) == is_spent
 
 
-def test_steps_are_counted_and_limited_but_for_the_polish():
+def test_steps_are_counted_and_limited_but_for_the_final_training():
     records = []
     ladder = make_ladder(report=lambda r, make_rbm: records.append(r), max_steps=150)
-    run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 2, 0), 0, 0)
+    run = ladder.schedule.begin(ladder.X, new_rbm(ladder.X, 2, 0), 0, 0)
     for stage, n_steps, total in (("grow", 100, 100), ("drop", 50, 150)):
         run = ladder.train(run, stage, 10.0)
         assert (run.step, ladder.n_steps) == (n_steps, total)
@@ -573,7 +599,7 @@ def test_steps_are_counted_and_limited_but_for_the_polish():
 
 
 @pytest.mark.parametrize(("n_hidden", "is_exact"), [(4, True), (19, True), (20, False)])
-def test_machines_are_compared_by_the_nats_they_need(n_hidden, is_exact):
+def test_rbms_are_compared_by_the_nats_they_need(n_hidden, is_exact):
     ladder = make_ladder()
     rng = np.random.default_rng(0)
     parts = [0.3 * rng.standard_normal(shape) for shape in ((n_hidden, 6), n_hidden, 6)]
@@ -590,15 +616,20 @@ def test_machines_are_compared_by_the_nats_they_need(n_hidden, is_exact):
 def test_data_are_drawn_where_they_are_probabilities():
     X = np.full((4000, 2), 0.25, np.float32)
     drawn = DescriptionLengthGrowth(
-        X, Plan(resample=True), NatsControl(), 0, untold
+        X, Schedule(resample=True), DescriptionLengthOptions(), 0, untold
     ).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
-    assert DescriptionLengthGrowth(X, Plan(), NatsControl(), 0, untold).data is X
+    assert (
+        DescriptionLengthGrowth(
+            X, Schedule(), DescriptionLengthOptions(), 0, untold
+        ).data
+        is X
+    )
 
 
 def test_of_many_samples_some_value_the_units(digits, monkeypatch):
-    rbm = trained(FAST, digits, new_machine(digits, 12, 0), 1500, 0).rbm
+    rbm = trained(FAST, digits, new_rbm(digits, 12, 0), 1500, 0).rbm
     monkeypatch.setattr(_growth, "_MOST_VALUED", 600)
     some = DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, 0, untold)
     assert some.X is digits
@@ -606,7 +637,7 @@ def test_of_many_samples_some_value_the_units(digits, monkeypatch):
     assert len(some.data) == 600
     assert all(row.tobytes() in rows for row in some.data)
     bits = DescriptionLengthGrowth(
-        digits / 4, Plan(resample=True), WIDTH_ONLY, 0, untold
+        digits / 4, Schedule(resample=True), WIDTH_ONLY, 0, untold
     ).data
     assert bits.shape == (600, digits.shape[1])
     assert set(bits.ravel()) == {0.0, 1.0}
@@ -622,7 +653,7 @@ def test_of_many_samples_some_value_the_units(digits, monkeypatch):
 
 
 def lengths_by_width(ladder, lengths, monkeypatch):
-    """Have machines described in nats that follow from their widths; return widths."""
+    """Have RBMs described in nats that follow from their widths; return widths."""
     tried = []
 
     def train(run, stage, clock):
@@ -676,7 +707,7 @@ def test_units_are_dropped_while_the_description_gets_shorter(
 ):
     ladder = make_ladder(clock=1.0, max_steps=max_steps)
     found = lengths_by_width(ladder, lengths, monkeypatch)
-    run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 5, 0), 0, 0)
+    run = ladder.schedule.begin(ladder.X, new_rbm(ladder.X, 5, 0), 0, 0)
     run = ladder.descend(run, 0.25)
     assert run.rbm.n_hidden == best
     assert found == tried
@@ -687,7 +718,7 @@ class Rungs(DescriptionLengthGrowth):
 
     def start(self, price):
         """Two units."""
-        return self.plan.begin(self.X, new_machine(self.X, 2, 0), 0, 0)
+        return self.schedule.begin(self.X, new_rbm(self.X, 2, 0), 0, 0)
 
     def train(self, run, stage, clock):
         """Say so."""
@@ -733,9 +764,9 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
         monkeypatch.setattr(Rungs, name, value, raising=False)
     monkeypatch.setattr("skmohn.energynet._growth.DescriptionLengthGrowth", Rungs)
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
-    plan = Plan(learning_rate=0.2, batch_size=25)
-    control = NatsControl(clock=0.9, final_clock=final_clock, **options)
-    records, grown = told(width_by_nats, X, plan, control, 0)
+    schedule = Schedule(learning_rate=0.2, batch_size=25)
+    options = DescriptionLengthOptions(clock=0.9, final_clock=final_clock, **options)
+    records, grown = told(grow_by_description_length, X, schedule, options, 0)
     found = ", ".join(f"{stage} {width}" for stage, width, _ in log if stage != "final")
     assert found == widths
     clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "final": final_clock}

@@ -9,17 +9,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import EnergyNetTransformer
 from skmohn.energynet import exact_log_partition
-from skmohn.energynet._growth import NatsControl
 from skmohn.energynet._growth_held_out import (
     BELOW_REASON,
     HELD_OUT_REASON,
     SAMPLES_REASON,
+    HeldOutOptions,
     Parts,
     _likely_width,
-    width_by_held_out,
+    grow_by_held_out,
 )
-from skmohn.energynet._missing import Gaps
-from skmohn.energynet._training import Plan
+from skmohn.energynet._missing import MissingMask
+from skmohn.energynet._training import Schedule
 
 HELD_OUT = "skmohn.energynet._growth_held_out"
 
@@ -87,46 +87,46 @@ def test_layer_is_one_of_the_width_that_was_found():
 @pytest.mark.parametrize("final_clock", [0.0, 20.0])
 def test_likelihoods_are_exact_for_few_units(final_clock):
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
-    records, machines = [], []
+    records, rbms = [], []
 
     def report(record, make_rbm):
         if "held_out_log_likelihood" in record:
             records.append(record)
-            machines.append(make_rbm())
+            rbms.append(make_rbm())
 
-    plan, control = (
-        Plan(),
-        NatsControl(clock=20.0, final_clock=final_clock, max_units=6),
+    schedule, options = (
+        Schedule(),
+        HeldOutOptions(clock=20.0, final_clock=final_clock, max_units=6),
     )
-    grown = width_by_held_out(X, plan, control, 0, report)
-    parts = Parts.draw(X, plan, 0)
+    grown = grow_by_held_out(X, schedule, options, 0, report)
+    parts = Parts.draw(X, schedule, 0)
     assert [record["units"] for record in records] == [6, 4, 2]
-    for record, rbm in zip(records, machines, strict=True):
+    for record, rbm in zip(records, rbms, strict=True):
         log_z = exact_log_partition(rbm).value
         expected = -rbm.free_energy(parts.data).mean() - log_z
         assert_allclose(record["held_out_log_likelihood"], expected, rtol=1e-5)
     if final_clock == 0.0:
-        assert any(grown.run.rbm is rbm for rbm in machines)
+        assert any(grown.run.rbm is rbm for rbm in rbms)
 
 
-def test_without_a_polish_the_machine_of_the_nearest_width_stays(monkeypatch):
+def test_without_a_final_training_the_rbm_of_the_nearest_width_stays(monkeypatch):
     """Of 6, 4 and 2 units, by their ratio to 3."""
     monkeypatch.setattr(f"{HELD_OUT}._likely_width", lambda lengths: 3)
     X = (load_digits().data[:50, 2:22] >= 8).astype(np.float32)
-    control = NatsControl(clock=1.0, final_clock=0.0, max_units=6)
-    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
+    options = HeldOutOptions(clock=1.0, final_clock=0.0, max_units=6)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
     assert grown.run.rbm.n_hidden == 4
 
 
 def test_layer_is_no_wider_than_the_one_below():
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
-    control, tried = NatsControl(final_clock=10.0), []
+    options, tried = HeldOutOptions(final_clock=10.0, below=3), []
 
     def report(record, make_rbm):
         if "held_out_log_likelihood" in record:
             tried.append(record["units"])
 
-    grown = width_by_held_out(X, Plan(), control, 0, report, below=3)
+    grown = grow_by_held_out(X, Schedule(), options, 0, report)
     assert tried == [3, 2, 1]
     assert grown.reason == BELOW_REASON
     assert grown.limit is None
@@ -138,16 +138,16 @@ def test_wide_layers_must_gain_with_each_doubling(monkeypatch, gain, widest):
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
     tried = []
 
-    def take(trials, width):
+    def take(search, width):
         tried.append(width)
         nats = 100.0 if width < 8 else -gain * np.log2(width)
-        trials.lengths[width] = np.full(80, nats)
-        trials.errors[width] = 0.0
+        search.lengths[width] = np.full(80, nats)
+        search.errors[width] = 0.0
         return True
 
-    monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
-    grown = width_by_held_out(
-        X, Plan(), NatsControl(final_clock=1.0), 0, lambda *_: None
+    monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
+    grown = grow_by_held_out(
+        X, Schedule(), HeldOutOptions(final_clock=1.0), 0, lambda *_: None
     )
     widths = [width for width in (8, 16, 32, 64, 128, 256, 320) if width <= widest]
     assert tried == [*widths, 4]
@@ -160,15 +160,15 @@ def test_narrow_layers_rise_by_standard_errors_and_wide_ones_by_nats(
 ):
     """A fifth of a nat for each doubling is sure, but not worth a layer of 64 units."""
 
-    def take(trials, width):
-        trials.lengths[width] = np.full(80, -0.2 * np.log2(width))
-        trials.errors[width] = 0.0
+    def take(search, width):
+        search.lengths[width] = np.full(80, -0.2 * np.log2(width))
+        search.errors[width] = 0.0
         return True
 
-    monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
+    monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
-    control = NatsControl(final_clock=1.0, max_units=most)
-    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
+    options = HeldOutOptions(final_clock=1.0, max_units=most)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
     assert grown.limit == limit
     assert (grown.reason == HELD_OUT_REASON) == (limit is None)
 
@@ -179,14 +179,14 @@ def test_one_width_of_bad_luck_does_not_end_growth(monkeypatch):
     known |= {4: -10.0}
     tried = []
 
-    def take(trials, width):
+    def take(search, width):
         tried.append(width)
-        trials.lengths[width] = np.full(80, known[width])
-        trials.errors[width] = 0.0
+        search.lengths[width] = np.full(80, known[width])
+        search.errors[width] = 0.0
         return True
 
-    monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
-    width_by_held_out(X, Plan(), NatsControl(final_clock=1.0), 0, lambda *_: None)
+    monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
+    grow_by_held_out(X, Schedule(), HeldOutOptions(final_clock=1.0), 0, lambda *_: None)
     # 64 units are no better than 32, but clearly than 8; 256 little than 32.
     assert tried == [8, 16, 32, 64, 128, 256, 4]
 
@@ -210,9 +210,9 @@ def test_distance_counts_in_nats_and_standard_errors(noise):
     # Each is twice itself and the other, of the latter no more than 3 units.
     far = worse / unit
     far = np.array([0.25 * min(far, 3.0), 0.75 * far])
-    share = 1.0 / (1.0 + np.exp(far[1] - far[0]))
+    weight = 1.0 / (1.0 + np.exp(far[1] - far[0]))
     found = _likely_width({1: lengths(0.0), 2**n_doublings: lengths(worse, noise)})
-    assert found == round(2 ** (n_doublings * share))
+    assert found == round(2 ** (n_doublings * weight))
 
 
 def test_chance_of_one_width_is_shared_with_its_neighbors():
@@ -225,16 +225,21 @@ def test_chance_of_one_width_is_shared_with_its_neighbors():
     lucky = _likely_width(tried | {32: lengths(0.0)})
     assert even < lucky < 32
     # What is much worse counts no more than what is worse.
-    for narrow in (1.0, 9.0):
-        steep = {2: lengths(narrow), 4: lengths(0.0), 8: lengths(0.1), 16: lengths(0.2)}
+    for offset in (1.0, 9.0):
+        steep = {
+            2: lengths(offset),
+            4: lengths(0.0),
+            8: lengths(0.1),
+            16: lengths(0.2),
+        }
         assert _likely_width(steep) == 5
 
 
-def test_the_likelihood_of_a_layer_is_by_a_narrow_machine_too(monkeypatch):
+def test_the_likelihood_of_a_layer_is_by_a_narrow_rbm_too(monkeypatch):
     given = []
 
-    def settled(rbm, X, *, narrow=None, **options):
-        given.append(narrow and narrow.n_hidden)
+    def settled(rbm, X, *, reference_rbm=None, **options):
+        given.append(reference_rbm and reference_rbm.n_hidden)
         return exact_log_partition(rbm)
 
     monkeypatch.setattr("skmohn.energynet._stack.converged_log_partition", settled)
@@ -254,7 +259,7 @@ def test_fewer_units_are_tried_while_they_are_about_as_good():
 @pytest.mark.parametrize(
     ("spread", "small", "n_asked"), [(0.1, 0.5, 1), (0.1, 0.0, 3), (3.0, 0.5, 3)]
 )
-def test_machines_whose_partition_function_is_unknown_are_not_flattered(
+def test_rbms_whose_partition_function_is_unknown_are_not_flattered(
     monkeypatch, spread, small, n_asked
 ):
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
@@ -262,39 +267,41 @@ def test_machines_whose_partition_function_is_unknown_are_not_flattered(
     weights = [weights, weights - 20.0]
     asked = []
 
-    def annealed(rbm, X, *, narrow, n_temperatures, random_state):
-        assert narrow.n_hidden == 8
+    def annealed(rbm, X, *, reference_rbm, n_temperatures, random_state):
+        assert reference_rbm.n_hidden == 8
         asked.append(n_temperatures)
         return weights
 
     monkeypatch.setattr(f"{HELD_OUT}.annealed_weights", annealed)
-    monkeypatch.setattr(f"{HELD_OUT}.is_listed", lambda rbm: rbm.n_hidden <= 8)
+    monkeypatch.setattr(f"{HELD_OUT}.is_enumerable", lambda rbm: rbm.n_hidden <= 8)
     monkeypatch.setattr(f"{HELD_OUT}.LEAST_SIZE", 40.0)
     monkeypatch.setattr(f"{HELD_OUT}._WORSE", np.inf)
     monkeypatch.setattr(f"{HELD_OUT}._SMALL", small)
-    records, machines = {}, {}
+    records, rbms = {}, {}
 
     def report(record, make_rbm):
         if "held_out_log_likelihood" in record:
             records[record["units"]] = record["held_out_log_likelihood"]
-            machines[record["units"]] = make_rbm()
+            rbms[record["units"]] = make_rbm()
 
-    width_by_held_out(X, Plan(), NatsControl(final_clock=10.0, max_units=16), 0, report)
+    grow_by_held_out(
+        X, Schedule(), HeldOutOptions(final_clock=10.0, max_units=16), 0, report
+    )
     log_z = 17.0 + weights[0].var() / 2.0
     if spread < 1.0:
         log_z = logsumexp(weights[0]) - np.log(50)
-    data = Parts.draw(X, Plan(), 0).data
-    expected = -machines[16].free_energy(data).mean() - log_z
+    data = Parts.draw(X, Schedule(), 0).data
+    expected = -rbms[16].free_energy(data).mean() - log_z
     assert records[16] == pytest.approx(expected, rel=1e-5)
     assert len(asked) == n_asked
 
 
-def test_so_many_columns_that_no_machine_is_listed(monkeypatch):
+def test_so_many_columns_that_no_rbm_is_listed(monkeypatch):
     X = (load_digits().data[:100, 2:22] >= 8).astype(np.float32)
-    monkeypatch.setattr(f"{HELD_OUT}.is_listed", lambda rbm: False)
-    control = NatsControl(final_clock=2.0, max_units=16)
-    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
-    assert grown.narrow.n_hidden == 8
+    monkeypatch.setattr(f"{HELD_OUT}.is_enumerable", lambda rbm: False)
+    options = HeldOutOptions(final_clock=2.0, max_units=16)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
+    assert grown.reference_rbm.n_hidden == 8
     assert 1 <= grown.run.rbm.n_hidden <= 16
 
 
@@ -330,23 +337,26 @@ def test_samples_that_decide_do_not_train(resample):
     rows = {tuple(row) for row in X}
     assert len(rows) == 50
     unknown = rng.random((10, 20)) < 0.3
-    place = np.where(np.arange(50) < 10, np.arange(50), -1)
-    plan = Plan(resample=resample, gaps=Gaps(place, unknown))
-    parts = Parts.draw(X, plan, 3)
+    index = np.where(np.arange(50) < 10, np.arange(50), -1)
+    schedule = Schedule(resample=resample, missing=MissingMask(index, unknown))
+    parts = Parts.draw(X, schedule, 3)
     assert (len(parts.X), len(parts.data)) == (40, 10)
     apart = {tuple(row) for row in parts.X}, {tuple(row) for row in parts.data}
     assert apart[0] | apart[1] == rows
     assert not apart[0] & apart[1]
-    # Gaps go with their samples.
-    for part, gaps in ((parts.X, parts.plan.gaps), (parts.data, parts.gaps)):
-        places = gaps.place if gaps else np.full(len(part), -1)
-        for row, k in zip(part, places, strict=True):
-            assert k == place[np.flatnonzero((row == X).all(axis=1))[0]]
+    # Missing values go with their samples.
+    for part, missing in (
+        (parts.X, parts.schedule.missing),
+        (parts.data, parts.missing),
+    ):
+        indices = missing.index if missing else np.full(len(part), -1)
+        for row, k in zip(part, indices, strict=True):
+            assert k == index[np.flatnonzero((row == X).all(axis=1))[0]]
 
 
 def test_probabilities_are_drawn_as_bits_where_they_decide():
     X = np.full((5000, 4), 0.25, np.float32)
-    parts = Parts.draw(X, Plan(resample=True), 0)
+    parts = Parts.draw(X, Schedule(resample=True), 0)
     assert parts.data.shape == (1000, 4)
     assert set(parts.data.ravel()) == {0.0, 1.0}
     assert abs(parts.data.mean() - 0.25) < 0.03
@@ -354,7 +364,7 @@ def test_probabilities_are_drawn_as_bits_where_they_decide():
 
 
 def test_of_very_many_samples_some_find_the_width():
-    parts = Parts.draw(np.zeros((40_000, 1), np.float32), Plan(), 0)
+    parts = Parts.draw(np.zeros((40_000, 1), np.float32), Schedule(), 0)
     assert (len(parts.X), len(parts.data)) == (20_000, 2000)
 
 
@@ -366,7 +376,7 @@ def test_few_samples(n_samples):
 
 
 @pytest.mark.slow
-def test_gaps_and_categories_and_limits():
+def test_missing_values_and_categories_and_limits():
     rng = np.random.default_rng(0)
     common = rng.integers(0, 3, 300)
     X = np.column_stack([common, common, rng.normal(common)]).astype(float)

@@ -99,16 +99,16 @@ def test_values_of_few_kinds_are_drawn_as_they_are():
 
 
 def test_draws_are_calibrated(fitted):
-    gaps = RNG.random(X.shape) < 0.2
-    gaps[:, 2] = False
-    holes = np.where(gaps, NAN, X)
+    missing = RNG.random(X.shape) < 0.2
+    missing[:, 2] = False
+    holes = np.where(missing, NAN, X)
     model = net(n_final_epochs=200).fit(holes)
     drawn = np.array(model.impute(holes, n_draws=60, random_state=0))
     low, high = np.quantile(drawn, [0.05, 0.95], axis=0)
-    inside = ((low <= X) & (high >= X))[gaps]
+    inside = ((low <= X) & (high >= X))[missing]
     assert 0.8 < inside.mean() < 0.97
-    assert_array_equal(drawn[:, ~gaps], np.tile(X[~gaps], (60, 1)))
-    assert np.all(low[gaps] < high[gaps])
+    assert_array_equal(drawn[:, ~missing], np.tile(X[~missing], (60, 1)))
+    assert np.all(low[missing] < high[missing])
 
 
 def test_what_cannot_be_drawn(fitted):
@@ -138,31 +138,35 @@ def table():
 
 
 def test_imputer_fills_as_its_transformer():
-    whole, gaps = table()
-    imputer = EnergyNetImputer(net(), random_state=7).fit(gaps)
+    whole, missing = table()
+    imputer = EnergyNetImputer(net(), random_state=7).fit(missing)
     seed = np.random.RandomState(7).randint(2**31 - 1)
-    expected = net(random_state=seed).fit(gaps)
-    assert_array_equal(imputer.transform(gaps), expected.impute(gaps))
-    modes = EnergyNetImputer(net(), strategy="mode", random_state=7).fit(gaps)
-    assert_array_equal(modes.transform(gaps), expected.impute(gaps, strategy="mode"))
-    missing = gaps["color"].isna() & gaps["size"].notna()
-    right = imputer.transform(gaps)[:, 0] == whole["color"]
-    assert right[missing].mean() > 0.9
-    assert_array_equal(imputer.feature_names_in_, gaps.columns)
-    assert imputer.get_feature_names_out().tolist() == list(gaps.columns)
+    expected = net(random_state=seed).fit(missing)
+    assert_array_equal(imputer.transform(missing), expected.impute(missing))
+    modes = EnergyNetImputer(net(), strategy="mode", random_state=7).fit(missing)
+    assert_array_equal(
+        modes.transform(missing), expected.impute(missing, strategy="mode")
+    )
+    rows = missing["color"].isna() & missing["size"].notna()
+    right = imputer.transform(missing)[:, 0] == whole["color"]
+    assert right[rows].mean() > 0.9
+    assert_array_equal(imputer.feature_names_in_, missing.columns)
+    assert imputer.get_feature_names_out().tolist() == list(missing.columns)
 
 
 def test_posterior_samples():
-    _, gaps = table()
-    imputer = EnergyNetImputer(net(), sample_posterior=True, random_state=0).fit(gaps)
-    first = imputer.transform(gaps)
-    assert_array_equal(first, imputer.transform(gaps))
+    _, missing = table()
+    imputer = EnergyNetImputer(net(), sample_posterior=True, random_state=0).fit(
+        missing
+    )
+    first = imputer.transform(missing)
+    assert_array_equal(first, imputer.transform(missing))
     seed = np.random.RandomState(0)
-    (expected,) = imputer.transformer_.impute(gaps, n_draws=1, random_state=seed)
+    (expected,) = imputer.transformer_.impute(missing, n_draws=1, random_state=seed)
     assert_array_equal(first, expected)
     imputer.set_params(random_state=1)
-    known = gaps.notna().to_numpy()
-    other = imputer.transform(gaps)
+    known = missing.notna().to_numpy()
+    other = imputer.transform(missing)
     assert np.any(first != other)
     assert_array_equal(first[known], other[known])
 
@@ -170,31 +174,31 @@ def test_posterior_samples():
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_indicators_and_containers(container):
     pytest.importorskip(container)
-    _, gaps = table()
-    gaps["switch"] = 1.0 * (gaps.index % 2)
-    imputer = EnergyNetImputer(net(), add_indicator=True, random_state=0).fit(gaps)
-    names = [*gaps.columns, "missingindicator_color", "missingindicator_size"]
+    _, missing = table()
+    missing["switch"] = 1.0 * (missing.index % 2)
+    imputer = EnergyNetImputer(net(), add_indicator=True, random_state=0).fit(missing)
+    names = [*missing.columns, "missingindicator_color", "missingindicator_size"]
     assert imputer.get_feature_names_out().tolist() == names
-    plain = imputer.transform(gaps)
-    assert_array_equal(plain[:, 3].astype(bool), gaps["color"].isna())
-    assert_array_equal(plain[:, 4].astype(bool), gaps["size"].isna())
-    found = imputer.set_output(transform=container).transform(gaps)
+    plain = imputer.transform(missing)
+    assert_array_equal(plain[:, 3].astype(bool), missing["color"].isna())
+    assert_array_equal(plain[:, 4].astype(bool), missing["size"].isna())
+    found = imputer.set_output(transform=container).transform(missing)
     assert list(found.columns) == names
     assert np.asarray(found["size"]).dtype == float
     assert_array_equal(np.asarray(found["color"]), plain[:, 0])
     with config_context(transform_output=container):
         again = EnergyNetImputer(net(), add_indicator=True, random_state=0)
-        assert_array_equal(np.asarray(again.fit(gaps).transform(gaps)), plain)
+        assert_array_equal(np.asarray(again.fit(missing).transform(missing)), plain)
 
 
 def test_imputer_in_a_pipeline():
-    gaps = np.where(RNG.random((400, 2)) < 0.3, NAN, X[:, :2])
+    missing = np.where(RNG.random((400, 2)) < 0.3, NAN, X[:, :2])
     model = make_pipeline(EnergyNetImputer(net(), random_state=0), LogisticRegression())
-    known = ~np.isnan(gaps).all(axis=1)
-    assert model.fit(gaps, X[:, 2]).score(gaps[known], X[known, 2]) > 0.85
+    known = ~np.isnan(missing).all(axis=1)
+    assert model.fit(missing, X[:, 2]).score(missing[known], X[known, 2]) > 0.85
 
 
-def test_gaps_of_constant_columns_are_the_constant():
+def test_missing_values_of_constant_columns_are_the_constant():
     constant = np.column_stack([X, np.full(400, 7.0)])
     constant[::3, 3] = constant[::5, 0] = NAN
     model = net().fit(constant)

@@ -133,13 +133,13 @@ def test_certain_bits_are_certain():
 
 def test_hidden_pass_is_what_its_docstring_says():
     logits, bias, offset = table(0, (9, 21)), table(1, 21), table(2, 21, 0.3)
-    share = table(3, 9, 1.0)
+    row_weight = table(3, 9, 1.0)
     residual, bits = np.empty((10, 21), np.float32), np.empty((4, 21), np.float32)
     lead = np.empty(21, np.float32)
     kernels.hidden_pass(
-        logits, bias, offset, share, 4, random_stream(5), residual, bits, lead
+        logits, bias, offset, row_weight, 4, random_stream(5), residual, bits, lead
     )
-    q = share[:, None] * (expit(logits.astype(np.float64) + bias) - offset)
+    q = row_weight[:, None] * (expit(logits.astype(np.float64) + bias) - offset)
     assert_allclose(residual[1:], q, rtol=1e-5, atol=1e-6)
     assert_allclose(residual[0], q.sum(axis=0), rtol=1e-4, atol=1e-5)
     assert_allclose(lead, q[4:].sum(axis=0), rtol=1e-4, atol=1e-5)

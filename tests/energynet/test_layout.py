@@ -13,7 +13,7 @@ from skmohn.energynet._layout import Layout, sort_columns
 RNG = np.random.default_rng(0)
 
 
-def make_table(n_rows=80, share_of_gaps=0.0):
+def make_table(n_rows=80, missing_fraction=0.0):
     """Three bits and three numbers, which depend on each other."""
     rng = np.random.default_rng(1)
     bits = (rng.random((n_rows, 3)) < [0.3, 0.45, 0.2]).astype(float)
@@ -22,7 +22,7 @@ def make_table(n_rows=80, share_of_gaps=0.0):
     numbers[:, 1] += numbers[:, 0] + bits[:, 0]
     numbers[:, 2] = np.exp(numbers[:, 2])
     X = np.column_stack([bits, numbers])
-    X[rng.random(X.shape) < share_of_gaps] = np.nan
+    X[rng.random(X.shape) < missing_fraction] = np.nan
     return X
 
 
@@ -43,9 +43,9 @@ def turned(X, columns):
         pytest.param({"growth": "description_length"}, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("share_of_gaps", [0.0, 0.1])
-def test_order_and_sign_of_columns_change_no_density(parameters, share_of_gaps):
-    X = make_table(share_of_gaps=share_of_gaps)
+@pytest.mark.parametrize("missing_fraction", [0.0, 0.1])
+def test_order_and_sign_of_columns_change_no_density(parameters, missing_fraction):
+    X = make_table(missing_fraction=missing_fraction)
     net = EnergyNetTransformer(n_final_epochs=3, random_state=0, **parameters)
     complete = ~np.isnan(X).any(axis=1)
     known = net.fit(X).score_samples(X[complete])
@@ -57,7 +57,7 @@ def test_order_and_sign_of_columns_change_no_density(parameters, share_of_gaps):
 
 
 def test_samples_in_another_order_have_the_same_layout():
-    X = make_table(share_of_gaps=0.1)
+    X = make_table(missing_fraction=0.1)
     for table in (X, X[::-1], np.repeat(X, 2, axis=0)):
         order, sign = sort_columns(table, np.ones(6, bool))
         assert_array_equal(order, sort_columns(X, np.ones(6, bool))[0])
@@ -119,11 +119,11 @@ def test_units_there_and_back():
     assert groups.n_units == 6
 
 
-def test_machines_say_the_same_of_the_same_units():
+def test_rbms_say_the_same_of_the_same_units():
     layout, groups = make_layout()
     rbm = RBM(RNG.normal(size=(3, 6)), RNG.normal(size=3), RNG.normal(size=6), groups)
-    arranged = layout.arrange_machine(rbm)
-    back = layout.restore_machine(arranged, groups)
+    arranged = layout.arrange_rbm(rbm)
+    back = layout.restore_rbm(arranged, groups)
     assert_allclose(back.weights, rbm.weights)
     assert_allclose(back.hidden_bias, rbm.hidden_bias, atol=1e-5)
     assert_allclose(back.visible_bias, rbm.visible_bias)
@@ -131,7 +131,7 @@ def test_machines_say_the_same_of_the_same_units():
         [[1, 1, 0, 0, 0, 1], [0, 1, 1, 1, 0, 0], [1, 0, 0, 0, 1, 0]], float
     )
     there = layout.arrange(units.copy())
-    found, known = (exact_log_partition(machine).value for machine in (arranged, rbm))
+    found, known = (exact_log_partition(rbm).value for rbm in (arranged, rbm))
     assert found - layout.log_volume(arranged) == pytest.approx(known, abs=1e-5)
     assert_allclose(
         arranged.free_energy(there) + found, rbm.free_energy(units) + known, atol=1e-4
@@ -152,7 +152,7 @@ def test_levels_have_no_sign():
 
 
 def test_training_goes_on_where_it_was():
-    """Further epochs of a machine whose units were turned meanwhile."""
+    """Further epochs of an RBM whose units were turned meanwhile."""
     X = make_table()
     net = EnergyNetTransformer(
         None, 4, n_final_epochs=2, random_state=0, warm_start=True

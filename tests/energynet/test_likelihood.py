@@ -152,8 +152,10 @@ def test_independent_bits_have_the_means_of_the_data():
 # ------------------------------------------------------------------- complexities
 
 
-@pytest.mark.parametrize(("p", "q_share"), [(2, 0.5), (1, 0.0), (4, 0.75), (np.inf, 1)])
-def test_rademacher_bound_by_hand(p, q_share):
+@pytest.mark.parametrize(
+    ("p", "exponent"), [(2, 0.5), (1, 0.0), (4, 0.75), (np.inf, 1)]
+)
+def test_rademacher_bound_by_hand(p, exponent):
     rng = np.random.default_rng(0)
     first, second = (
         RBM(rng.normal(size=shape), np.zeros(shape[0]), np.zeros(shape[1]))
@@ -166,9 +168,9 @@ def test_rademacher_bound_by_hand(p, q_share):
         for layer in (first, second)
     ]
     root = np.sqrt(2 * np.log(12) / 50)
-    one = 0.75 * largest[0] * 6**q_share * root
+    one = 0.75 * largest[0] * 6**exponent * root
     assert rademacher_complexity([first], X, p=p) == pytest.approx(one, rel=1e-5)
-    both = 2 * one * largest[1] * 4**q_share
+    both = 2 * one * largest[1] * 4**exponent
     assert rademacher_complexity([first, second], X, p=p) == pytest.approx(both, 1e-5)
 
 

@@ -14,11 +14,11 @@ from skmohn.energynet import RBM, _conditional, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import (
     MOST_COMPLETIONS,
-    completions,
     condition_on,
-    means_of,
+    enumerate_completions,
+    enumerate_means,
 )
-from skmohn.energynet._missing import Gaps
+from skmohn.energynet._missing import MissingMask
 
 NAN = np.nan
 RNG = np.random.default_rng(0)
@@ -56,18 +56,18 @@ def mixed():
     )
 
 
-def with_holes(X, share=0.3):
-    return np.where(RNG.random(X.shape) < share, NAN, X)
+def with_holes(X, fraction=0.3):
+    return np.where(RNG.random(X.shape) < fraction, NAN, X)
 
 
 # --------------------------------------------------------------- lists of completions
 
 
 def listed_of(coding, X):
-    units, gaps = coding.encode(X), Gaps.of(coding, X)
+    units, missing = coding.encode(X), MissingMask.of(X, coding.n_units)
     return {
-        row: completions(coding, units[row], unknown, row)
-        for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True)
+        row: enumerate_completions(coding, units[row], unknown, row)
+        for row, unknown in zip(missing.rows.tolist(), missing.unknown, strict=True)
     }
 
 
@@ -161,25 +161,25 @@ def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
     unknown = np.ones((4, 10), bool)
     unknown[1:, [0, 8]] = False
     units = np.where(unknown, np.float32(0), units)
-    expected = _conditional._means_of_gaps(rbm, units, unknown, 0)
+    expected = _conditional._means_of_missing(rbm, units, unknown, 0)
     for row in range(4):
-        machine = condition_on(rbm, units[row], unknown[row])
-        visible, hidden = means_of(machine)
+        conditional = condition_on(rbm, units[row], unknown[row])
+        visible, hidden = enumerate_means(conditional)
         assert_allclose(expected[0][row, unknown[row]], visible, atol=1e-5)
         assert_allclose(expected[1][row], hidden, atol=1e-5)
-    # By lists of the gaps, then by chains.
+    # By lists of the missing values, then by chains.
     monkeypatch.setattr(_conditional, "MAX_ENUMERATED_UNITS", 1)
-    listed = _conditional._means_of_gaps(rbm, units, unknown, 0)
+    listed = _conditional._means_of_missing(rbm, units, unknown, 0)
     monkeypatch.setattr(_conditional, "MOST_COMPLETIONS", 4)
     monkeypatch.setattr(_conditional, "_LOOKS", 100)
-    drawn = _conditional._means_of_gaps(rbm, units, unknown, 0)
+    drawn = _conditional._means_of_missing(rbm, units, unknown, 0)
     for means, same, exact in zip(drawn, listed, expected, strict=True):
         known = ~unknown if means.shape == unknown.shape else np.zeros_like(means, bool)
         assert np.abs(np.where(known, 0, same - exact)).max() < 1e-5
         off = np.abs(np.where(known, 0, means - exact))
         assert 0.0 < off.max() < 0.06
     # Which do not depend on the samples beside.
-    alone = _conditional._means_of_gaps(rbm, units[2:3], unknown[2:3], 0)
+    alone = _conditional._means_of_missing(rbm, units[2:3], unknown[2:3], 0)
     assert_array_equal(alone[0][0], drawn[0][2])
 
 

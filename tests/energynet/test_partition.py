@@ -32,8 +32,8 @@ def draws(exact, n, seed=0):
     return exact.V[np.random.default_rng(seed).choice(len(p), n, p=p / p.sum())]
 
 
-def machine_of_zeros(n_visible, n_hidden):
-    """A machine all of whose states have the same probability."""
+def rbm_of_zeros(n_visible, n_hidden):
+    """An RBM all of whose states have the same probability."""
     return RBM(np.zeros((n_hidden, n_visible)), np.zeros(n_hidden), np.zeros(n_visible))
 
 
@@ -75,13 +75,13 @@ def test_exact_log_partition_of_products_just_beyond_what_overflows():
 
 
 def test_exact_log_partition_goes_through_many_states():
-    exact = exact_log_partition(machine_of_zeros(21, 14))
+    exact = exact_log_partition(rbm_of_zeros(21, 14))
     assert exact.value == pytest.approx(35 * np.log(2), rel=1e-12)
     assert (exact.standard_error, exact.effective_sample_size) == (0.0, np.inf)
 
 
-def test_exact_log_partition_refuses_large_machines():
-    rbm = machine_of_zeros(30, 21)
+def test_exact_log_partition_refuses_large_rbms():
+    rbm = rbm_of_zeros(30, 21)
     with pytest.raises(ValueError, match="use annealed_importance_sampling"):
         exact_log_partition(rbm)
 
@@ -140,7 +140,7 @@ def test_estimates_can_be_repeated(listed):
 
 def test_log_partition_is_exact_where_that_is_fast(listed):
     assert log_partition(listed.rbm, listed.V) == exact_log_partition(listed.rbm)
-    large = machine_of_zeros(30, 25)
+    large = rbm_of_zeros(30, 25)
     estimate = log_partition(
         large, np.full((2, 30), 0.5), n_temperatures=3, n_chains=5, random_state=0
     )
@@ -163,7 +163,7 @@ def test_log_partition_is_exact_where_that_is_fast(listed):
 def test_states_are_listed_where_there_are_few(n_visible, n_hidden, is_exact):
     X = np.full((2, n_visible), 0.5)
     found = log_partition(
-        machine_of_zeros(n_visible, n_hidden),
+        rbm_of_zeros(n_visible, n_hidden),
         X, n_temperatures=1, n_chains=2, random_state=0,
     )  # fmt: skip
     assert (found.effective_sample_size == np.inf) == is_exact
@@ -203,7 +203,7 @@ def test_few_temperatures_are_enough_where_they_agree(monkeypatch):
         return annealed_weights(*args, n_temperatures=n_temperatures, **options)
 
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", watched)
-    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
+    monkeypatch.setattr(f"{PARTITION}.is_enumerable", lambda rbm: False)
     found = converged_log_partition(rbm, X, n_temperatures=6400, random_state=0)
     assert asked == [100, 400]
     assert found.value == pytest.approx(exact, abs=4 * found.standard_error)
@@ -220,21 +220,21 @@ def test_all_temperatures_are_taken_where_they_are_needed(monkeypatch, spread, s
         return [spread * np.linspace(-1.0, 1.0, 100) + step * len(asked)]
 
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", annealed)
-    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
-    rbm = machine_of_zeros(3, 3)
+    monkeypatch.setattr(f"{PARTITION}.is_enumerable", lambda rbm: False)
+    rbm = rbm_of_zeros(3, 3)
     converged_log_partition(rbm, np.full((2, 3), 0.5), n_temperatures=6400)
     assert asked == [100, 400, 1600, 6400]
 
 
 def hidden_mode(n, lift):
-    """A machine of one unit whose chains hardly ever find most of its probability."""
+    """An RBM of one unit whose chains hardly ever find most of its probability."""
     slope = 4.0
     bias = n * np.log(2.0) + lift - n * np.logaddexp(0.0, slope)
     return RBM(np.full((1, n), slope), [bias], np.zeros(n))
 
 
-def test_modes_that_chains_miss_are_found_by_a_narrow_machine(monkeypatch):
-    rbm, narrow = hidden_mode(80, 15.0), hidden_mode(80, 14.0)
+def test_modes_that_chains_miss_are_found_by_a_narrow_rbm(monkeypatch):
+    rbm, reference_rbm = hidden_mode(80, 15.0), hidden_mode(80, 14.0)
     X = np.full((2, 80), 0.5, np.float32)
     exact = exact_log_partition(rbm).value
     options = {"n_temperatures": 200, "random_state": 0}
@@ -242,26 +242,31 @@ def test_modes_that_chains_miss_are_found_by_a_narrow_machine(monkeypatch):
     # Sure, and wrong.
     assert alone.effective_sample_size > 90
     assert alone.value < exact - 10
-    weights = annealed_weights(rbm, X, narrow=narrow, **options)
+    weights = annealed_weights(rbm, X, reference_rbm=reference_rbm, **options)
     assert [len(of_start) for of_start in weights] == [50, 50]
     found = log_partition_of(weights)
     assert found.value == pytest.approx(exact, abs=3 * found.standard_error + 0.01)
     assert converged_log_partition(rbm, X, **options).value == exact
-    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
-    settled = converged_log_partition(rbm, X, narrow=narrow, **options)
+    monkeypatch.setattr(f"{PARTITION}.is_enumerable", lambda rbm: False)
+    settled = converged_log_partition(rbm, X, reference_rbm=reference_rbm, **options)
     assert settled.value == pytest.approx(exact, abs=0.1)
     assert converged_log_partition(rbm, X, **options).value < exact - 10
 
 
 @pytest.mark.parametrize("groups", [None, Groups([3, 2, 3], [True, False, True])])
-def test_chains_from_a_machine_have_weights_without_bias(list_states, groups):
+def test_chains_from_an_rbm_have_weights_without_bias(list_states, groups):
     listed = list_states(8, 5, seed=0, groups=groups)
-    narrow = list_states(8, 3, seed=1, groups=groups).rbm
+    reference_rbm = list_states(8, 3, seed=1, groups=groups).rbm
     X = np.random.default_rng(0).random((20, 8)).astype(np.float32)
     if groups is not None:
         X = np.minimum.accumulate(X, axis=1) / 3.0
     (_, weights) = annealed_weights(
-        listed.rbm, X, narrow=narrow, n_temperatures=8, n_chains=8000, random_state=0
+        listed.rbm,
+        X,
+        reference_rbm=reference_rbm,
+        n_temperatures=8,
+        n_chains=8000,
+        random_state=0,
     )
     error = np.exp(weights - listed.log_z).std() / np.sqrt(len(weights))
     mean = np.exp(weights - listed.log_z).mean()
@@ -271,18 +276,20 @@ def test_chains_from_a_machine_have_weights_without_bias(list_states, groups):
 
 def test_estimates_that_agree_are_one():
     rng = np.random.default_rng(0)
-    alike = [rng.normal(size=500), rng.normal(size=500)]
-    found = log_partition_of(alike)
-    assert found.value == pytest.approx(logsumexp(alike) - np.log(1000))
+    log_weights = [rng.normal(size=500), rng.normal(size=500)]
+    found = log_partition_of(log_weights)
+    assert found.value == pytest.approx(logsumexp(log_weights) - np.log(1000))
     # The mean of exp(x) is exp(1 / 2).
     assert found.value == pytest.approx(0.5, abs=0.2)
-    apart = log_partition_of([alike[0], alike[1] + 9.0])
-    assert apart.value == pytest.approx(logsumexp(alike[1]) + 9.0 - np.log(500))
-    assert conservative_log_z(alike) == pytest.approx(0.5, abs=0.2)
-    assert conservative_log_z([alike[0], 3.0 * alike[1]]) == pytest.approx(4.5, abs=0.8)
+    apart = log_partition_of([log_weights[0], log_weights[1] + 9.0])
+    assert apart.value == pytest.approx(logsumexp(log_weights[1]) + 9.0 - np.log(500))
+    assert conservative_log_z(log_weights) == pytest.approx(0.5, abs=0.2)
+    assert conservative_log_z([log_weights[0], 3.0 * log_weights[1]]) == pytest.approx(
+        4.5, abs=0.8
+    )
     # What says little of the same value is not asked: alone it would be 3.
-    spread = 4.0 * alike[1] - 5.0
-    assert conservative_log_z([spread, alike[0]]) == pytest.approx(0.5, abs=0.2)
+    spread = 4.0 * log_weights[1] - 5.0
+    assert conservative_log_z([spread, log_weights[0]]) == pytest.approx(0.5, abs=0.2)
 
 
 def test_an_unsettled_estimate_is_said():
@@ -297,7 +304,7 @@ def test_bad_counts_are_refused(listed, options):
         annealed_importance_sampling(listed.rbm, listed.V, **options)
 
 
-def test_what_is_no_machine_or_does_not_fit_is_refused(listed):
+def test_what_is_no_rbm_or_does_not_fit_is_refused(listed):
     with pytest.raises(ValueError, match="'rbm' parameter of"):
         exact_log_partition(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="'rbm' parameter of"):

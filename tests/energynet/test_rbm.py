@@ -1,4 +1,4 @@
-"""The machine against the list of all its states, and against scikit-learn."""
+"""The RBM against the list of all its states, and against scikit-learn."""
 
 import numpy as np
 import pytest

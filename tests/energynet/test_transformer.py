@@ -28,7 +28,8 @@ from skmohn.energynet import (
     exact_log_partition,
 )
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._growth import GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._infinite_rbm import GAMMA_REASON
 from skmohn.energynet._likelihood import rademacher_complexity
 from skmohn.energynet._stack import ALL_LAYERS, DEEP_ENOUGH
 from skmohn.energynet._stack_trainer import GIVEN_DEPTH, STOPPED
@@ -262,7 +263,7 @@ def test_descriptions_of_the_paper_are_in_the_units_of_the_columns(likelihood, w
 
 
 def test_the_second_layer_of_the_paper_is_compared_with_the_first_alone(patch):
-    # At the first steps the plain machine describes the data worse than independent
+    # At the first steps the plain RBM describes the data worse than independent
     # columns do, which is no matter to the paper.
     net = by_the_paper(
         max_layers=2, batch_size=1, infinite_rbm_options__threshold=0.9
@@ -298,7 +299,7 @@ def test_given_widths(deep, bits):
 
 
 def test_layers_are_trained_on_their_inputs(deep, bits):
-    # A machine that learned nothing says as much of the data as independent bits.
+    # An RBM that learned nothing says as much of the data as independent bits.
     inputs = bits
     for rbm in deep.layers_:
         mean = inputs.mean(axis=0)
@@ -473,7 +474,7 @@ def test_likelihood_against_enumeration():
     lower, upper = net.layers_
     z = exact_log_partition(upper).value
     assert net.log_partition_[1].value == pytest.approx(z)
-    # p(v) = sum over h of p(h) p(v | h), with p(h) by the upper machine.
+    # p(v) = sum over h of p(h) p(v | h), with p(h) by the upper RBM.
     H, V = states(4), states(6)
     log_h = -upper.free_energy(H) - z
     p = lower.visible_probabilities(H).astype(float)
@@ -936,9 +937,9 @@ def test_samples_are_numbers_within_levels_and_single_values(widths):
     drawn = net.sample(200, 20, random_state=0)
     for j in range(3):
         thresholds = net.coding_.thresholds[j]
-        place = np.searchsorted(thresholds, drawn[:, j])
-        assert len(np.unique(place)) == len(thresholds) + 1
-        within = drawn[(place > 0) & (place < len(thresholds)), j]
+        level = np.searchsorted(thresholds, drawn[:, j])
+        assert len(np.unique(level)) == len(thresholds) + 1
+        within = drawn[(level > 0) & (level < len(thresholds)), j]
         assert len(np.unique(within)) == len(within)
     assert set(drawn[:, 3]) == {0.0, 1.0, 2.0}
     assert set(drawn[:, 4]) == {7.0}
@@ -1023,7 +1024,7 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
 
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", estimate)
     monkeypatch.setattr(f"{PARTITION}.log_partition_of", estimate_of)
-    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
+    monkeypatch.setattr(f"{PARTITION}.is_enumerable", lambda rbm: False)
     net = few(n_temperatures=1000, n_final_epochs=2).fit(states(6))
     with pytest.warns(UserWarning, match=r"size .* is 6\.0.*raise n_temperatures"):
         net.score(states(6))

@@ -1,4 +1,4 @@
-"""Uncorrelated coordinates: densities, gaps and draws, beside scipy and quadrature."""
+"""Uncorrelated coordinates: densities and draws, beside scipy and quadrature."""
 
 import pickle
 from dataclasses import replace
@@ -21,7 +21,7 @@ from sklearn.preprocessing import PowerTransformer
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn._core._powers import YeoJohnson
 from skmohn.energynet import _conditional, _whitening
-from skmohn.energynet._conditional import _spread_places
+from skmohn.energynet._conditional import _spread_uniforms
 from skmohn.energynet._whitening import (
     ImportanceSamples,
     Whitening,
@@ -123,11 +123,11 @@ def test_noise_is_left_as_it_is():
     whitening = Whitening.learn(noise, np.arange(20), 0)
     apart = whitening.correlation - np.diag(np.diag(whitening.correlation))
     assert np.abs(apart).max() < 0.1
-    alike = Whitening.learn(X[:, [0, 0]] + [0.0, 1.0], np.arange(2), 0)
-    assert alike.correlation[0, 1] > 0.999
+    duplicated = Whitening.learn(X[:, [0, 0]] + [0.0, 1.0], np.arange(2), 0)
+    assert duplicated.correlation[0, 1] > 0.999
 
 
-def test_correlations_are_learned_from_rows_with_gaps():
+def test_correlations_are_learned_from_rows_with_missing_values():
     table, rng = correlated(3000, 1), np.random.default_rng(0)
     table[:, 2] = np.log(table[:, 2])
     whole = table.copy()
@@ -280,22 +280,22 @@ def test_outliers_are_unlikely_and_finite(fitted):
     assert np.all(np.isfinite(found))
 
 
-# ----------------------------------------------------------------------------- gaps
+# ----------------------------------------------------------------- missing values
 
 
 def integral(fitted, row, j):
     """Log-density of a row without column j, and the mean of that, by quadrature."""
-    places = np.linspace(-4, 4, 4001) if j < 2 else np.linspace(1e-3, 30, 8001)
-    table = np.repeat(row[None], len(places), axis=0)
-    table[:, j] = places
+    grid = np.linspace(-4, 4, 4001) if j < 2 else np.linspace(1e-3, 30, 8001)
+    table = np.repeat(row[None], len(grid), axis=0)
+    table[:, j] = grid
     log_density = fitted.score_samples(table)
-    step = places[1] - places[0]
+    step = grid[1] - grid[0]
     total = logsumexp(log_density) + np.log(step)
-    return total, np.exp(log_density - total) @ places * step
+    return total, np.exp(log_density - total) @ grid * step
 
 
 @pytest.mark.parametrize("j", [0, 1, 2])
-def test_gaps_are_integrated_out(fitted, j):
+def test_missing_values_are_integrated_out(fitted, j):
     rows = X[:8].copy()
     rows[:, j] = NAN
     expected, means = zip(*(integral(fitted, row, j) for row in X[:8]), strict=True)
@@ -325,11 +325,11 @@ def test_draws_follow_the_density(fitted):
     drawn = np.array([t[0, 1] for t in fitted.impute(row, n_draws=60, random_state=0)])
     table = np.repeat(X[:1], 4001, axis=0)
     table[:, 1] = np.linspace(-4, 4, 4001)
-    share = np.exp(fitted.score_samples(table))
-    cdf = np.cumsum(share) / share.sum()
+    density = np.exp(fitted.score_samples(table))
+    cdf = np.cumsum(density) / density.sum()
     assert kstest(np.interp(drawn, table[:, 1], cdf), "uniform").pvalue > 1e-3
     mode = fitted.impute(row, strategy="mode")[0, 1]
-    assert np.interp(mode, table[:, 1], share) > 0.7 * share.max()
+    assert np.interp(mode, table[:, 1], density) > 0.7 * density.max()
 
 
 @pytest.mark.slow_cases("0.2")
@@ -340,20 +340,20 @@ def test_intervals_of_draws_hold_what_they_say(unknown):
     mixing = rng.normal(size=(12, 12))
     train, new = (rng.normal(size=(n, 12)) @ mixing for n in (120, 200))
     train[rng.random(train.shape) < unknown] = NAN
-    gaps = rng.random(new.shape) < 0.2
+    missing = rng.random(new.shape) < 0.2
     model = net(n_components=1, n_final_epochs=20).fit(train)
-    draws = model.impute(np.where(gaps, NAN, new), n_draws=60, random_state=0)
+    draws = model.impute(np.where(missing, NAN, new), n_draws=60, random_state=0)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
-    held = ((low <= new) & (new <= high))[gaps].mean()
+    held = ((low <= new) & (new <= high))[missing].mean()
     assert 0.85 <= held <= 0.95
 
 
 def test_draws_repeat_no_more_than_they_must():
-    places = _spread_places((3, 7), np.random.default_rng(0))
+    grid = _spread_uniforms((3, 7), np.random.default_rng(0))
     assert_array_equal(
-        np.sort(np.floor(places * 7), axis=1), np.tile(np.arange(7), (3, 1))
+        np.sort(np.floor(grid * 7), axis=1), np.tile(np.arange(7), (3, 1))
     )
-    assert len(np.unique(np.floor(places * 7)[:, 0])) > 1
+    assert len(np.unique(np.floor(grid * 7)[:, 0])) > 1
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_draws_are_chosen_from_five_times_as_many_and_at_least_a_hundred(
     assert asked == [expected, max(100, 5 * n_draws)]
 
 
-def test_gaps_of_categories_and_numbers_together():
+def test_missing_values_of_categories_and_numbers_together():
     """Both unknown is the sum over the categories, each with the number unknown."""
     rng = np.random.default_rng(0)
     kind = rng.integers(0, 3, 400)
@@ -406,7 +406,7 @@ def test_gaps_of_categories_and_numbers_together():
         assert not np.isnan(np.asarray(drawn, float)).any()
 
 
-def test_fit_with_gaps_comes_near_to_that_of_all_values():
+def test_fit_with_missing_values_comes_near_to_that_of_all_values():
     rng, new = np.random.default_rng(0), correlated(400, 5)
     holes = X.copy()
     holes[rng.random(X.shape) < 0.2] = NAN
@@ -424,11 +424,11 @@ def test_fit_with_gaps_comes_near_to_that_of_all_values():
 def test_imputer_whitens_by_itself():
     rng, new = np.random.default_rng(0), correlated(300, 6)
     holes = np.where(rng.random(new.shape) < 0.2, NAN, new)
-    gaps = np.isnan(holes)
+    missing = np.isnan(holes)
 
     def error(imputer):
         found = imputer.fit(X).transform(holes)
-        return np.mean(((found - new) / X.std(axis=0))[gaps] ** 2)
+        return np.mean(((found - new) / X.std(axis=0))[missing] ** 2)
 
     ours = error(EnergyNetImputer(random_state=0))
     raw = EnergyNetImputer(
@@ -490,7 +490,7 @@ def test_other_units_move_densities_by_their_logarithms_alone(unknown):
 
 
 def test_numbers_of_half_the_digits_say_the_same():
-    """Also where gaps are filled at first."""
+    """Also where missing values are filled at first."""
     holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, NAN, X)[:100]
     found = (
         net(n_final_epochs=5).fit(holes),
@@ -509,7 +509,7 @@ def test_few_rows_and_many_columns():
 
 
 @pytest.mark.slow
-def test_rows_with_gaps_of_both_kinds_are_answered_alone():
+def test_rows_with_missing_values_of_both_kinds_are_answered_alone():
     """Categories are unknown beside whitened numbers; sums are estimated."""
     table = np.column_stack([X[:, :2], X[:, :2] > 0.0])
     model = net(n_components=14, n_final_epochs=20, categorical_features=[2, 3]).fit(
@@ -522,19 +522,19 @@ def test_rows_with_gaps_of_both_kinds_are_answered_alone():
         assert_allclose(model.transform(rows[[k]])[0], together[k], rtol=1e-6)
 
 
-def test_shares_and_draws_of_completions():
+def test_weights_and_draws_of_completions():
     rows = X[:3].copy()
     rows[1, 0] = NAN
     drawn = ImportanceSamples.of(WHITENING, rows, 5, 0)
     assert_array_equal(drawn.rows, [0, 1, 1, 1, 1, 1, 2])
     gains = np.log([1.0, 1.0, 2.0, 3.0, 4.0, 0.0 + 1e-300, 1.0])
-    shares = drawn.normalized_weights(gains + drawn.log_density)
-    assert_allclose(shares, [1, 0.1, 0.2, 0.3, 0.4, 0, 1], atol=1e-12)
+    weights = drawn.normalized_weights(gains + drawn.log_density)
+    assert_allclose(weights, [1, 0.1, 0.2, 0.3, 0.4, 0, 1], atol=1e-12)
     assert_allclose(
         drawn.log_means(gains + drawn.log_density)[1], np.log(2.0), atol=1e-12
     )
     rng = np.random.default_rng(0)
-    chosen = np.array([drawn.chosen(shares, rng.random(3)) for _ in range(4000)])
+    chosen = np.array([drawn.chosen(weights, rng.random(3)) for _ in range(4000)])
     assert_array_equal(chosen[:, [0, 2]], np.tile([0, 6], (4000, 1)))
     counts = np.bincount(chosen[:, 1], minlength=6)[1:6] / 4000
     assert_allclose(counts, [0.1, 0.2, 0.3, 0.4, 0.0], atol=0.03)
@@ -556,11 +556,11 @@ def test_no_few_draws_outweigh_the_others():
     row[0, 0] = NAN
     drawn = ImportanceSamples.of(WHITENING, row, 100, 0)
     gains = 50.0 * np.random.default_rng(0).standard_normal(100)
-    shares = drawn.normalized_weights(gains + drawn.log_density)
-    assert 1.0 / np.sum(shares**2) == pytest.approx(30.0, rel=1e-3)
-    assert_array_equal(np.argsort(shares), np.argsort(gains))
+    weights = drawn.normalized_weights(gains + drawn.log_density)
+    assert 1.0 / np.sum(weights**2) == pytest.approx(30.0, rel=1e-3)
+    assert_array_equal(np.argsort(weights), np.argsort(gains))
     # Tempered: all logarithms are smaller by one factor.
-    powers = np.diff(np.log(shares)) / np.diff(gains)
+    powers = np.diff(np.log(weights)) / np.diff(gains)
     assert 0.0 < powers[0] < 1.0
     assert_allclose(powers, powers[0])
     # Where enough of them count, they count as they are.
@@ -576,8 +576,8 @@ def wide(n_factors=1, noise=1.0, shape=(30, 60), seed=0):
     rng = np.random.default_rng(seed)
     whole = noise * rng.normal(size=shape)
     whole += rng.normal(size=(shape[0], n_factors)) @ np.ones((n_factors, shape[1]))
-    gaps = rng.random(shape) < 0.1
-    return whole, np.where(gaps, NAN, whole)
+    missing = rng.random(shape) < 0.1
+    return whole, np.where(missing, NAN, whole)
 
 
 def rmse(filled, whole, holes):
@@ -596,7 +596,7 @@ def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
 
 
 def fill_few(whole, holes, seed=0):
-    """By correlations alone, since fewer rows than columns teach no machine more."""
+    """By correlations alone, since fewer rows than columns teach no RBM more."""
     layers = EnergyNetTransformer(n_components=1, whiten=True, n_final_epochs=1)
     return EnergyNetImputer(layers, random_state=seed).fit(whole).transform(holes)
 
@@ -617,8 +617,8 @@ def test_factors_of_few_rows_are_found(shape):
     n_rows = shape[0]
     whole, _ = wide(2, noise=0.5, shape=(n_rows + 40, shape[1]), seed=1)
     whole[:, ::2] *= -1.0
-    gaps = np.random.default_rng(0).random(whole[n_rows:].shape) < 0.2
-    holes = np.where(gaps, NAN, whole[n_rows:])
+    missing = np.random.default_rng(0).random(whole[n_rows:].shape) < 0.2
+    holes = np.where(missing, NAN, whole[n_rows:])
     filled = fill_few(whole[:n_rows], holes)
     by_means = SimpleImputer().fit(whole[:n_rows]).transform(holes)
     found, means = (rmse(x, whole[n_rows:], holes) for x in (filled, by_means))
@@ -671,7 +671,7 @@ def test_inflation_is_by_standard_deviations():
 def test_of_many_rows_some_tell_correlations(monkeypatch):
     """Fewer of those with missing values, which take longer."""
     monkeypatch.setattr(_whitening, "_MOST_ROWS", 50)
-    monkeypatch.setattr(_whitening, "_MOST_WITH_GAPS", 20)
+    monkeypatch.setattr(_whitening, "_MOST_WITH_MISSING", 20)
     taken = []
 
     def covariance(Z):
@@ -731,7 +731,7 @@ def test_shrinkage_and_inflation_are_those_of_other_rows():
     assert _oracle(Z.T @ Z / 40, 40) == pytest.approx(shrinkage, rel=0.02)
 
 
-def test_covariances_with_gaps_are_settled_in_few_steps(monkeypatch):
+def test_covariances_with_missing_values_are_settled_in_few_steps(monkeypatch):
     found = []
     monkeypatch.setattr(_whitening, "_STEPS", 1000)
     monkeypatch.setattr(_whitening, "_oracle", lambda *_: found.append(0) or 0.0)

@@ -13,9 +13,14 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
-from skmohn.energynet import _heads
-from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._mlp import fit_silently, started
+from skmohn.energynet import _mlp
+from skmohn.energynet._mlp import (
+    candidates,
+    choose,
+    fit_silently,
+    folds_of,
+    initialized_mlp,
+)
 
 STACK = EnergyNetTransformer(None, 4, n_final_epochs=5)
 CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
@@ -124,7 +129,7 @@ def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
 
 def test_of_many_samples_some_of_all_targets_are_compared(iris, monkeypatch):
     X, y = iris
-    monkeypatch.setattr(_heads, "_MOST_COMPARED", 60)
+    monkeypatch.setattr(_mlp, "_MOST_COMPARED", 60)
     rows, folds = folds_of(X, y)
     assert 30 <= len(rows) <= 60
     assert np.bincount(y[rows]).min() >= 10
@@ -191,11 +196,11 @@ def test_several_numbers_are_learned_to_the_end(iris):
     Y = np.column_stack([X[:, 0] - X[:, 1] ** 2, X[:, 2], X[:, 3] + X[:, 0]])
     weights = np.random.default_rng(0).random(len(X))
     linear = MLPRegressor(hidden_layer_sizes=(), solver="lbfgs", alpha=2.0, tol=1e-6)
-    found = started(linear, ()).fit(X, Y, sample_weight=weights)
+    found = initialized_mlp(linear, ()).fit(X, Y, sample_weight=weights)
     expected = Ridge(2.0).fit(X, Y, sample_weight=weights)
     assert_allclose(found.coefs_[0].T, expected.coef_, atol=1e-4)
     gradients = []
-    network = started(
+    network = initialized_mlp(
         MLPRegressor(hidden_layer_sizes=3, activation="tanh", solver="lbfgs"), ()
     )
     loss_and_gradient = network._loss_grad_lbfgs
@@ -301,7 +306,7 @@ def test_networks_are_compared_long_before_they_come_to_rest(monkeypatch):
     mlp = MLPClassifier(
         (30,), alpha=1.0, tol=1e-4, solver="lbfgs", max_iter=5000, random_state=0
     )
-    to_the_end, told = clone(mlp).fit(X, y), started(mlp, ())
+    to_the_end, told = clone(mlp).fit(X, y), initialized_mlp(mlp, ())
     losses, evaluate = [], type(told)._loss_grad_lbfgs
 
     def noted(network, *args):

@@ -1,4 +1,4 @@
-"""The infinite machine against explicit sums over orders."""
+"""The infinite RBM against explicit sums over orders."""
 
 import pickle
 
@@ -8,11 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedPlan
+from skmohn.energynet._infinite_rbm import (
+    InfiniteGrowthOptions,
+    InfiniteRBM,
+    InfiniteTraining,
+)
 from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._training import Schedule
 
 
-def machine(n_visible=5, n_hidden=4, seed=0, beta=1.01):
+def training_of(**options):
+    return InfiniteTraining(InfiniteGrowthOptions(**options), Schedule())
+
+
+def infinite_rbm(n_visible=5, n_hidden=4, seed=0, beta=1.01):
     rng = np.random.default_rng(seed)
     return InfiniteRBM(
         rng.normal(size=(n_hidden, n_visible)).astype(np.float32),
@@ -39,7 +48,7 @@ def explicit(infinite, V, n_orders):
 
 @given(st.integers(0, 1000), st.integers(0, 6), st.floats(1.005, 3.0))
 def test_order_probabilities_with_the_whole_tail(seed, n_hidden, beta):
-    infinite, V = machine(5, n_hidden, seed, beta), states(5)
+    infinite, V = infinite_rbm(5, n_hidden, seed, beta), states(5)
     # 2^(1 - beta) to this power is below 1e-15, whatever beta.
     N = explicit(infinite, V, n_hidden + 10_000)
     total = N.sum(axis=1)
@@ -52,11 +61,11 @@ def test_order_probabilities_with_the_whole_tail(seed, n_hidden, beta):
 def test_tail_is_the_sum_of_the_geometric_series():
     r = 2.0 ** (1 - 1.01)
     exact = np.sum(r ** np.arange(1, 20_000))
-    assert np.exp(machine().log_tail) == pytest.approx(exact, rel=1e-12)
+    assert np.exp(infinite_rbm().log_tail) == pytest.approx(exact, rel=1e-12)
 
 
 def test_gradient_is_the_slope_of_the_free_energy():
-    infinite = machine()
+    infinite = infinite_rbm()
     V = states(5)[::3].copy()
     _, gradient, _ = infinite.visit(V, 1 / len(V), random_stream(0))
     names = "weights", "hidden_bias", "visible_bias"
@@ -79,8 +88,8 @@ def explicit_free_energy(infinite, V):
 
 
 def test_gradient_of_an_unborn_unit():
-    infinite, V = machine(), states(5)
-    grown = machine()
+    infinite, V = infinite_rbm(), states(5)
+    grown = infinite_rbm()
     grown.add_unit()
     assert_allclose(grown.free_energy(V), infinite.free_energy(V), rtol=1e-12)
     _, gradient, _ = grown.visit(V, 1 / 32, random_stream(0))
@@ -90,7 +99,7 @@ def test_gradient_of_an_unborn_unit():
 
 
 def test_draws_of_orders_and_units_have_their_probabilities():
-    infinite = machine(seed=11, beta=1.5)
+    infinite = infinite_rbm(seed=11, beta=1.5)
     v = states(5)[13:14]
     n = 60_000
     hidden, _, n_past = infinite.visit(np.tile(v, (n, 1)), 1.0, random_stream(0))
@@ -104,8 +113,8 @@ def test_draws_of_orders_and_units_have_their_probabilities():
     assert pair == pytest.approx(active[0] * active[-1] * reach[-1], abs=0.01)
 
 
-def test_converted_machine_is_a_copy():
-    infinite = machine()
+def test_converted_rbm_is_a_copy():
+    infinite = infinite_rbm()
     rbm = infinite.converted()
     assert_array_equal(rbm.weights, infinite.weights)
     infinite.weights += 1
@@ -115,13 +124,13 @@ def test_converted_machine_is_a_copy():
 # ------------------------------------------------------------------------ training
 
 
-def chain_means(plan, v, n_steps=4000):
+def chain_means(training, v, n_steps=4000):
     """Mean hidden units of the chains that steps without learning leave."""
-    run = plan.begin(v, 0)
-    run.machine = machine(beta=1.5)
+    run = training.begin(v, 0)
+    run.rbm = infinite_rbm(beta=1.5)
     total = np.zeros(4)
     for _ in range(n_steps):
-        plan._step(run, v)
+        training._step(run, v)
         total += run.chains.mean(axis=0)
     return total / n_steps
 
@@ -129,48 +138,50 @@ def chain_means(plan, v, n_steps=4000):
 def test_persistent_chains_are_draws_of_the_model_not_of_the_data():
     v = np.repeat(states(5)[13:14], 10, axis=0)
     # Four units are all there may be, and a rate that changes nothing.
-    plan = OrderedPlan(beta=1.5, persistent=True, learning_rate=1e-12, max_units=4)
-    infinite, V = machine(beta=1.5), states(5)
+    training = training_of(beta=1.5, persistent=True, learning_rate=1e-12, max_units=4)
+    infinite, V = infinite_rbm(beta=1.5), states(5)
     p_v = np.exp(-infinite.free_energy(V))
     reach = infinite.order_probabilities(V)[:, ::-1].cumsum(axis=1)[:, :0:-1]
     active = 1 / (1 + np.exp(-(V @ infinite.weights.T + infinite.hidden_bias)))
     exact = (p_v / p_v.sum()) @ (reach * active)
-    assert_allclose(chain_means(plan, v), exact, atol=0.01)
+    assert_allclose(chain_means(training, v), exact, atol=0.01)
 
 
 def test_chains_of_contrastive_divergence_begin_at_the_data():
-    plan, X = OrderedPlan(batch_size=7, learning_rate=0.1), correlated(40)
-    run = plan.begin(X, 0)
-    plan.advance(run, X)
+    training, X = training_of(batch_size=7, learning_rate=0.1), correlated(40)
+    run = training.begin(X, 0)
+    training.advance(run, X)
     assert run.chains is None
 
 
 def test_chains_outlive_births_and_batches_of_other_sizes():
-    plan = OrderedPlan(batch_size=7, learning_rate=0.1, persistent=True, threshold=0.5)
-    run = grow(plan, correlated(40))
+    training = training_of(
+        batch_size=7, learning_rate=0.1, persistent=True, threshold=0.5
+    )
+    run = grow(training, correlated(40))
     assert run.reason == "gamma"
-    assert run.chains.shape == (7, run.machine.n_hidden)
+    assert run.chains.shape == (7, run.rbm.n_hidden)
     assert set(np.unique(run.chains)) == {0.0, 1.0}
 
 
 def test_chains_count_by_their_own_number():
-    plan = OrderedPlan(batch_size=7, persistent=True, learning_rate=0.25)
+    training = training_of(batch_size=7, persistent=True, learning_rate=0.25)
     X = correlated(40)
-    run = plan.begin(X, 0)
-    plan._step(run, X[:7])
-    before = run.machine.visible_bias.copy()
-    plan._step(run, X[7:8])
+    run = training.begin(X, 0)
+    training._step(run, X[:7])
+    before = run.rbm.visible_bias.copy()
+    training._step(run, X[7:8])
     # A mean of data less a mean of chains, whose units are 0 or 1.
-    assert np.abs(run.machine.visible_bias - before).max() <= 0.25 + 1e-6
+    assert np.abs(run.rbm.visible_bias - before).max() <= 0.25 + 1e-6
 
 
 # ------------------------------------------------------------------------- growth
 
 
-def grow(plan, X, seed=0):
-    run = plan.begin(X, seed)
+def grow(training, X, seed=0):
+    run = training.begin(X, seed)
     while run.reason is None:
-        plan.advance(run, X)
+        training.advance(run, X)
     return run
 
 
@@ -184,28 +195,28 @@ def correlated(n_samples=300):
 def test_growth_ends_by_gamma(grown):
     run = grown
     assert run.reason == "gamma"
-    assert run.gamma == run.machine.n_hidden / run.step <= 0.2
+    assert run.gamma == run.rbm.n_hidden / run.step <= 0.2
     # A step less, and gamma had not yet fallen to the threshold.
-    assert run.machine.n_hidden / (run.step - 1) > 0.2
+    assert run.rbm.n_hidden / (run.step - 1) > 0.2
 
 
 def test_first_unit_is_born_at_the_first_step_and_one_at_most_in_each():
     runs = [
-        grow(OrderedPlan(learning_rate=0.1, max_steps=n_steps), correlated())
+        grow(training_of(learning_rate=0.1, max_steps=n_steps), correlated())
         for n_steps in range(1, 6)
     ]
     assert [run.step for run in runs] == [1, 2, 3, 4, 5]
-    widths = [run.machine.n_hidden for run in runs]
+    widths = [run.rbm.n_hidden for run in runs]
     assert widths[0] == 1
     assert set(np.diff(widths)) <= {0, 1}
-    assert (runs[-1].machine.weights[0] != 0).any()
+    assert (runs[-1].rbm.weights[0] != 0).any()
 
 
 @pytest.mark.parametrize(("n_samples", "n_epochs"), [(300, 1), (50, 4), (10, 20)])
 def test_short_epochs_are_done_together(n_samples, n_epochs):
-    plan, X = OrderedPlan(), correlated(n_samples)
-    run = plan.begin(X, 0)
-    assert plan.advance(run, X) == n_epochs
+    training, X = training_of(), correlated(n_samples)
+    run = training.begin(X, 0)
+    assert training.advance(run, X) == n_epochs
     assert run.step == n_epochs * n_samples // 10
 
 
@@ -214,21 +225,21 @@ def test_short_epochs_are_done_together(n_samples, n_epochs):
     [({"max_units": 7}, "max_units"), ({"max_steps": 12}, "max_steps")],
 )
 def test_growth_ends_at_its_limits(options, reason):
-    run = grow(OrderedPlan(learning_rate=0.01, **options), correlated())
+    run = grow(training_of(learning_rate=0.01, **options), correlated())
     assert run.reason == reason
-    assert run.machine.n_hidden <= options.get("max_units", 12)
+    assert run.rbm.n_hidden <= options.get("max_units", 12)
     assert run.step <= options.get("max_steps", 10_000)
 
 
 @pytest.fixture(scope="module")
 def grown():
-    return grow(OrderedPlan(learning_rate=0.1, threshold=0.2), correlated())
+    return grow(training_of(learning_rate=0.1, threshold=0.2), correlated())
 
 
 def test_growth_learns_what_independent_bits_do_not(grown):
     X, run = correlated(), grown
     V = states(12)
-    infinite = run.machine
+    infinite = run.rbm
     log_z = np.logaddexp.reduce(-infinite.free_energy(V))
     learned = -infinite.free_energy(X).mean() - log_z
     empty = InfiniteRBM.empty(X)
@@ -237,17 +248,17 @@ def test_growth_learns_what_independent_bits_do_not(grown):
 
 
 def test_growth_can_be_repeated_and_pickled():
-    X, plan = correlated(), OrderedPlan(learning_rate=0.05)
-    run, again = plan.begin(X, 5), plan.begin(X, 5)
-    plan.advance(run, X)
-    plan.advance(again, X)
-    assert_array_equal(run.machine.weights, again.machine.weights)
+    X, training = correlated(), training_of(learning_rate=0.05)
+    run, again = training.begin(X, 5), training.begin(X, 5)
+    training.advance(run, X)
+    training.advance(again, X)
+    assert_array_equal(run.rbm.weights, again.rbm.weights)
     copied = pickle.loads(pickle.dumps(run))
-    plan.advance(run, X)
-    plan.advance(copied, X)
-    assert_array_equal(run.machine.weights, copied.machine.weights)
+    training.advance(run, X)
+    training.advance(copied, X)
+    assert_array_equal(run.rbm.weights, copied.rbm.weights)
 
 
 def test_divergence_names_the_learning_rate():
     with pytest.raises(ValueError, match="lower learning_rate"):
-        grow(OrderedPlan(learning_rate=1e6), correlated())
+        grow(training_of(learning_rate=1e6), correlated())

@@ -19,7 +19,7 @@ from skmohn.energynet._groups import Groups
 from skmohn.energynet._groups import list_states as list_of
 from skmohn.energynet._growth import unit_values
 from skmohn.energynet._likelihood import known_log_likelihoods
-from skmohn.energynet._missing import Gaps, drawer, known_free_energies
+from skmohn.energynet._missing import MissingMask, hidden_sampler, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import random_stream
 
@@ -33,57 +33,59 @@ def exact(request, list_states):
 
 
 def holes(n, seed=0, groups=MIXED):
-    """Samples of which columns are unknown, and their gaps."""
+    """Samples of which columns are unknown, and their missing values."""
     rng = np.random.default_rng(seed)
     states = list_of(groups, 0, groups.n_states)
     V = states[rng.integers(len(states), size=n)].astype(np.float32)
-    missing = rng.random((n, len(groups.sizes))) < 0.5
-    missing[0], missing[1] = False, True
-    incomplete = missing.any(axis=1)
-    place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
-    return V, Gaps(place, np.repeat(missing[incomplete], groups.sizes, axis=1))
+    is_missing = rng.random((n, len(groups.sizes))) < 0.5
+    is_missing[0], is_missing[1] = False, True
+    incomplete = is_missing.any(axis=1)
+    index = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
+    return V, MissingMask(
+        index, np.repeat(is_missing[incomplete], groups.sizes, axis=1)
+    )
 
 
-def fitting(exact, V, gaps):
+def fitting(exact, V, missing):
     """For each sample, which of the listed states complete it."""
     unknown = np.zeros(V.shape, bool)
-    unknown[gaps.rows] = gaps.unknown
+    unknown[missing.rows] = missing.unknown
     return [np.all((v == exact.V) | u, axis=1) for v, u in zip(V, unknown, strict=True)]
 
 
-def test_gaps_are_summed_out_of_free_energies(exact):
-    V, gaps = holes(20)
+def test_missing_values_are_summed_out_of_free_energies(exact):
+    V, missing = holes(20)
     log_p = exact.log_likelihood
-    expected = [logsumexp(log_p[fits]) for fits in fitting(exact, V, gaps)]
-    found, options = -known_free_energies(exact.rbm, V, gaps, 0) - exact.log_z, {}
+    expected = [logsumexp(log_p[fits]) for fits in fitting(exact, V, missing)]
+    found, options = -known_free_energies(exact.rbm, V, missing, 0) - exact.log_z, {}
     if exact.rbm.n_hidden > 12:
         assert np.mean(found - expected) == pytest.approx(0.0, abs=0.03)
         options = {"n_chains": 400}
-        found = -known_free_energies(exact.rbm, V, gaps, 0, **options) - exact.log_z
+        found = -known_free_energies(exact.rbm, V, missing, 0, **options) - exact.log_z
         assert_allclose(found, expected, atol=0.03)
     else:
         assert_allclose(found, expected, atol=1e-4)
-    # What is in the gaps does not count.
+    # What is at missing values does not count.
     V[1] = 0.0
-    same = -known_free_energies(exact.rbm, V, gaps, 0, **options) - exact.log_z
+    same = -known_free_energies(exact.rbm, V, missing, 0, **options) - exact.log_z
     assert_allclose(same[1:], found[1:], atol=1e-12)
     assert_array_equal(
         known_free_energies(exact.rbm, V, None, 0), exact.rbm.free_energy(V)
     )
 
 
-def test_gaps_take_states_by_their_probabilities(exact):
+def test_missing_values_take_states_by_their_probabilities(exact):
     """A step leaves the distribution given what is known as it is."""
-    V, gaps = holes(2)
+    V, missing = holes(2)
     n = 30_000
     V = np.repeat(V[1:], n, axis=0)
     # The second and the third column are known.
     unknown = np.zeros(7, bool)
     unknown[[0, 1, 2, 6]] = True
-    gaps = Gaps(np.arange(n), np.tile(unknown, (n, 1)))
+    missing = MissingMask(np.arange(n), np.tile(unknown, (n, 1)))
     first = V[0].copy()
     stream = random_stream(0)
-    gaps.settle(exact.rbm, V, 25, stream)
+    missing.burn_in(exact.rbm, V, 25, stream)
     assert_array_equal(V[:, ~unknown], np.tile(first[~unknown], (n, 1)))
     p = exact.joint.sum(axis=1)
     fits = np.all((first == exact.V) | unknown, axis=1)
@@ -93,11 +95,11 @@ def test_gaps_take_states_by_their_probabilities(exact):
 
 
 def test_beginning_is_what_others_have():
-    V, gaps = holes(400)
+    V, missing = holes(400)
     units = V.copy()
-    rows, unknown = gaps.rows, gaps.unknown
+    rows, unknown = missing.rows, missing.unknown
     units[rows] = np.where(unknown, np.nan, units[rows])
-    gaps.begin(units, MIXED, np.random.default_rng(0))
+    missing.fill_from_donors(units, MIXED, np.random.default_rng(0))
     known = np.ones(V.shape, bool)
     known[rows] = ~unknown
     assert_array_equal(units[known], V[known])
@@ -110,27 +112,27 @@ def test_beginning_is_what_others_have():
 
 def test_value_of_a_unit_is_what_is_lost_of_the_known(list_states):
     exact = list_states(7, 4, seed=1, scale=0.7, groups=MIXED)
-    rbm, (V, gaps) = exact.rbm, holes(60)
+    rbm, (V, missing) = exact.rbm, holes(60)
     p = exact.joint.sum(axis=1)
     model = np.repeat(exact.V, np.round(p * 100_000).astype(int), axis=0)
     stream = random_stream(0)
-    gaps.settle(rbm, V, 20, stream)
+    missing.burn_in(rbm, V, 20, stream)
 
     def draws():
         for _ in range(400):
-            gaps.settle(rbm, V, 1, stream)
-            yield V[gaps.rows]
+            missing.burn_in(rbm, V, 1, stream)
+            yield V[missing.rows]
 
-    values, activity = unit_values(rbm, V.copy(), model.astype("f4"), gaps, draws())
+    values, activity = unit_values(rbm, V.copy(), model.astype("f4"), missing, draws())
     kept = np.arange(rbm.n_hidden) != 2
     without = type(rbm)(
         rbm.weights[kept], rbm.hidden_bias[kept],
         rbm.visible_bias + activity[2] * rbm.weights[2], MIXED,
     )  # fmt: skip
 
-    def log_likelihood(machine):
-        known = -known_free_energies(machine, V, gaps, 0).mean()
-        return known - exact_log_partition(machine).value
+    def log_likelihood(rbm):
+        known = -known_free_energies(rbm, V, missing, 0).mean()
+        return known - exact_log_partition(rbm).value
 
     lost = log_likelihood(rbm) - log_likelihood(without)
     assert values[2] == pytest.approx(lost, abs=0.01)
@@ -139,21 +141,21 @@ def test_value_of_a_unit_is_what_is_lost_of_the_known(list_states):
 def test_likelihood_of_a_stack_adds_what_upper_layers_gain(list_states):
     lower = list_states(7, 4, seed=1, groups=MIXED)
     upper = list_states(4, 3, seed=2)
-    V, gaps = holes(12)
-    gaps.settle(lower.rbm, V, 20, random_stream(0))
+    V, missing = holes(12)
+    missing.burn_in(lower.rbm, V, 20, random_stream(0))
     rbms, z = [lower.rbm, upper.rbm], LogPartition(upper.log_z)
     options = z, 4000, 0
     complete = known_log_likelihoods(rbms, V, None, *options)
-    found = known_log_likelihoods(rbms, V, gaps, *options)
-    known = -known_free_energies(lower.rbm, V, gaps, 0)
+    found = known_log_likelihoods(rbms, V, missing, *options)
+    known = -known_free_energies(lower.rbm, V, missing, 0)
     assert_allclose(found - complete, known + lower.rbm.free_energy(V), atol=1e-5)
     assert found[0] == complete[0]
     # A stack whose upper layer says what the lower says has its likelihood.
     bits = list_states(5, 4, seed=3)
-    V, gaps = holes(12, groups=Groups.bits(5))
-    alike = [bits.rbm, bits.rbm.transposed()]
-    found = known_log_likelihoods(alike, V, gaps, LogPartition(bits.log_z), 10, 0)
-    expected = [logsumexp(bits.log_likelihood[f]) for f in fitting(bits, V, gaps)]
+    V, missing = holes(12, groups=Groups.bits(5))
+    layers = [bits.rbm, bits.rbm.transposed()]
+    found = known_log_likelihoods(layers, V, missing, LogPartition(bits.log_z), 10, 0)
+    expected = [logsumexp(bits.log_likelihood[f]) for f in fitting(bits, V, missing)]
     assert_allclose(found, expected, atol=1e-4)
 
 
@@ -168,9 +170,9 @@ def pairs(n=600, seed=0):
     return np.column_stack([first, first ^ noise]).astype(float)
 
 
-def with_holes(X, share=0.3, seed=1):
-    gaps = np.random.default_rng(seed).random(X.shape) < share
-    return np.where(gaps, NAN, X)
+def with_holes(X, fraction=0.3, seed=1):
+    missing = np.random.default_rng(seed).random(X.shape) < fraction
+    return np.where(missing, NAN, X)
 
 
 def net(n_components=6, **parameters):
@@ -180,11 +182,11 @@ def net(n_components=6, **parameters):
 
 def test_incomplete_samples_are_learned_from():
     X = pairs()
-    gaps = with_holes(X, 0.4)
-    complete = gaps[~np.isnan(gaps).any(axis=1)]
+    missing = with_holes(X, 0.4)
+    complete = missing[~np.isnan(missing).any(axis=1)]
     assert len(complete) < 60
     test = pairs(seed=7)
-    found = net(n_final_epochs=200).fit(gaps).score(test)
+    found = net(n_final_epochs=200).fit(missing).score(test)
     assert found > net(n_final_epochs=200).fit(complete).score(test) + 0.3
     assert found > net(n_final_epochs=200).fit(X).score(test) - 0.6
     # A column that is never known beside another is linked by a third.
@@ -203,7 +205,7 @@ def test_incomplete_samples_are_learned_from():
         {"n_components": 4, "coding": "thermometer", "n_bins": 3},
     ],
 )
-def test_every_growth_learns_from_gaps(parameters):
+def test_every_growth_learns_from_missing_values(parameters):
     X, test = with_holes(pairs(300)), pairs(seed=7)
     options = {"n_temperatures": 300, "max_layers": 1, "n_final_epochs": 250}
     if parameters.get("growth"):
@@ -214,7 +216,7 @@ def test_every_growth_learns_from_gaps(parameters):
         X = X[:80]
     model = net(**options | parameters).fit(X)
     again = net(**options | parameters).fit(X[::-1])
-    # Neither the order of the samples, nor what stands in gaps, decides.
+    # Neither the order of the samples, nor what stands at missing values, decides.
     assert_array_equal(model.weights_[0], again.weights_[0])
     if not parameters.get("growth"):
         independent = 6 * np.log(0.5)
@@ -270,7 +272,7 @@ def test_samples_of_which_nothing_is_known_say_nothing():
     assert net().fit(more).n_samples_seen_ == len(X)
 
 
-def test_appended_columns_of_a_fit_with_gaps_are_standardized():
+def test_appended_columns_of_a_fit_with_missing_values_are_standardized():
     X = with_holes(np.random.default_rng(0).normal(5, 2, (300, 3)), 0.2)
     features = net(passthrough=True).fit_transform(X)
     assert np.isfinite(features).all()
@@ -282,16 +284,16 @@ def test_appended_columns_of_a_fit_with_gaps_are_standardized():
 )
 @pytest.mark.parametrize("init", ["random", "generative"])
 @pytest.mark.parametrize("kind", [EnergyNetClassifier, EnergyNetRegressor])
-def test_networks_with_labels_learn_from_gaps(kind, init):
-    X, gaps = pairs(), with_holes(pairs(), 0.2)
+def test_networks_with_labels_learn_from_missing_values(kind, init):
+    X, missing = pairs(), with_holes(pairs(), 0.2)
     target = np.where(X[:, 0] == 1, 3.0, 1.0)
-    model = kind(net(8), init=init, random_state=0).fit(gaps, target)
+    model = kind(net(8), init=init, random_state=0).fit(missing, target)
     assert model.score(X, target) > 0.95
     # Where a column is unknown its copy says nearly the same.
     tell = X.copy()
     tell[:, 0] = NAN
     assert model.score(tell, target) > 0.7
-    frame = pd.DataFrame(gaps, columns=list("abcdef")).assign(
+    frame = pd.DataFrame(missing, columns=list("abcdef")).assign(
         word=np.where(X[:, 1] == 1, "yes", None)
     )
     frame.loc[:100, "word"] = "no"
@@ -300,9 +302,9 @@ def test_networks_with_labels_learn_from_gaps(kind, init):
     ) > (0.8 if kind is EnergyNetClassifier else 0.5)
 
 
-def test_a_draw_of_hidden_units_is_one_of_the_machine(exact):
+def test_a_draw_of_hidden_units_is_one_of_the_rbm(exact):
     V = holes(2)[0][:1]
     n = 20_000
-    drawn = drawer(exact.rbm, random_stream(0))(np.repeat(V, n, axis=0))
+    drawn = hidden_sampler(exact.rbm, random_stream(0))(np.repeat(V, n, axis=0))
     mean = exact.rbm.hidden_probabilities(V)[0]
     assert np.abs(drawn.mean(axis=0) - mean).max() < 0.02

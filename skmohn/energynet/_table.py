@@ -1,0 +1,470 @@
+"""Tables: read once, encoded once, and given back as their users wrote them.
+
+Training draws rows, chains and bits one after another, so that the same rows in another
+order would train another RBM. Rows are therefore put in an order that follows from
+their units: a fit depends on which rows there are and how often, and not on their
+order, nor on whether a row is repeated or has an integer as its weight.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import gen_batches
+
+from skmohn._core._categories import (
+    Categories,
+    are_unknown,
+    as_table,
+    column_names,
+    read_table,
+)
+from skmohn._core._names import input_names, unique_names
+from skmohn._core._rows import order_of
+from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
+from skmohn._core._times import column_types, validate_columns
+from skmohn._core._types import TableLike
+from skmohn._core._validation import (
+    as_counts,
+    densify,
+    require_memory,
+    to_numpy,
+    weighted_rows,
+)
+from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._missing import MissingMask
+
+_FLOATS, _WHOLE = ("float", "double"), ("bool", "int", "uint")
+# No state of a unit: it sorts rows with missing values apart from others.
+_NO_STATE = np.float32(2.0)
+# Parts of the units that are moved one after another, each with a copy.
+_PARTS_MOVED = 8
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows that were checked, with numbers of categories and NaN for missing values.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+
+    names : sequence of str or None
+        Of the columns, for errors.
+
+    categories : Categories
+        Of the columns that have any.
+    """
+
+    values: NDArray
+    names: Sequence[str] | None
+    categories: Categories
+
+    @classmethod
+    def read(cls, estimator: Any, X: TableLike, **options: Any) -> Self:
+        """Check a table as :func:`read_columns` does."""
+        values = read_columns(estimator, X, **options)
+        names = getattr(estimator, "feature_names_in_", None)
+        return cls(values, names, estimator._categories)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: slice | NDArray) -> "Table":
+        """Some of the rows."""
+        return replace(self, values=self.values[rows])
+
+    def repeat(self, sample_weight: ArrayLike | None) -> "Table":
+        """Each row as often as its weight says."""
+        weights = read_weights(sample_weight, self.values)
+        if weights is None:
+            return self
+        return self.take(repeated_rows(weights))
+
+    def drop_unknown(self, n_needed: int) -> "Table":
+        """Leave the rows of which nothing is known, if enough others remain."""
+        known = ~np.isnan(self.values).all(axis=1)
+        if known.sum() < min(n_needed, len(self)):
+            raise ValueError(
+                f"Input X contains NaN alone in all but {known.sum()} of {len(self)} "
+                f"samples, but training needs at least {n_needed} of which something "
+                "is known"
+            )
+        return self if known.all() else self.take(known)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Rows and their visible units.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features)
+        With NaN for missing values, but for whitened ones that are drawn.
+
+    units : ndarray of shape (n_rows, n_units), float32
+        In [0, 1]. Those of missing values are states that they could be in, or have no
+        meaning before any are drawn.
+
+    missing : MissingMask or None
+        Of these units; None where all are known.
+
+    groups : Groups
+        The units of each column.
+    """
+
+    values: NDArray
+    units: NDArray[np.float32]
+    missing: MissingMask | None
+    groups: Groups
+
+    @classmethod
+    def of(
+        cls, values: NDArray, coding: UnitCoding, names: Sequence[str] | None = None
+    ) -> Self:
+        """Encode a table in its own layout, without states of missing values."""
+        missing = MissingMask.of(values, coding.n_units)
+        return cls(values, coding.encode(values, names), missing, coding.groups)
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def arrange(self, coding: UnitCoding) -> "Encoded":
+        """Write the units in the layout that is learned from, in place."""
+        layout = coding.layout
+        missing = self.missing and self.missing.take_units(layout.order)
+        units = layout.arrange(self.units)
+        return Encoded(self.values, units, missing, layout.groups)
+
+
+def encode(
+    table: Table, coding: UnitCoding, seed: int, are_new: bool = False
+) -> Encoded:
+    """Encode rows to train on, in an order of their own, and fill missing values.
+
+    Whitened numbers that are missing are drawn. Of rows that the coding was not learned
+    from, which `are_new`, these are not stretched. Others become states of other rows.
+    """
+    values = coding.prepare(table.values, seed, are_new)
+    encoded = Encoded.of(values, coding, table.names).arrange(coding)
+    units, missing = encoded.units, encoded.missing
+    if missing is not None:
+        # What could be there is in no order.
+        units[missing.rows] = np.where(missing.unknown, _NO_STATE, units[missing.rows])
+    order = order_of(units)
+    _move_rows(units, order)
+    missing = missing and missing.take(order)
+    if missing is not None:
+        missing.fill_from_donors(units, encoded.groups, np.random.default_rng(seed))
+    return replace(encoded, values=values[order], missing=missing)
+
+
+def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:
+    """Order rows in place: units in two orders would take the most memory of all."""
+    n_units = units.shape[1]
+    for columns in gen_batches(n_units, -(-n_units // _PARTS_MOVED)):
+        units[:, columns] = units[order, columns]
+
+
+def read_weights(
+    sample_weight: ArrayLike | None, X: NDArray
+) -> NDArray[np.float64] | None:
+    """Check weights; return them as numbers of samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64, or None
+        As :func:`~skmohn._core._validation.as_counts` has them; None for None.
+
+    Raises
+    ------
+    ValueError
+        If weights are negative, no numbers, or all zero.
+    """
+    if sample_weight is None:
+        return None
+    weights = check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    )
+    return as_counts(weights)
+
+
+def repeated_rows(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Number of each row, as often as its weight says.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,), float64
+        As :func:`read_weights` returns them.
+
+    Returns
+    -------
+    ndarray of int
+        Whole weights are kept. Others are rounded up or down so that any rows that
+        follow one another are as many as their weights together, to one.
+    """
+    ends = np.floor(np.cumsum(weights) + 0.5)
+    counts = np.diff(ends, prepend=0.0)
+    require_memory(
+        8.0 * ends[-1],
+        f"sample_weight as {ends[-1]:.3g} repeated rows",
+        "divide the weights by what they have in common",
+    )
+    return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
+
+
+def read_columns(
+    estimator: Any,
+    X: TableLike,
+    *,
+    reset: bool = False,
+    like: Any = None,
+    allow_missing: bool = True,
+    weights: Sequence[ArrayLike | None] = (),
+) -> NDArray:
+    """Check a table of numbers and categories, with NaN for what is unknown.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Keeps what the columns are, in `fit`.
+
+    reset : bool, default=False
+        Whether to learn what the columns are.
+
+    like : EnergyNetTransformer, default=None
+        Says which columns hold categories; None for the estimator itself.
+
+    allow_missing : bool, default=True
+        Whether numbers may be unknown; categories may.
+
+    weights : sequence of array-like, default=()
+        As of :func:`~skmohn._core._categories.read_table`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Dense, with numbers of categories, in the order of rows: sums in another order
+        differ in the last digits, and a fit would differ with them.
+    """
+    plain, given = partial(_read_plain, estimator), X
+    options = {"reset": reset, "like": like, "weights": weights}
+    X = read_table(estimator, X, read_plain=plain, **options)
+    if reset and not estimator._categories.encoders:
+        _learn_kinds(estimator, given, weights)
+    if not allow_missing:
+        _refuse_missing(X, estimator._categories)
+    return np.ascontiguousarray(X)
+
+
+def _learn_kinds(
+    estimator: Any, X: TableLike, weights: Sequence[ArrayLike | None]
+) -> None:
+    """Remember which columns hold times, booleans or integers, of rows that count."""
+    X = as_table(to_numpy(X))
+    rows = weighted_rows(X, weights)
+    known = X if rows is None else safe_indexing(X, rows)
+    options = column_names(estimator), estimator._categories.handle_unknown
+    estimator._categories = Categories.learn(known, [], *options)
+
+
+def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:
+    """Where a table has categories that were not there in fit.
+
+    It has NaN for these and for what is missing; `given` is what it was read from.
+    """
+    unseen, given = np.zeros(table.values.shape, bool), as_table(to_numpy(given))
+    if isinstance(given, list | tuple):
+        given = np.asarray(given)
+    for j in table.categories.encoders:
+        unseen[:, j] = np.isnan(table.values[:, j]) & ~are_unknown(given, j)
+    return unseen
+
+
+def _read_plain(estimator: Any, X: TableLike, reset: bool) -> NDArray:
+    """Check a table without categories."""
+    X = validate_columns(
+        estimator, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=reset,
+        ensure_all_finite="allow-nan", ensure_min_samples=1 + reset,
+    )  # fmt: skip
+    return densify(X)
+
+
+def _refuse_missing(X: NDArray, categories: Categories) -> None:
+    """Refuse unknown numbers."""
+    numbers = np.ones(X.shape[1], bool)
+    numbers[list(categories.encoders)] = False
+    if np.isnan(X[:, numbers]).any():
+        raise ValueError(
+            'Input X contains NaN, which coding="minmax" cannot average over: '
+            "impute first, for instance with sklearn.impute.KNNImputer, or use "
+            'coding="thermometer"'
+        )
+
+
+def name_numbers(names: Sequence[str], known: Mapping[int, NDArray]) -> list[str]:
+    """Names of the columns of a table as numbers, with an indicator for each category.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+
+    known : dict of int to ndarray
+        Categories of the categorical columns.
+
+    Returns
+    -------
+    names : list of str
+        Each once, where the columns have different ones.
+    """
+    made = [f"{names[j]}_{c}" for j in sorted(known) for c in known[j]]
+    made = iter(unique_names(made, names))
+    return [
+        text
+        for j, name in enumerate(names)
+        for text in (islice(made, len(known[j])) if j in known else [name])
+    ]
+
+
+def write_completed(
+    values: NDArray, table: Table, estimator: Any, given: TableLike
+) -> Any:
+    """Completed values of a table as its user wrote it, in the container asked for.
+
+    The table was read from `given`.
+    """
+    categories, given = table.categories, as_table(to_numpy(given))
+    whole = np.zeros(values.shape[1], bool)
+    for j, name in enumerate(column_types(given)):
+        kind = name if name.startswith(_WHOLE) else categories.kinds.get(j, "")
+        whole[j] = kind.startswith(_WHOLE) and not name.startswith(_FLOATS)
+    # What is between two integers, or False and True, has not the column's type.
+    values = np.where(np.isnan(table.values) & whole, np.rint(values), values)
+    values = as_written(values, categories, given)
+    return in_container(values, estimator, given, input_names(estimator))
+
+
+def as_written(
+    table: NDArray, categories: Categories, given: TableLike = None
+) -> NDArray:
+    """A table as its user writes it: categories and times instead of numbers.
+
+    Parameters
+    ----------
+    given : array-like, default=None
+        What the table was read from.
+
+    Returns
+    -------
+    table : ndarray of shape (n_samples, n_features)
+        Of objects where there are categories or times, or booleans among objects; of
+        times where all were in an array of such.
+    """
+    kinds = set(categories.kinds.values())
+    dtype = getattr(given, "dtype", None)
+    has_objects = getattr(dtype, "kind", "") == "O" and "bool" in kinds
+    has_times = not kinds.isdisjoint({"datetime64", "timedelta64"})
+    if not (categories.encoders or has_times or has_objects):
+        return table
+    table = categories.decode(table)
+    is_times = isinstance(dtype, np.dtype) and dtype.kind in "mM"
+    return table.astype(dtype) if is_times else table
+
+
+def in_container(
+    X: NDArray,
+    estimator: Any,
+    given: TableLike,
+    names: Sequence[str] | NDArray,
+) -> Any:
+    """A completed table in the container that ``set_output`` asks for.
+
+    Parameters
+    ----------
+    given : array-like
+        The table with missing values. Its columns keep their types in a container of
+        its kind.
+
+    names : ndarray of str
+        Of the columns.
+    """
+    container = container_adapter(estimator)
+    if container is None:
+        return X
+    categories = estimator._categories
+    if X.dtype != object and not categories.kinds:
+        frame = container.create_container(X, given, names)
+    else:
+        if X.dtype != object:
+            X = categories.decode(X)
+        # Each column has a type of its own.
+        columns = [np.array(column.tolist()).reshape(-1, 1) for column in X.T]
+        frame = container.hstack(
+            [
+                container.create_container(column, given, [name])
+                for name, column in zip(names, columns, strict=True)
+            ]
+        )
+    return _with_types(frame, given, categories.encoders)
+
+
+def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> Any:
+    """A completed frame, whose columns have the types of those given.
+
+    What was known comes from there, too: times and large integers have digits that
+    floats do not.
+    """
+    if type(frame) is not type(given):
+        return frame
+    columns = []
+    for j in range(given.shape[1]):
+        filled, origin = (safe_indexing(table, j, axis=1) for table in (frame, given))
+        convert = _pandas_column if hasattr(frame, "iloc") else _polars_column
+        columns.append(convert(filled, origin, j in categorical))
+    frame = frame.copy() if hasattr(frame, "iloc") else frame.clone()
+    for j, column in enumerate(columns):
+        if hasattr(frame, "iloc"):
+            frame.isetitem(j, column)
+        else:
+            frame.replace_column(j, column.alias(frame.columns[j]))
+    return frame
+
+
+def _pandas_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
+    """A completed column, of the type that it had with missing values."""
+    dtype = origin.dtype
+    if hasattr(origin, "cat"):
+        if not is_categorical:
+            # Of numbers, which were asked for.
+            return filled
+        new = set(filled).difference(dtype.categories)
+        dtype = origin.cat.add_categories(sorted(new)).dtype
+    try:
+        filled = filled.astype(dtype)
+    except (TypeError, ValueError):
+        # Categories of another type than those in fit, all of them unseen.
+        return filled
+    return filled if is_categorical else origin.where(origin.notna(), filled)
+
+
+def _polars_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
+    """The same of polars."""
+    if str(filled.dtype) == "Object":
+        # Python's own times, which numpy has no type for: those of a zone.
+        typed = type(filled)(filled.name, filled.to_list(), dtype=origin.dtype)
+    else:
+        typed = filled.cast(origin.dtype, strict=False)
+    if typed.null_count() > filled.null_count():
+        return filled
+    if is_categorical:
+        return typed
+    known = origin.is_not_null()
+    if origin.dtype.is_float():
+        known &= origin.is_not_nan()
+    return origin.zip_with(known, typed)
