@@ -36,17 +36,23 @@ from skmohn._core._validation import (
     to_numpy,
     weighted_rows,
 )
-from skmohn.blm._codec import auto_bound, auto_range
+from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_estimator
-from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
+from skmohn.blm._local_search import Trainer, train
+from skmohn.blm._network import (
+    ACTIVATIONS,
+    Layout,
+    read_hidden_sizes,
+)
 from skmohn.blm._rounding import round_mlp
 from skmohn.blm._samples import Samples, form_of, learn_form
-from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_network
-from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
+# Moves per weight between two checks of the loss, the clock and the validation samples.
+MOVES_PER_EPOCH = 10
 # Moves tried per weight when max_flips is "auto".
 _AUTO_FLIPS = 500
 
@@ -95,86 +101,89 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # ------------------------------------------------------------------- fitting
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
-        """Learn; with `go_on` from the present weights and codings."""
+    def _fit(self, X, y, sample_weight, X_val, y_val, *, resume, epochs=None):
+        """Train; with `resume` from the present weights and scales."""
         deadline = time.perf_counter() + (self.max_time or np.inf)
-        self._check_parameters(go_on)
+        self._check_parameters(resume)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not go_on)
-        if not go_on:
+        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not resume)
+        if not resume:
             self._learn_scales(samples)
-        plan = self._plan(samples, judges, epochs)
-        self._search(plan, (X, y, metadata), go_on, deadline)
-        self._warn_if_cut_short(plan, epochs)
+        trainer = self._trainer(samples, judges, epochs)
+        self._search(trainer, (X, y, metadata), resume, deadline)
+        self._warn_if_cut_short(trainer, epochs)
         return self
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
-        go_on = hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, None, None, go_on=go_on, epochs=1)
+        resume = hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, None, None, resume=resume, epochs=1)
 
-    def _search(self, plan, given, go_on, deadline):
+    def _search(self, trainer, training_data, resume, deadline):
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=(self.n_restarts, 1)).tolist()
         starts = [None] * self.n_restarts
-        self._n_continued = self._n_continued + 1 if go_on else 0
-        if go_on:
-            if not np.array_equal(plan.w_max, self.w_max_):
+        self._n_continued = self._n_continued + 1 if resume else 0
+        if resume:
+            if not np.array_equal(self._w_max(trainer.problem.layout), self.w_max_):
                 raise _is_another_network(["w_max"])
             starts[0] = self.codes_
             # With the seed alone every call would try the same moves again.
             seeds = [[*seed, self._n_continued] for seed in seeds]
-        runs = []
-        for seed, start in zip(seeds, starts, strict=True):
-            if not runs or time.perf_counter() < deadline:
-                runs.append(plan.begin(seed, start))
-        n_weights = plan.problem.layout.n_weights
-        n_epochs = -(-plan.max_flips // (MOVES_PER_EPOCH * n_weights))
-        loop = FitLoop(self, *given, n_epochs, lambda run: self._fitted([run], plan))
-        runs = train(
-            plan,
-            runs,
-            self.n_jobs,
-            lambda run: loop.step(run.records[-1], run),
-            deadline,
+        states = []
+        for index, (seed, start) in enumerate(zip(seeds, starts, strict=True)):
+            if not states or time.perf_counter() < deadline:
+                states.append(trainer.begin(seed, start, index))
+        n_epochs = -(-trainer.max_flips // trainer.epoch)
+        make_attributes = lambda best: self._fitted([best], trainer)  # noqa: E731
+        loop = FitLoop(self, *training_data, n_epochs, make_attributes)
+        states, reason = train(
+            trainer,
+            states,
+            order="parallel",
+            n_jobs=self.n_jobs,
+            report=lambda _, best: loop.step(best.records[-1], best),
+            deadline=deadline,
         )
-        loop.finish(runs[0])
-        if runs[0].best_loss >= WORST:
+        best = states[0]
+        loop.finish(best)
+        if best.best_loss >= WORST:
             raise ValueError(
                 "no weights with a finite loss were found: a custom loss must return "
                 "finite numbers for outputs near zero, and huge values of X and y need "
                 "standardize=True"
             )
-        for name, value in self._fitted(runs, plan).items():
+        for name, value in self._fitted(states, trainer).items():
             setattr(self, name, value)
         self.history_ = loop.history
-        self.n_iter_ = len(runs[0].records) - 1
-        self.stopping_reason_ = runs[0].reason
+        self.n_iter_ = len(best.records) - 1
+        self.stopping_reason_ = best.stopping_reason or reason
 
-    def _fitted(self, runs, plan):
+    def _fitted(self, states, trainer):
         """Fitted attributes, given the runs from the best on."""
-        members = [run.best_codes for run in runs[: self.ensemble]]
+        best, problem = states[0], trainer.problem
+        members = [state.best_codes for state in states[: self.ensemble]]
         return {
-            **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
+            **network_attributes(members, problem.layout, self.n_bits, problem.step),
             "_made_with": self._network_parameters(),
             "_loss": self._raw_loss if callable(self.loss) else self.loss,
-            "w_max_": plan.w_max,
-            "n_movable_bits_": int(runs[0].search.state[0].bits),
-            "loss_": float(runs[0].best_loss),
-            "loss_curve_": [record["loss"] for record in runs[0].records],
+            "w_max_": self._w_max(problem.layout),
+            "n_movable_bits_": int(best.search.state[0].bits),
+            "loss_": float(best.best_loss),
+            "loss_curve_": [record["loss"] for record in best.records],
             "out_activation_": self._out_activation(),
         }
 
-    def _warn_if_cut_short(self, plan, epochs):
+    def _warn_if_cut_short(self, trainer, epochs):
         # An epoch of partial_fit need not be the last one.
         if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
             warn_caller(
-                f"the loss was still falling after max_flips={plan.max_flips} moves: "
-                "raise max_flips",
+                "the loss was still falling after max_flips="
+                f"{trainer.max_flips} moves: raise max_flips",
                 ConvergenceWarning,
             )
 
-    def _plan(self, samples, judges, epochs):
+    def _trainer(self, samples, judges, epochs):
         n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
@@ -184,6 +193,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         alpha = 0.0 if self.loss == "zero_one" else self.alpha
         options = {
             "layout": layout,
+            "step": layout.spread(grid_step(self.n_bits, self._w_max(layout))),
             "activation": self.activation,
             "loss": loss,
             "loss_number": number,
@@ -194,19 +204,19 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         validation = None
         if judges is not None:
             validation = self._form.problem(self._scaled(judges), **options)
-        max_flips = self.max_flips
+        epoch, max_flips = MOVES_PER_EPOCH * layout.n_weights, self.max_flips
         if epochs is not None:
-            max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
+            max_flips = epochs * epoch
         elif max_flips == "auto":
             max_flips = _AUTO_FLIPS * layout.n_weights
         control = control_of(self, "search_options")
-        return Plan(
+        return Trainer(
             problem=problem,
             validation=validation,
-            moves=Moves.of(control, self.n_bits, self.search, telescopic=None),
-            start=Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
-            w_max=self._w_max(layout),
+            moves=MoveOptions.of(control, self.n_bits, self.search, telescopic=None),
+            init=InitOptions.of(control, layout.spread(auto_bound(sizes[:-1]))),
             perturbation=self.perturbation,
+            epoch=epoch,
             max_flips=max_flips,
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
@@ -232,14 +242,14 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     # ---------------------------------------------------------------- validation
 
-    def _check_parameters(self, go_on):
+    def _check_parameters(self, resume):
         """Check what concerns several parameters, or an earlier fit."""
         if self.ensemble > self.n_restarts:
             raise ValueError(
                 f"ensemble={self.ensemble} needs that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
             )
-        if go_on:
+        if resume:
             now, before = self._network_parameters(), self._made_with
             changed = [name for name in now if now[name] != before[name]]
             if changed:

@@ -293,8 +293,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             If the loss was still falling at `max_flips`.
         """
         self._classes_wanted = None
-        go_on = self.warm_start and hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
+        resume = self.warm_start and hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, X_val, y_val, resume=resume)
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)

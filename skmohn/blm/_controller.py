@@ -1,6 +1,8 @@
 """The estimator of black-box objectives."""
 
+import time
 from copy import deepcopy
+from math import inf
 from numbers import Integral, Real
 from typing import Self
 
@@ -24,15 +26,22 @@ from skmohn._core._sklearn import (
 from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
-from skmohn.blm._control import ControlPlan, train_controller
 from skmohn.blm._conversion import controller_attributes, restore_controller
-from skmohn.blm._curriculum import read_size, read_stages
+from skmohn.blm._curriculum import (
+    BlackBoxProblem,
+    BlackBoxValidation,
+    is_consistent,
+    read_size,
+    read_stages,
+    restart_stage,
+)
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_controller
-from skmohn.blm._network import read_hidden_sizes
-from skmohn.blm._policy import ACTIVATIONS, Layout, act
+from skmohn.blm._local_search import Trainer, TrainingState, train
+from skmohn.blm._network import Layout, read_hidden_sizes
+from skmohn.blm._policy import ACTIVATIONS, act
 from skmohn.blm._policy_kernels import Policy
-from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_controller
 
 _SHARED = (
@@ -309,8 +318,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     @with_callbacks
     def _fit(self, objective, validation):
         stages = read_stages(objective, self.goal, self.max_evaluations)
-        plan = self._plan(stages, validation)
-        self._search(plan)
+        self._search(self._trainer(stages, validation))
         self._warn_if_missed(stages)
         return self
 
@@ -425,7 +433,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     def _device_network(self):
         return of_controller(self.codes_, self._made_with)
 
-    def _plan(self, stages, validation):
+    def _trainer(self, stages, validation):
         if validation is not None and not callable(validation):
             raise TypeError(f"validation must be callable, got {validation!r}")
         if validation is None and self.validation_goal is not None:
@@ -434,7 +442,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "validation=...)"
             )
         control = control_of(self, "search_options")
-        moves = Moves.of(
+        moves = MoveOptions.of(
             control,
             self.n_bits,
             self.search,
@@ -449,21 +457,30 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         )
         layout = Layout((n_inputs, *hidden, n_outputs), self.recurrent)
         layout.require_memory(0, self.n_bits)
-        random = check_random_state(self.random_state)
-        return ControlPlan(
+        problem = BlackBoxProblem(
             stages=stages,
-            validation=validation,
-            validation_goal=self.validation_goal,
-            validation_seed=int(random.randint(2**31)),
             layout=layout,
             activation=self.activation,
             out_activation=self.out_activation,
-            moves=moves,
-            start=Start.of(control, _BOUND),
             step=grid_step(self.n_bits, self._ranges(layout)),
+            is_noisy=self.noisy,
+        )
+        # The same for all runs.
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return Trainer(
+            problem=problem,
+            validation=(
+                None
+                if validation is None
+                else BlackBoxValidation(
+                    objective=validation, problem=problem, seed=seed
+                )
+            ),
+            moves=moves,
+            init=InitOptions.of(control, _BOUND),
             perturbation=self.perturbation,
-            noisy=self.noisy,
             epoch=self.validate_every,
+            validation_goal=self.validation_goal,
         )
 
     def _ranges(self, layout):
@@ -482,30 +499,41 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             own = np.full(n_layers, float(self.w_max_recurrent))
         return layout.spread(np.broadcast_to(w_max, n_layers), own)
 
-    def _search(self, plan):
-        goes_on = self.warm_start and hasattr(self, "_runs")
-        runs = self._reopened(plan) if goes_on else []
+    def _search(self, trainer):
+        is_resumed = self.warm_start and hasattr(self, "_runs")
+        states = self._reopened(trainer) if is_resumed else []
         random = check_random_state(self.random_state)
         seeds = random.randint(2**31, size=self.n_restarts).tolist()
-        kept = list(self.history_) if goes_on else []
+        states += [
+            TrainingState([seed], index)
+            for index, seed in enumerate(seeds)
+            if index >= len(states)
+        ]
         loop = FitLoop(
             self,
             None,
             None,
             None,
             None,
-            lambda run, best: self._fitted([best], plan),
-            history=kept,
+            lambda state, best: self._fitted([best], trainer),
+            history=list(self.history_) if is_resumed else [],
         )
-        runs, why = train_controller(
-            plan,
-            runs,
-            seeds,
-            self.n_jobs,
-            lambda run, best: loop.step(run.records[-1], run, best),
-            self.max_time,
+
+        def report(advanced, best):
+            # All of them go into the history.
+            stops = [loop.step(one.records[-1], one, best) for one in advanced]
+            return any(stops)
+
+        deadline = time.perf_counter() + (self.max_time or inf)
+        states, reason = train(
+            trainer,
+            states,
+            order="until_success",
+            n_jobs=self.n_jobs,
+            report=report,
+            deadline=deadline,
         )
-        best = runs[0]
+        best = states[0]
         loop.finish(best, best)
         if best.best_loss >= WORST:
             raise ValueError(
@@ -513,18 +541,19 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "evaluations: it must be finite for some of the initial weights "
                 "(w_init, init)"
             )
-        for name, value in self._fitted(runs, plan).items():
+        for name, value in self._fitted(states, trainer).items():
             setattr(self, name, value)
-        self.loss_ = float(plan.expected_loss(best))
-        self._runs = sorted(runs, key=lambda run: run.index)
-        self.stopping_reason_ = best.reason or why
-        self.history_ = _in_order(loop.history, {run.index for run in runs})
+        if trainer.validation is None:
+            self.loss_ = float(trainer.problem.expected_loss(best))
+        self._runs = sorted(states, key=lambda state: state.index)
+        self.stopping_reason_ = best.stopping_reason or reason
+        self.history_ = _in_order(loop.history, {state.index for state in states})
         self.n_iter_ = len(self.history_)
 
-    def _reopened(self, plan):
-        """Runs of the last fit; the best goes on when all have ended."""
+    def _reopened(self, trainer):
+        """States of the last fit; the best is resumed when all have ended."""
         # A fit that fails leaves them as they were.
-        runs, before, now = deepcopy(self._runs), self._made_with, _made_with(plan)
+        states, before, now = deepcopy(self._runs), self._made_with, _made_with(trainer)
         same_search = now.pop("search") == before["search"]
         changed = [name for name in now if not np.array_equal(now[name], before[name])]
         if changed:
@@ -532,42 +561,45 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "warm_start cannot continue, because the network has changed since the "
                 f"last fit ({' and '.join(changed)}): restore it or fit anew"
             )
-        if max(run.stage for run in runs) >= len(plan.stages):
+        stage, n_stages = max(s.stage for s in states), len(trainer.problem.stages)
+        if stage >= n_stages:
             raise ValueError(
-                f"warm_start continues in stage {max(run.stage for run in runs) + 1}, "
-                f"but objective has {len(plan.stages)} stages"
+                f"warm_start continues in stage {stage + 1}, but objective has "
+                f"{n_stages} stages"
             )
-        for run in runs:
-            if not same_search or not plan.is_consistent(run):
-                plan.reevaluate(run)
-        if all(run.reason is not None for run in runs):
-            best = min(runs, key=lambda run: (not run.succeeded, run.rank))
-            best.reason, best.in_stage, best.succeeded = None, 0, False
-        return runs
+        for state in states:
+            if not (same_search and is_consistent(trainer, state)):
+                restart_stage(trainer, state)
+        if all(state.stopping_reason is not None for state in states):
+            best = min(states, key=lambda state: (not state.succeeded, state.rank))
+            best.stopping_reason, best.stage_evaluations = None, 0
+            best.succeeded = False
+        return states
 
-    def _fitted(self, runs, plan):
+    def _fitted(self, states, trainer):
         """Fitted attributes, given the best run and all others."""
-        best = runs[0]
+        best = states[0]
         return {
-            **controller_attributes(best.best_codes, _made_with(plan)),
+            **controller_attributes(best.best_codes, _made_with(trainer)),
             "loss_": float(best.best_loss),
             "succeeded_": bool(best.succeeded),
-            "n_stages_done_": best.n_done,
-            "n_restarts_": len(runs),
-            "n_evaluations_": sum(run.evaluations for run in runs),
+            "n_stages_done_": best.n_stages_done,
+            "n_restarts_": len(states),
+            "n_evaluations_": sum(state.evaluations for state in states),
         }
 
 
-def _made_with(plan):
-    """What a later fit must share to go on from these weights, and how they moved."""
+def _made_with(trainer):
+    """What a later fit must share to resume these weights, and how they moved."""
+    problem = trainer.problem
     return {
-        "layers": plan.layout.sizes,
-        "recurrent": bool(plan.layout.recurrent),
-        "n_bits": plan.moves.n_bits,
-        "w_max": plan.step,
-        "activation": plan.activation,
-        "out_activation": plan.out_activation,
-        "search": plan.moves,
+        "layers": problem.layout.sizes,
+        "recurrent": bool(problem.layout.recurrent),
+        "n_bits": trainer.moves.n_bits,
+        "w_max": problem.step,
+        "activation": problem.activation,
+        "out_activation": problem.out_activation,
+        "search": trainer.moves,
     }
 
 

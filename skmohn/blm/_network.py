@@ -1,20 +1,29 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from math import inf
 from numbers import Integral
 from types import FunctionType
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
+from skmohn.blm._local_search import Codes, Evaluated, Stream, TrainingState
+from skmohn.blm._search import WORST, explored_fraction
+from skmohn.blm._search_kernels import Search
 
+# Seconds between two checks of the clock, about, where there is a time limit.
+_CLOCK_SECONDS = 0.02
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
     "tanh": kernels.TANH,
@@ -269,12 +278,15 @@ def forward(X, coefs, intercepts, activation, out_activation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What a network is to learn.
+class DatasetProblem:
+    """What a network is to learn from samples, exactly evaluated.
 
     Parameters
     ----------
     layout : Layout
+
+    step : ndarray of shape (n_weights,)
+        What one unit of each code stands for.
 
     activation : str
         Of the hidden units.
@@ -299,14 +311,19 @@ class Problem:
     """
 
     layout: Layout
+    step: NDArray[np.float64]
     activation: str
     loss: int
-    X: np.ndarray
-    y: np.ndarray
-    sample_weight: np.ndarray
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    sample_weight: NDArray[np.float32]
     loss_number: float = 0.0
-    own_loss: object = None
+    own_loss: Callable[[float, float], float] | None = None
     alpha: float = 0.0
+
+    # Evaluations are exact, of one stage.
+    is_noisy = False
+    last_stage = 0
 
     def connect(self, weights):
         """The network with these weights, its rows still to be computed."""
@@ -368,20 +385,87 @@ class Problem:
             return address_of_own_loss(self.own_loss)
         return address_of_loss(self.loss)
 
-    def refresh(self, net):
+    def refresh(self, net: Any) -> float:
         """Compute a network anew; return its loss."""
         return refresh(net)
 
-    def search(self, search, net, step, n_moves):
+    def search(self, search: Search, net: Any, n_moves: int) -> bool:
         """Try moves of a search; return whether there may be further ones."""
-        return kernels.run(search.address, net.address, step, n_moves)
+        return kernels.run(search.address, net.address, self.step, n_moves)
 
-    def evaluate(self, weights):
-        """Loss of the network with these weights."""
-        return self.refresh(self.connect(weights))
+    def evaluate(self, codes: Codes, bound: float = inf) -> float:
+        """Loss of the network with these codes; no bound makes it quicker."""
+        return _finite(self.refresh(self.connect(codes * self.step)))
 
-    def price(self, weights):
+    def price(self, weights: NDArray[np.float64]) -> float:
         """Part of the loss that the size of the weights causes."""
         coefs, _, own = self.layout.split(weights)
         squares = sum(float((coef**2).sum()) for coef in (*coefs, *own))
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())
+
+    # ------------------------------------------------------------------- training
+
+    def rng(self, state: TrainingState, stream: Stream) -> np.random.Generator:
+        """The only stream of random numbers of a run, for all purposes."""
+        if state.rng is None:
+            state.rng = np.random.default_rng(state.seed)
+        return state.rng
+
+    def prepare(self, state: TrainingState) -> None:
+        """Make the network of the present codes."""
+        state.network = self.connect(state.search.codes * self.step)
+        self.refresh(state.network)
+
+    def restart(self, state: TrainingState, codes: Codes) -> float:
+        """Give the network other codes; return their loss, finite."""
+        if state.network is None:
+            state.network = self.connect(codes * self.step)
+        state.network.weights[:] = codes * self.step
+        return _finite(self.refresh(state.network))
+
+    def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
+        """The same: another evaluation returns the same loss."""
+        return codes
+
+    def descend(self, state: TrainingState, end: float, deadline: float) -> bool:
+        """Try moves up to `end` evaluations; return whether none improves."""
+        search, net, more = state.search, state.network, True
+        # With a time limit, run in chunks small enough to check the clock.
+        most = end if deadline == inf else 1
+        while more and (left := end - int(search.state[0].tried)) > 0:
+            started = time.perf_counter()
+            if started >= deadline:
+                break
+            more = self.search(search, net, int(min(most, left)))
+            if time.perf_counter() - started < _CLOCK_SECONDS:
+                most *= 2
+        # Free of the rounding errors that single moves leave behind.
+        state.loss = _finite(self.refresh(net))
+        state.evaluations = int(search.state[0].tried)
+        return not more
+
+    def next_stage(self, state: TrainingState, reason: str | None) -> bool:
+        """End the run for a reason: there is one stage."""
+        state.stopping_reason = reason
+        return False
+
+    def record(self, state: TrainingState) -> dict[str, Any]:
+        """What the history says of an epoch."""
+        search, validated = state.search.state[0], state.validated
+        codes, loss, _ = state.lowest
+        error = max(loss - self.price(codes * self.step), 0.0)
+        is_squared = self.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
+        return {
+            "loss": float(loss),
+            "rmse": float(np.sqrt(2.0 * error)) if is_squared else None,
+            "validation_loss": None if validated is None else validated.loss,
+            "bits": int(search.bits),
+            "explored": explored_fraction(state.search),
+            "flips": int(search.tried),
+            "accepted": int(search.accepted),
+        }
+
+
+def _finite(loss: float) -> float:
+    """A loss that can be compared; what is no number is as bad as can be."""
+    return loss if loss < WORST else WORST

@@ -13,8 +13,9 @@ from sklearn.utils import check_array
 from skmohn._core._sklearn import StrOptions, validate_params
 from skmohn.blm import _policy_kernels as kernels
 from skmohn.blm._kernels import Network
-from skmohn.blm._network import Layout, Problem, activate, refresh
+from skmohn.blm._network import DatasetProblem, Layout, activate, refresh
 from skmohn.blm._search import ask, tell
+from skmohn.blm._search_kernels import Search
 
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
@@ -160,7 +161,7 @@ class SequenceNet(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceProblem(Problem):
+class SequenceProblem(DatasetProblem):
     """What a recurrent network is to learn, from rows that follow one another.
 
     `sample_weight` is zero where an output is not judged.
@@ -181,8 +182,9 @@ class SequenceProblem(Problem):
         )
         n_outputs = self.layout.sizes[-1]
         unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
-        judge = Problem(
+        judge = DatasetProblem(
             layout=Layout((n_outputs, n_outputs)),
+            step=np.ones(len(unchanged)),
             activation="identity",
             loss=self.loss,
             loss_number=self.loss_number,
@@ -205,13 +207,13 @@ class SequenceProblem(Problem):
         loss = refresh(net.judge)
         return loss + self.price(net.weights) if self.alpha else loss
 
-    def search(self, search, net, step, n_moves):
+    def search(self, search: Search, net: SequenceNet, n_moves: int) -> bool:
         """Try moves of a search; return whether there may be further ones."""
         for _ in range(n_moves):
             weight, code = ask(search)
             if weight < 0:
                 return False
-            net.weights[weight] = code * step[weight]
+            net.weights[weight] = code * self.step[weight]
             if not tell(search, self.refresh(net)):
-                net.weights[weight] = search.codes[weight] * step[weight]
+                net.weights[weight] = search.codes[weight] * self.step[weight]
         return True

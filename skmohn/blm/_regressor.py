@@ -277,8 +277,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         ConvergenceWarning
             If the loss was still falling at `max_flips`.
         """
-        go_on = self.warm_start and hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
+        resume = self.warm_start and hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, X_val, y_val, resume=resume)
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._rows import order_of
 from skmohn._core._validation import to_numpy
-from skmohn.blm._network import Problem, forward
+from skmohn.blm._network import DatasetProblem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
 
 # What `recurrent` can say of the targets, by whether each step has one.
@@ -216,7 +216,7 @@ class TableForm:
     def problem(self, samples, **options):
         """What a network is to learn from them."""
         X, y, weights, _ = samples
-        return Problem(X=X, y=y, sample_weight=weights, **options)
+        return DatasetProblem(X=X, y=y, sample_weight=weights, **options)
 
     def outputs(self, rows, lengths, network, activation, out_activation):
         """Outputs of a network, shape (n_rows, n_outputs)."""
