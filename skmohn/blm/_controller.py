@@ -1,17 +1,18 @@
 """The estimator of black-box objectives."""
 
 import time
+from collections.abc import Sequence
 from copy import deepcopy
 from math import inf
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
@@ -23,6 +24,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
@@ -30,13 +32,15 @@ from skmohn.blm._conversion import controller_attributes, restore_controller
 from skmohn.blm._curriculum import (
     BlackBoxProblem,
     BlackBoxValidation,
+    Objective,
+    Stage,
     is_consistent,
     read_size,
     read_stages,
     restart_stage,
 )
 from skmohn.blm._device.export import DeviceMixin
-from skmohn.blm._device.network import of_controller
+from skmohn.blm._device.network import Network, of_controller
 from skmohn.blm._local_search import Trainer, TrainingState, train
 from skmohn.blm._network import Layout, read_hidden_sizes
 from skmohn.blm._policy import ACTIVATIONS, act
@@ -217,6 +221,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     stopping_reason_: str
     n_features_in_: int
 
+    _made_with: dict[str, Any]
     _when_long = "max_time ends it earlier"
     _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
@@ -237,29 +242,29 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     def __init__(
         self,
         hidden_layer_sizes: ArrayLike = (10,),
-        recurrent=False,
+        recurrent: bool = False,
         *,
-        n_inputs=None,
-        n_outputs=None,
-        activation="tanh",
-        out_activation="identity",
-        n_bits=16,
+        n_inputs: int | None = None,
+        n_outputs: int | None = None,
+        activation: str = "tanh",
+        out_activation: str = "identity",
+        n_bits: int = 16,
         w_max: ArrayLike = 10.0,
         w_max_recurrent: float | str = "auto",
-        search="adaptive",
+        search: str = "adaptive",
         search_options: SearchOptions | None = None,
-        perturbation=0.1,
-        noisy=False,
-        goal=None,
-        validation_goal=None,
-        validate_every=100,
-        n_restarts=1,
-        max_evaluations=5000,
-        max_time=None,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        perturbation: float = 0.1,
+        noisy: bool = False,
+        goal: float | None = None,
+        validation_goal: float | None = None,
+        validate_every: int = 100,
+        n_restarts: int = 1,
+        max_evaluations: int = 5000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.recurrent = recurrent
         self.n_inputs = n_inputs
@@ -285,7 +290,11 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, objective, validation=None) -> Self:
+    def fit(
+        self,
+        objective: Objective | Stage | Sequence[Objective | Stage],
+        validation: Objective | None = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
@@ -316,13 +325,17 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         return self._fit(objective, validation)
 
     @with_callbacks
-    def _fit(self, objective, validation):
+    def _fit(
+        self,
+        objective: Objective | Stage | Sequence[Objective | Stage],
+        validation: Objective | None,
+    ) -> Self:
         stages = read_stages(objective, self.goal, self.max_evaluations)
         self._search(self._trainer(stages, validation))
         self._warn_if_missed(stages)
         return self
 
-    def _warn_if_missed(self, stages):
+    def _warn_if_missed(self, stages: Sequence[Stage]) -> None:
         goals = [self.validation_goal, *(stage.goal for stage in stages)]
         missed = self.n_stages_done_ < len(stages) or goals[0] is not None
         if not self.succeeded_ and missed and any(goal is not None for goal in goals):
@@ -333,7 +346,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 ConvergenceWarning,
             )
 
-    def act(self, observation, state=None):
+    def act(
+        self, observation: ArrayLike, state: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compute the action for one observation.
 
         Parameters
@@ -359,7 +374,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         check_is_fitted(self)
         return act(self.policy_, observation, state)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[np.float64]:
         """Compute the actions for a sequence of observations.
 
         Parameters
@@ -381,7 +396,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             self.policy_.step(observation, state, action)
         return actions
 
-    def to_packed(self):
+    def to_packed(self) -> bytes:
         """Store the controller in `n_bits` bits per weight.
 
         Returns
@@ -394,7 +409,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         return write_controller(self.codes_, self._made_with)
 
     @classmethod
-    def from_packed(cls, packed) -> Self:
+    def from_packed(cls, packed: bytes) -> Self:
         """Load a controller stored by :meth:`to_packed`.
 
         Parameters
@@ -417,7 +432,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         """
         return restore_controller(cls, packed)
 
-    def _rows_of(self, X, **options):
+    def _rows_of(
+        self, X: TableLike, **options: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Observations, and the length of their only sequence."""
         X = check_array(to_numpy(X), dtype=np.float64, input_name="X", **options)
         if X.shape[1] != self.n_features_in_:
@@ -427,13 +444,15 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             )
         return X, np.array([len(X)])
 
-    def _answers_to(self, rows, X):
+    def _answers_to(self, rows: NDArray, X: TableLike) -> NDArray:
         return rows
 
-    def _device_network(self):
+    def _device_network(self) -> Network:
         return of_controller(self.codes_, self._made_with)
 
-    def _trainer(self, stages, validation):
+    def _trainer(
+        self, stages: tuple[Stage, ...], validation: Objective | None
+    ) -> Trainer[BlackBoxProblem]:
         if validation is not None and not callable(validation):
             raise TypeError(f"validation must be callable, got {validation!r}")
         if validation is None and self.validation_goal is not None:
@@ -483,7 +502,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             validation_goal=self.validation_goal,
         )
 
-    def _ranges(self, layout):
+    def _ranges(self, layout: Layout) -> NDArray[np.float64]:
         """Largest value of each weight."""
         n_layers = len(layout.sizes) - 1
         w_max = check_array(
@@ -499,7 +518,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             own = np.full(n_layers, float(self.w_max_recurrent))
         return layout.spread(np.broadcast_to(w_max, n_layers), own)
 
-    def _search(self, trainer):
+    def _search(self, trainer: Trainer[BlackBoxProblem]) -> None:
         is_resumed = self.warm_start and hasattr(self, "_runs")
         states = self._reopened(trainer) if is_resumed else []
         random = check_random_state(self.random_state)
@@ -519,7 +538,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             history=list(self.history_) if is_resumed else [],
         )
 
-        def report(advanced, best):
+        def report(advanced: list[TrainingState], best: TrainingState) -> bool:
             # All of them go into the history.
             stops = [loop.step(one.records[-1], one, best) for one in advanced]
             return any(stops)
@@ -546,11 +565,11 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         if trainer.validation is None:
             self.loss_ = float(trainer.problem.expected_loss(best))
         self._runs = sorted(states, key=lambda state: state.index)
-        self.stopping_reason_ = best.stopping_reason or reason
+        self.stopping_reason_ = str(best.stopping_reason or reason)
         self.history_ = _in_order(loop.history, {state.index for state in states})
         self.n_iter_ = len(self.history_)
 
-    def _reopened(self, trainer):
+    def _reopened(self, trainer: Trainer[BlackBoxProblem]) -> list[TrainingState]:
         """States of the last fit; the best is resumed when all have ended."""
         # A fit that fails leaves them as they were.
         states, before, now = deepcopy(self._runs), self._made_with, _made_with(trainer)
@@ -576,7 +595,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             best.succeeded = False
         return states
 
-    def _fitted(self, states, trainer):
+    def _fitted(
+        self, states: list[TrainingState], trainer: Trainer[BlackBoxProblem]
+    ) -> dict[str, Any]:
         """Fitted attributes, given the best run and all others."""
         best = states[0]
         return {
@@ -589,7 +610,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         }
 
 
-def _made_with(trainer):
+def _made_with(trainer: Trainer[BlackBoxProblem]) -> dict[str, Any]:
     """What a later fit must share to resume these weights, and how they moved."""
     problem = trainer.problem
     return {
@@ -603,7 +624,7 @@ def _made_with(trainer):
     }
 
 
-def _in_order(history, indices):
+def _in_order(history: History, indices: set[int]) -> History:
     """Records of these restarts, one after the other."""
     kept = [record for record in history if record["restart"] in indices]
     kept.sort(key=lambda record: record["restart"])

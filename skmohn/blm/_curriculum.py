@@ -74,7 +74,9 @@ def read_stages(
     stages = []
     for number, stage in enumerate(given, start=1):
         if not isinstance(stage, Stage):
-            stage = Stage(stage, goal if number == len(given) else None)
+            stage = Stage(
+                cast(Objective, stage), goal if number == len(given) else None
+            )
         if not callable(stage.objective):
             raise TypeError(
                 f"the objective of stage {number} must be callable, got "
@@ -259,15 +261,13 @@ class BlackBoxProblem:
     def is_consistent(self, state: TrainingState) -> bool:
         """Whether the objectives still return what they did in this run."""
         assert state.reference_evaluation is not None  # the first evaluation is one
-        stage, *reference = state.reference_evaluation
-        known = [(self.stages[stage], *reference)]
+        known = [state.reference_evaluation]
         if not self.is_noisy:
             seeds = self._objective_seeds(state)
-            present = self.stages[state.stage], state.search.codes, seeds, state.loss
-            known.append(present)
+            known.append((state.stage, state.search.codes, seeds, state.loss))
         for stage, codes, seeds, loss in known:
-            policy = self.policy(codes)
-            found = call_objective(stage.objective, policy, seeds, inf, "warm_start")
+            objective, policy = self.stages[stage].objective, self.policy(codes)
+            found = call_objective(objective, policy, seeds, inf, "warm_start")
             if min(found, WORST) != min(loss, WORST):
                 return False
         return True

@@ -25,6 +25,9 @@ from skmohn.blm._search import (
 )
 from skmohn.blm._search_kernels import Search
 
+# None is not in the types of joblib.
+_n_workers: Any = effective_n_jobs
+
 LOCAL_MINIMUM = "local minimum: no move improves"
 Codes = NDArray[np.integer]
 
@@ -397,7 +400,7 @@ def train(
     prefer = "threads" if order == "parallel" else None
     # Large arrays would come as files that cannot be written to.
     parallel = Parallel(n_jobs=n_jobs, prefer=prefer, max_nbytes=None)
-    n_slots = len(states) if order == "parallel" else effective_n_jobs(n_jobs)
+    n_slots = len(states) if order == "parallel" else _n_workers(n_jobs)
     states, reason = list(states), None
     while reason is None:
         first = min((state.index for state in states if state.succeeded), default=inf)
@@ -409,7 +412,7 @@ def train(
         if not going:
             break
         left = deadline - time.perf_counter()
-        advanced = parallel(
+        advanced: Any = parallel(
             delayed(trainer.advance)(states[k], None, left) for k in going
         )
         for k, state in zip(going, advanced, strict=True):

@@ -1,7 +1,7 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -61,18 +61,22 @@ class Layout:
     sizes: tuple
     recurrent: bool = False
 
-    def blocks(self):
+    def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Of each layer: its units, their inputs, and how many of these are its own."""
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
             is_hidden = layer < len(self.sizes) - 2
             yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
 
     @property
-    def n_weights(self):
+    def n_weights(self) -> int:
         """Number of weights, biases among them."""
         return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
 
-    def spread(self, values, own_values=None):
+    def spread(
+        self,
+        values: NDArray[np.float64],
+        own_values: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
         """Give each weight the value of its layer, or that of weights within it.
 
         Parameters
@@ -94,7 +98,9 @@ class Layout:
             ]
         )
 
-    def gather(self, spread):
+    def gather(
+        self, spread: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values of layers and of weights within them: the inverse of :meth:`spread`.
 
         Without such weights the second are those of :meth:`spread` by default.
@@ -105,7 +111,9 @@ class Layout:
         own_values[: len(own)] = [within[0, 0] for within in own]
         return values, own_values
 
-    def split(self, weights):
+    def split(
+        self, weights: NDArray
+    ) -> tuple[list[NDArray], list[NDArray], list[NDArray]]:
         """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
 
         The first two as in scikit-learn's MLP; the last ones have shape (n_out, n_out),
@@ -122,13 +130,18 @@ class Layout:
             start += n_weights
         return coefs, intercepts, own
 
-    def join(self, coefs, intercepts, own):
+    def join(
+        self,
+        coefs: Sequence[NDArray],
+        intercepts: Sequence[NDArray],
+        own: Sequence[NDArray],
+    ) -> NDArray:
         """The weights in one vector: the inverse of :meth:`split`."""
         own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
         parts = zip(intercepts, coefs, own, strict=True)
         return np.concatenate([np.vstack(part).T.ravel() for part in parts])
 
-    def require_memory(self, n_samples, n_bits):
+    def require_memory(self, n_samples: int, n_bits: int) -> None:
         """Refuse a network that cannot be trained in this machine's memory."""
         # Integers for each weight.
         n_bytes = (60.0 + 4.0 * n_bits) * self.n_weights
@@ -147,11 +160,11 @@ class Layout:
         )
 
     @cached_property
-    def first_units(self):
+    def first_units(self) -> NDArray[np.int64]:
         """First unit of each layer, and the end; unit 0 is the constant."""
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
-    def wiring(self):
+    def wiring(self) -> tuple[NDArray, NDArray, NDArray]:
         """Units that the weights lead to and come from; each unit's first weight.
 
         Of a network without recurrence.
@@ -171,7 +184,7 @@ class Layout:
         )
 
 
-def read_hidden_sizes(sizes):
+def read_hidden_sizes(sizes: Any) -> tuple[int, ...]:
     """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
     refuse_set(sizes, "hidden_layer_sizes")
     given = sizes
@@ -221,7 +234,18 @@ def address_of_own_loss(loss: Callable) -> int:
         raise ValueError("loss must return a number, not NaN")
 
     @jit(is_cached=False, **kernels.BY_ADDRESS)
-    def sum_of_row(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    def sum_of_row(
+        t: Any,
+        rows: Any,
+        k: Any,
+        y: Any,
+        weight: Any,
+        work: Any,
+        n: Any,
+        n_outputs: Any,
+        p: Any,
+        is_even: Any,
+    ) -> Any:
         now, own, total = rows[k] * n, k * n, 0.0
         try:
             for d in range(n):
@@ -243,7 +267,7 @@ def address_of_activation(activation: int) -> int:
     return address_of(kernels.ACTIVATIONS[activation], kernels.ACTIVATION)
 
 
-def refresh(net):
+def refresh(net: Any) -> float:
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
     layers = range(1, len(net.activation))
     squares = sum(kernels.compute(net.address, layer) for layer in layers)
@@ -251,12 +275,18 @@ def refresh(net):
     return kernels.sum_losses(net.address, False, -1) + penalty
 
 
-def activate(outputs, activation):
+def activate(outputs: NDArray[np.float64], activation: str) -> NDArray[np.float64]:
     """Outputs of units, given what comes in: shape (n_samples, n_units)."""
     return _FUNCTIONS[activation](outputs)
 
 
-def forward(X, coefs, intercepts, activation, out_activation):
+def forward(
+    X: NDArray[np.float64],
+    coefs: Sequence[NDArray],
+    intercepts: Sequence[NDArray],
+    activation: str,
+    out_activation: str,
+) -> NDArray[np.float64]:
     """Outputs of a network in double precision.
 
     Parameters
@@ -325,7 +355,7 @@ class DatasetProblem:
     is_noisy = False
     last_stage = 0
 
-    def connect(self, weights):
+    def connect(self, weights: NDArray[np.float64]) -> Any:
         """The network with these weights, its rows still to be computed."""
         layers, n_samples = self.layout.first_units, len(self.X)
         now = np.arange(layers[-1])
@@ -369,18 +399,18 @@ class DatasetProblem:
             loss=self._loss_address(),
             together=together,
             is_even=is_even,
-            loss_number=self.loss_number,
+            loss_number=np.float32(self.loss_number),
             divisor=divisor,
             price=0.5 * self.alpha / total,
         )
 
-    def _activation_addresses(self):
+    def _activation_addresses(self) -> list[int]:
         """Of each layer; the losses apply the activation of the outputs."""
         n_hidden = len(self.layout.sizes) - 2
         kinds = n_hidden * [ACTIVATIONS[self.activation]] + [kernels.NONE]
         return [0, *map(address_of_activation, kinds)]
 
-    def _loss_address(self):
+    def _loss_address(self) -> int:
         if self.own_loss is not None:
             return address_of_own_loss(self.own_loss)
         return address_of_loss(self.loss)

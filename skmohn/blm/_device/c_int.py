@@ -4,9 +4,9 @@ import numpy as np
 
 from skmohn.blm._device.c_literals import TYPES, Array, indent, literal
 from skmohn.blm._device.c_writer import Writer
-from skmohn.blm._device.fixed_point import ONE, POWERS
-from skmohn.blm._device.inputs import RANGES
-from skmohn.blm._device.quantize import CURVED
+from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
+from skmohn.blm._device.inputs import RANGES, FloatInputs, WholeInputs
+from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
 
 # Adding the product of an input, at which x points, and a code in assembler of an AVR,
 # by bits of the sum, type of the input and of the code. Of several bytes A
@@ -63,7 +63,7 @@ clr r1""",
 _SMALL, _SMALL_OF_2 = 256, 64
 
 
-class WholeWriter(Writer):
+class WholeWriter(Writer[WholeProgram]):
     """Writes the functions of a program in integers.
 
     Parameters
@@ -71,7 +71,7 @@ class WholeWriter(Writer):
     program : WholeProgram
     """
 
-    def __init__(self, program):
+    def __init__(self, program: WholeProgram) -> None:
         biases = [bias for member in program.biases for bias in member]
         super().__init__(program, np.concatenate(biases))
         self.code = TYPES[8 if program.bits <= 8 else 16]
@@ -86,13 +86,13 @@ class WholeWriter(Writer):
         self.inputs = self._input_arrays()
         self.curves = self._curve_arrays()
 
-    def arrays(self):
+    def arrays(self) -> list[Array]:
         """All tables."""
         return [*super().arrays(), *self.inputs.values(), *self.curves.values()]
 
     # --------------------------------------------------------------------- tables
 
-    def _input_arrays(self):
+    def _input_arrays(self) -> dict[str, Array]:
         inputs = self.program.inputs
         names = ("start", "inverse")
         if not self.sizes[0]:
@@ -101,7 +101,7 @@ class WholeWriter(Writer):
             names = ("center", "factor", "shift")
         return {name: Array(f"@{name}", getattr(inputs, name)) for name in names}
 
-    def _curve_arrays(self):
+    def _curve_arrays(self) -> dict[str, Array]:
         kinds = {layer.activation for layer in self.program.layers}
         found = {}
         if kinds.intersection(CURVED):
@@ -113,7 +113,7 @@ class WholeWriter(Writer):
 
     # ------------------------------------------------------------------ functions
 
-    def helpers(self):
+    def helpers(self) -> list[str]:
         """Lines of the functions that a network calls."""
         lines = [*self.picks.helper(), *self._picked()]
         for bits in sorted({layer.accumulator_bits for layer in self.program.layers}):
@@ -124,7 +124,7 @@ class WholeWriter(Writer):
             lines += self._unit(depth, layer)
         return [*lines, *self._read()]
 
-    def _picked(self):
+    def _picked(self) -> list[str]:
         bits = self.program.layers[0].accumulator_bits
         # Modulo 2 ** bits, as the whole sum.
         kind = f"u{TYPES[bits]}"
@@ -132,11 +132,11 @@ class WholeWriter(Writer):
         product = f"({kind})({wide}factors[i] * {wide}u)"
         return self.picks.sum(kind, product)
 
-    def _rounds(self, n):
+    def _rounds(self, n: int) -> int:
         """How often the loop over a row of so many weights runs."""
         return self.packing.padded(n) // self.packing.group // self.at_once
 
-    def _dot(self, bits):
+    def _dot(self, bits: int) -> list[str]:
         """Sum of inputs times codes, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
         total, group = f"u{TYPES[bits]}", []
@@ -160,7 +160,7 @@ class WholeWriter(Writer):
             "",
         ]
 
-    def _add(self, bits):
+    def _add(self, bits: int) -> list[str]:
         """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
         n_bits, x, code = self.packing.n_bits, self.code, self.packing.type
         # Casts to types that cannot overflow.
@@ -186,7 +186,7 @@ class WholeWriter(Writer):
         body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
         return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
 
-    def _curve(self):
+    def _curve(self) -> list[str]:
         points = self.program.curve.points
         most = int(np.diff(points).max())
         rise = "uint8_t" if most < 256 else "uint16_t"
@@ -204,7 +204,7 @@ static {self.code} @curve(uint16_t place)
 }}
 """.splitlines()
 
-    def _scaled(self, rescale, size):
+    def _scaled(self, rescale: Requantize, size: str) -> str:
         """The expression of a size in other units."""
         half = literal((1 << rescale.shift) >> 1)
         if rescale.factor == 1 and not rescale.pre:
@@ -215,7 +215,7 @@ static {self.code} @curve(uint16_t place)
             return product
         return f"({product} + {half}) >> {rescale.shift}"
 
-    def _unit(self, depth, layer):
+    def _unit(self, depth: int, layer: Layer) -> list[str]:
         """The activation of a layer, and the scale of sums over its own units."""
         kind, bits = layer.activation, layer.accumulator_bits
         lines = []
@@ -251,17 +251,18 @@ static {self.code} @curve(uint16_t place)
         ]
         return lines
 
-    def _size(self, bits):
+    def _size(self, bits: int) -> str:
         kind = f"u{TYPES[bits]}"
         return f"s < 0 ? ({kind})(0U - ({kind})s) : ({kind})s"
 
-    def _read(self):
+    def _read(self) -> list[str]:
         """From what the device is given to codes."""
         if not self.sizes[0]:
             return self.reader([])
         at = {name: array.at("i") for name, array in self.inputs.items()}
-        if self.program.kind == "float32":
-            top = self.program.inputs.top
+        inputs = self.program.inputs
+        if isinstance(inputs, FloatInputs):
+            top = inputs.top
             body = [
                 f"float v = (input[i] - {at['start']}) * {at['inverse']};",
                 "int16_t t;",
@@ -273,14 +274,13 @@ static {self.code} @curve(uint16_t place)
                 f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",
             ]
         elif any(array.is_table for array in self.inputs.values()):
-            body = self._scaled_input(at)
+            body = self._scaled_input(inputs, at)
         else:
-            body = self._equal_input()
+            body = self._equal_input(inputs)
         return self.reader(body)
 
-    def _scaled_input(self, at):
+    def _scaled_input(self, inputs: WholeInputs, at: dict[str, str]) -> list[str]:
         """Lines that make a code of an input; inputs differ in center or scale."""
-        inputs = self.program.inputs
         shift, center = self.inputs["shift"], self.inputs["center"]
         d, top = "input[i]", inputs.top
         if center.is_table or center.values[0]:
@@ -303,9 +303,9 @@ static {self.code} @curve(uint16_t place)
             f"x[i] = ({self.code})({value});",
         ]
 
-    def _equal_input(self):
+    def _equal_input(self, inputs: WholeInputs) -> list[str]:
         """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
-        inputs, low, high = self.program.inputs, *RANGES[self.program.kind]
+        low, high = RANGES[self.program.kind]
         center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
         # Numbers that are not cut, less the center.
         numbers = np.arange(low, high + 1)
@@ -334,7 +334,7 @@ static {self.code} @curve(uint16_t place)
 
     # ------------------------------------------------------------------ the network
 
-    def layer(self, depth, x, to):
+    def layer(self, depth: int, x: str, to: str | None) -> list[str]:
         """Lines of a layer, from one buffer to another, or to the outputs."""
         layer = self.program.layers[depth]
         n_in, n_out = self.sizes[depth : depth + 2]
@@ -359,13 +359,13 @@ static {self.code} @curve(uint16_t place)
         target = f"{to}[j]" if to else "output[j]"
         inner.append(self._answer(depth, layer, target, to is None))
         lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]
-        if layer.activation == "softmax":
-            lines += self._shares(layer, n_out)
+        if layer.activation == "softmax" and layer.rescale is not None:
+            lines += self._fractions(layer.rescale, bits, n_out)
         lines += self.keep(to, n_out)
         title = f"{{ /* from {n_in} to {n_out}: sums fit {bits} bits */"
         return [title, *indent(lines), "}"]
 
-    def _answer(self, depth, layer, target, is_last):
+    def _answer(self, depth: int, layer: Layer, target: str, is_last: bool) -> str:
         """The statement that makes an output of a sum."""
         if layer.activation == "softmax":
             return "sums[j] = s;"
@@ -377,9 +377,8 @@ static {self.code} @curve(uint16_t place)
         sign = "+=" if is_last and self.n_members > 1 else "="
         return f"{target} {sign} {value};"
 
-    def _shares(self, layer, n):
+    def _fractions(self, rescale: Requantize, bits: int, n: int) -> list[str]:
         """Of sums, the fractions of their exponentials."""
-        bits, rescale = layer.accumulator_bits, layer.rescale
         kind = f"u{TYPES[bits]}"
         place = f"({self._scaled(rescale, 'fall')})"
         if rescale.limit is not None:

@@ -2,8 +2,10 @@
 
 import string
 import textwrap
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn import __version__
 from skmohn.blm._device.c_float import FloatWriter
@@ -16,6 +18,8 @@ from skmohn.blm._device.c_literals import (
     number,
     whole_literals,
 )
+from skmohn.blm._device.c_writer import Program, Writer
+from skmohn.blm._device.network import OutputDecoder
 from skmohn.blm._device.quantize import WholeProgram
 
 _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
@@ -26,13 +30,14 @@ _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 _MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
 
 
-def writer_of(program):
+def writer_of(program: Program) -> Writer:
     """What writes a program of either arithmetic."""
-    is_integer = isinstance(program, WholeProgram)
-    return (WholeWriter if is_integer else FloatWriter)(program)
+    if isinstance(program, WholeProgram):
+        return WholeWriter(program)
+    return FloatWriter(program)
 
 
-def too_large_for_avr(program):
+def too_large_for_avr(program: Program) -> str:
     """Reason why an AVR cannot have the tables of a program; empty if it can."""
     sizes = [array.nbytes for array in writer_of(program).arrays()]
     if max(sizes) > _MOST_OF_ARRAY:
@@ -42,7 +47,7 @@ def too_large_for_avr(program):
     return ""
 
 
-def header(name, program, answers):
+def header(name: str, program: Program, answers: OutputDecoder) -> str:
     """Text of the header.
 
     Parameters
@@ -77,11 +82,7 @@ def header(name, program, answers):
             [
                 *writer.functions(),
                 *_predict(program, writer, answers),
-                *(
-                    _probabilities(program, answers)
-                    if answers.has_probabilities
-                    else []
-                ),
+                *_probabilities(program, answers),
             ]
         ),
         "#endif",
@@ -89,7 +90,7 @@ def header(name, program, answers):
     return _named("\n".join(lines) + "\n", name)
 
 
-def _rounded(functions):
+def _rounded(functions: list[str]) -> list[str]:
     """Functions in which each operation on floats is rounded, if there are any."""
     if not any("float" in line for line in functions):
         return functions
@@ -120,7 +121,7 @@ def _rounded(functions):
 #endif""".splitlines()
 
 
-def _named(text, name):
+def _named(text: str, name: str) -> str:
     """Put the name of the program in place of the marks."""
     parts = text.split("@")
     return parts[0] + "".join(
@@ -129,7 +130,7 @@ def _named(text, name):
     )
 
 
-def _title(name, program, writer):
+def _title(name: str, program: Program, writer: Writer) -> list[str]:
     sizes = "-".join(str(n) for n in program.network.layout.sizes)
     kind, cut = "in single precision", "of which sums would overflow"
     if isinstance(program, WholeProgram):
@@ -152,9 +153,9 @@ def _title(name, program, writer):
     return ["/*", *(f" * {line}" for line in body), " */"]
 
 
-def _memory():
+def _memory() -> list[str]:
     """Tables in the program memory of an AVR, which is read by functions."""
-    return """\
+    text: str = """\
 #if defined(__AVR__) && !defined(__AVR_TINY__)
 #include <avr/pgmspace.h>
 #define @ROM PROGMEM
@@ -183,15 +184,16 @@ static inline uint8_t @next(const uint8_t **w)
 #define @NEXT(w) @next(&w)
 #else
 #define @NEXT(w) @READ8(w++)
-#endif""".splitlines()
+#endif"""
+    return text.splitlines()
 
 
-def _refusal(reason):
+def _refusal(reason: str) -> list[str]:
     """Stop a compiler for an AVR with a reason, if there is one."""
     return ["#ifdef __AVR__", f'#error "{reason}"', "#endif"] if reason else []
 
 
-def _macros(program, writer, answers):
+def _macros(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
     lines = [
         f"#define @INPUTS {writer.n_inputs}",
         f"#define @OUTPUTS {writer.sizes[-1]}",
@@ -217,7 +219,7 @@ def _macros(program, writer, answers):
     return lines
 
 
-def _labels(labels):
+def _labels(labels: list[Any]) -> list[str]:
     """Labels in C, all of one type: numbers, or texts in quotation marks."""
     if all(isinstance(label, bool | int) for label in labels):
         return whole_literals(labels)
@@ -226,7 +228,7 @@ def _labels(labels):
     return [_text(label) for label in labels]
 
 
-def _text(label):
+def _text(label: object) -> str:
     # Others in octal: no character has a meaning of its own in a macro or a string.
     plain = f"{string.ascii_letters}{string.digits} _-+.,:;()[]=".encode()
     text = "".join(
@@ -235,7 +237,12 @@ def _text(label):
     return f'"{text}"'
 
 
-def _kinds(program, writer):
+def _threshold(answers: OutputDecoder) -> str:
+    """The threshold of labels in C."""
+    return number(answers.threshold) if answers.threshold else "0"
+
+
+def _kinds(program: Program, writer: Writer) -> list[str]:
     lines = [f"typedef {_INPUT_TYPES[program.kind]} @input;"]
     if writer.is_recurrent:
         size = sum(writer.state_sizes) * writer.n_members
@@ -243,7 +250,7 @@ def _kinds(program, writer):
     return [*lines, f"typedef {writer.output} @output;"]
 
 
-def _predict(program, writer, answers):
+def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
     """From outputs to what they stand for."""
     n = writer.sizes[-1]
     state = "state, " if writer.is_recurrent else ""
@@ -277,11 +284,11 @@ def _predict(program, writer, answers):
         run = [f"{index} i;", *run]
         last = [
             f"for (i = 0; i < {n}; i++)",
-            f"    labels[i] = output[i] > {answers.threshold_text};",
+            f"    labels[i] = output[i] > {_threshold(answers)};",
         ]
     elif n == 1:
         kind, what = "uint8_t", "Compute the number of the class, 0 or 1."
-        last = [f"return output[0] > {answers.threshold_text};"]
+        last = [f"return output[0] > {_threshold(answers)};"]
     else:
         kind, what = index, "Compute the number of the class."
         run = [f"{index} i, best = 0;", *run[:1], "@output most;", *run[1:]]
@@ -305,8 +312,11 @@ def _predict(program, writer, answers):
     ]
 
 
-def _probabilities(program, answers):
+def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
     """Probabilities of classes; compiled if a macro asks for them."""
+    labels = answers.labels
+    if labels is None or not answers.has_probabilities:
+        return []
     n, activation = program.network.layout.sizes[-1], program.network.out_activation
     value = "(float)output[i] * @SCALE + @OFFSET"
     if program.network.answers_raw and activation == "logistic":
@@ -323,7 +333,7 @@ for (i = 0; i < {n}; i++)
 for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
     else:
         lines.append(f"for (i = 0; i < {n}; i++) probabilities[i] = {value};")
-        if answers.labels.one_of_many:
+        if labels.one_of_many:
             lines += [
                 "{",
                 "    float total = 0.0f;",
@@ -331,7 +341,7 @@ for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
                 f"    for (i = 0; i < {n}; i++) probabilities[i] /= total;",
                 "}",
             ]
-    if n == 1 and not answers.labels.multilabel:
+    if n == 1 and not labels.multilabel:
         lines += [
             "probabilities[1] = probabilities[0];",
             "probabilities[0] = 1.0f - probabilities[1];",
@@ -350,7 +360,7 @@ for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
     ]
 
 
-def test_file(name, program, raw, expected):
+def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> str:
     """Text of a program that compares outputs with those of the emulator.
 
     Parameters
