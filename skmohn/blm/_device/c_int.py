@@ -2,60 +2,19 @@
 
 import numpy as np
 
-from skmohn.blm._device.c_literals import TYPES, Array, indent, literal
+from skmohn.blm._device.c_literals import TYPES, Array, fill, indent, literal
 from skmohn.blm._device.c_writer import Writer
 from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
 from skmohn.blm._device.inputs import RANGES, FloatInputs, WholeInputs
 from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
 
-# Adding the product of an input, at which x points, and a code in assembler of an AVR,
-# by bits of the sum, type of the input and of the code. Of several bytes A
-# is the lowest; products are in r1 and r0, and r1 has to be zero again.
+# Bits of sums and types of inputs and codes for which `c/` adds a product in assembler of
+# an AVR. Of several bytes A is the lowest; products are in r1 and r0, and r1 has to be
+# zero again.
 _ASSEMBLER = {
-    (16, "int8_t", "int8_t"): """\
-ld %1, %a2+
-muls %1, %3
-add %A0, r0
-adc %B0, r1
-clr r1""",
-    (32, "int16_t", "int8_t"): """\
-ld %1, %a2+
-mulsu %3, %1
-sbc %1, %1
-add %A0, r0
-adc %B0, r1
-adc %C0, %1
-adc %D0, %1
-ld %1, %a2+
-muls %1, %3
-sbc %1, %1
-add %B0, r0
-adc %C0, r1
-adc %D0, %1
-clr r1""",
-    (32, "int16_t", "int16_t"): """\
-ld %A1, %a2+
-ld %B1, %a2+
-mul %A1, %A3
-add %A0, r0
-adc %B0, r1
-clr r1
-adc %C0, r1
-adc %D0, r1
-mulsu %B3, %A1
-sbc %A1, %A1
-add %B0, r0
-adc %C0, r1
-adc %D0, %A1
-mulsu %B1, %A3
-sbc %A1, %A1
-add %B0, r0
-adc %C0, r1
-adc %D0, %A1
-muls %B1, %B3
-add %C0, r0
-adc %D0, r1
-clr r1""",
+    (16, "int8_t", "int8_t"): "add16_int8_int8",
+    (32, "int16_t", "int8_t"): "add32_int16_int8",
+    (32, "int16_t", "int16_t"): "add32_int16_int16",
 }
 
 # Bytes of weights up to which loops are short rather than quick; with 2 bits, a loop
@@ -147,18 +106,8 @@ class WholeWriter(Writer[WholeProgram]):
         group = [*reads, *group]
         if self.at_once > 1:
             group = ["{", *indent(group), "}"] * self.at_once
-        return [
-            f"static {total} @dot{bits}(const {self.code} *x, const uint8_t *w, "
-            f"{self.counter} n)",
-            "{",
-            f"    {total} sum = 0;",
-            "    do {",
-            *indent(group, 2),
-            "    } while (--n);",
-            "    return sum;",
-            "}",
-            "",
-        ]
+        kinds = {"total": total, "code": self.code, "counter": self.counter}
+        return [*fill("dot_int", **kinds, bits=bits, group=group), ""]
 
     def _add(self, bits: int) -> list[str]:
         """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
@@ -170,21 +119,10 @@ class WholeWriter(Writer[WholeProgram]):
             kind = "(int)" if x == "int8_t" and n_bits <= 8 else "(unsigned)"
         product = f"sum += (u{TYPES[bits]})({kind}*x++ * {kind}(u))"
         plain = [f"#define @ADD{bits}(u) {product}"]
-        assembler = _ASSEMBLER.get((bits, x, code))
-        if assembler is None:
+        name = _ASSEMBLER.get((bits, x, code))
+        if name is None:
             return [*plain, ""]
-        room = "uint16_t" if "%A1" in assembler else "uint8_t"
-        # The registers that the products take.
-        any_of = "a" if "mulsu" in assembler else "d"
-        lines = [f'"{line}\\n\\t"' for line in assembler.splitlines()]
-        body = [
-            f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
-            *lines,
-            f': "+r" (sum), "=&{any_of}" (room), "+x" (x)',
-            f': "{any_of}" (({code})(u)) : "memory"); }} while (0)',
-        ]
-        body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
-        return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
+        return [*fill("add", assembler=fill(name), plain=plain), ""]
 
     def _curve(self) -> list[str]:
         points = self.program.curve.points
@@ -193,16 +131,15 @@ class WholeWriter(Writer[WholeProgram]):
         product = "uint16_t" if most * 255 + 128 < 2**16 else "uint32_t"
         at = self.curves["tanh"].at
         value = "uint8_t" if self.curves["tanh"].kind == "uint8_t" else "uint16_t"
-        return f"""\
-/* The hyperbolic tangent, on straight lines between points. */
-static {self.code} @curve(uint16_t place)
-{{
-    const uint8_t k = (uint8_t)(place >> 8), part = (uint8_t)place;
-    const {value} before = {at("k")};
-    const {rise} rise = ({rise})({at("k + 1")} - before);
-    return ({self.code})(before + (({product})(({product})rise * part + 128) >> 8));
-}}
-""".splitlines()
+        return fill(
+            "curve",
+            code=self.code,
+            value=value,
+            rise=rise,
+            product=product,
+            at=at("k"),
+            at_next=at("k + 1"),
+        )
 
     def _scaled(self, rescale: Requantize, size: str) -> str:
         """The expression of a size in other units."""
@@ -221,15 +158,9 @@ static {self.code} @curve(uint16_t place)
         lines = []
         if layer.own_rescale is not None:
             scaled = self._scaled(layer.own_rescale, "size")
-            lines += [
-                f"static {TYPES[bits]} @own{depth}({TYPES[bits]} s)",
-                "{",
-                f"    const u{TYPES[bits]} size = {self._size(bits)};",
-                f"    const {TYPES[bits]} y = ({TYPES[bits]})({scaled});",
-                "    return s < 0 ? -y : y;",
-                "}",
-                "",
-            ]
+            size = self._size(bits)
+            numbers = {"type": TYPES[bits], "depth": depth, "size": size}
+            lines += [*fill("own", **numbers, scaled=scaled), ""]
         if layer.rescale is None or kind == "softmax":
             return lines
         rescale, curved = layer.rescale, kind in CURVED
@@ -238,18 +169,16 @@ static {self.code} @curve(uint16_t place)
         if rescale.limit is not None:
             top = layer.answers.high
             value = f"size >= {literal(rescale.limit)} ? {top} : {value}"
-        lines += [
-            f"static {self.code} @unit{depth}({TYPES[bits]} s)",
-            "{",
-            f"    const u{TYPES[bits]} size = {self._size(bits)};",
-            f"    const {self.code} y = {value};",
-            "    return s < 0 ? 0 : y;"
-            if kind == "relu"
-            else "    return s < 0 ? -y : y;",
-            "}",
-            "",
-        ]
-        return lines
+        lines += fill(
+            "unit",
+            code=self.code,
+            depth=depth,
+            type=TYPES[bits],
+            size=self._size(bits),
+            value=value,
+            negative="0" if kind == "relu" else "-y",
+        )
+        return [*lines, ""]
 
     def _size(self, bits: int) -> str:
         kind = f"u{TYPES[bits]}"
@@ -263,16 +192,7 @@ static {self.code} @curve(uint16_t place)
         inputs = self.program.inputs
         if isinstance(inputs, FloatInputs):
             top = inputs.top
-            body = [
-                f"float v = (input[i] - {at['start']}) * {at['inverse']};",
-                "int16_t t;",
-                "/* What is not a number counts as the mean. */",
-                "if (v != v) v = 0.0f;",
-                f"if (v < -{top}.0f) v = -{top}.0f;",
-                f"if (v > {top}.0f) v = {top}.0f;",
-                "t = (int16_t)v;",
-                f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",
-            ]
+            body = fill("input_code", **at, top=top, code=self.code)
         elif any(array.is_table for array in self.inputs.values()):
             body = self._scaled_input(inputs, at)
         else:
@@ -384,19 +304,12 @@ static {self.code} @curve(uint16_t place)
         if rescale.limit is not None:
             place = f"(fall >= {literal(rescale.limit)} ? {rescale.top}U : {place})"
         at = self.curves["powers"].at
-        return f"""\
-uint16_t parts[{n}];
-most = sums[0];
-for (j = 1; j < {n}; j++) if (sums[j] > most) most = sums[j];
-for (j = 0; j < {n}; j++) {{
-    const {kind} fall = ({kind})(({kind})most - ({kind})sums[j]);
-    const uint16_t place = (uint16_t){place};
-    const uint8_t k = (uint8_t)(place >> 8 & 15), part = (uint8_t)place;
-    const uint16_t before = {at("k")}, drop = (uint16_t)(before - {at("k + 1")});
-    const uint16_t less = (uint16_t)(((uint32_t)drop * part + 128) >> 8);
-    parts[j] = (uint16_t)((uint16_t)(before - less) >> (place >> 12));
-    total += parts[j];
-}}
-for (j = 0; j < {n}; j++)
-    output[j] += (@output)(((uint32_t)parts[j] * {ONE}UL + total / 2) / total);
-""".splitlines()
+        return fill(
+            "softmax_int",
+            n=n,
+            type=kind,
+            place=place,
+            at=at("k"),
+            at_next=at("k + 1"),
+            one=ONE,
+        )

@@ -2,6 +2,9 @@
 
 import textwrap
 from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -103,6 +106,29 @@ def whole_literals(values: Iterable[int]) -> list[str]:
     return [
         f"{value}{suffix}" if value >= 0 else f"({value}{suffix})" for value in values
     ]
+
+
+@cache
+def _read(name: str) -> tuple[str, ...]:
+    """Lines of a file of `c/`."""
+    path = files("skmohn.blm._device") / "c" / f"{name}.h"
+    return tuple(path.read_text(encoding="ascii").splitlines())
+
+
+def fill(name: str, /, **values: object) -> list[str]:
+    """Lines of a file of `c/`, with values in place of ``$names``.
+
+    A list of lines takes the place of a line that is its name, as far to the right.
+    """
+    found = []
+    for line in _read(name):
+        text = line.lstrip()
+        block = values.get(text[1:]) if text.startswith("$") else None
+        if isinstance(block, list):
+            found += indent(block, (len(line) - len(text)) // 4)
+        else:
+            found.append(Template(line).substitute(values))
+    return found
 
 
 def indent(lines: Iterable[str], depth: int = 1) -> list[str]:

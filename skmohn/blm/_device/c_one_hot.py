@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from skmohn.blm._device.c_literals import Array, counter, indent
+from skmohn.blm._device.c_literals import Array, counter, fill
 from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.packing import Packing
 
@@ -70,32 +70,23 @@ class Picks:
         if not self.n:
             return []
         place = self.types["picks"]
-        body = f"""\
-const @input v = input[{first} + i];
-const {place} n = {self.sizes.at("i")};
-picks[i] = 0;
-factors[i] = 0;
-if ({_KNOWN[self.kind]}) {{
-    picks[i] = ({place})(before + ({place})v);
-    factors[i] = {self.factors.at("picks[i]")};
-}}
-before = ({place})(before + n);""".splitlines()
-        loop = [f"for (i = 0; i < {self.n}; i++) {{", *indent(body), "}"]
-        return ["{", *indent([f"{place} before = 0;", *loop]), "}"]
+        return fill(
+            "read_categories",
+            place=place,
+            n=self.n,
+            first=first,
+            size=self.sizes.at("i"),
+            known=_KNOWN[self.kind],
+            factor=self.factors.at("picks[i]"),
+        )
 
     def helper(self) -> list[str]:
         """Find a weight in a row of weights of categories."""
         if not self.n:
             return []
         lines, weight = self.packing.one()
-        arguments = f"const uint8_t *w, {self.types['picks']} k"
-        return [
-            f"static {self.packing.type} @weight({arguments})",
-            "{",
-            *indent([*lines, f"return {weight};"]),
-            "}",
-            "",
-        ]
+        kinds = {"type": self.packing.type, "place": self.types["picks"]}
+        return [*fill("weight", **kinds, lines=lines, weight=weight), ""]
 
     def sum(self, kind: str, product: str) -> list[str]:
         """Add the weights of the categories of an input to a sum.
@@ -110,12 +101,13 @@ before = ({place})(before + n);""".splitlines()
         if not self.n:
             return []
         arguments = [f"{kind} sum", "const uint8_t *w", *self.arguments()]
-        body = f"""\
-{counter(self.n)} i;
-for (i = 0; i < {self.n}; i++) {{
-    const {self.packing.type} u = @weight(w, picks[i]);
-    sum += {product};
-}}
-return sum;""".splitlines()
-        head = f"static {kind} @picked({', '.join(arguments)})"
-        return [head, "{", *indent(body), "}", ""]
+        lines = fill(
+            "picked",
+            type=kind,
+            arguments=", ".join(arguments),
+            counter=counter(self.n),
+            n=self.n,
+            code=self.packing.type,
+            product=product,
+        )
+        return [*lines, ""]

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.blm._device.c_literals import Array, counter, indent
+from skmohn.blm._device.c_literals import Array, counter, fill, indent
 from skmohn.blm._device.c_one_hot import Picks
 from skmohn.blm._device.emulate_float import FloatProgram
 from skmohn.blm._device.network import Network
@@ -92,30 +92,29 @@ class Writer(Generic[ProgramType]):
             "@output *output",
         ]
         own = [f"{self.code} {name}[{sizes[name]}];" for name in sizes if name != "x"]
-        lines = [f"{self.counter} j;", *own]
+        layers = []
         for depth, buffer in enumerate(used):
             to = used[depth + 1] if depth + 1 < len(used) else None
-            lines += self.layer(depth, buffer, to)
-        head = f"static void @member({', '.join(arguments)})"
-        return [head, "{", *indent(lines), "}", ""]
+            layers += self.layer(depth, buffer, to)
+        lines = fill(
+            "member",
+            arguments=", ".join(arguments),
+            counter=self.counter,
+            buffers=own,
+            layers=layers,
+        )
+        return [*lines, ""]
 
     def _reset(self) -> list[str]:
         lines = [f"{counter(sum(self.state_sizes) * self.n_members)} i = 0, j;"]
         if self.n_members > 1:
             lines.append(f"{counter(self.n_members)} m;")
-        fill = [
+        silent = [
             f"for (j = 0; j < {size}; j++) state->units[i++] = {silent};"
             for size, silent in zip(self.state_sizes, self.silent, strict=True)
         ]
-        lines += self._of_each_member(fill)
-        return [
-            "/* Begin a sequence: all hidden units are silent. */",
-            "static inline void @reset(@state *state)",
-            "{",
-            *indent(lines),
-            "}",
-            "",
-        ]
+        silent = self._of_each_member(silent)
+        return [*fill("reset", indices=lines, fill=silent), ""]
 
     def _of_each_member(self, lines: list[str]) -> list[str]:
         if self.n_members == 1:
@@ -138,26 +137,18 @@ class Writer(Generic[ProgramType]):
         arguments = ", ".join(["x", *picked, w, b, *own, "output"])
         lines += self._of_each_member([f"@member({arguments});"])
         lines += self.finish()
-        return [
-            "/* Compute the outputs for one input. */",
-            f"static inline void @run({self.own_state()}const @input *input, "
-            "@output *output)",
-            "{",
-            *indent(lines),
-            "}",
-            "",
-        ]
+        return [*fill("run", state=self.own_state(), body=lines), ""]
 
     def reader(self, lines: list[str]) -> list[str]:
         """The function that reads inputs, given the lines for a number."""
         n = self.sizes[0]
-        body = [f"{counter(self.n_inputs)} i;"]
+        body = []
         if n:
             body += [f"for (i = 0; i < {n}; i++) {{", *indent(lines), "}"]
         body += [*self.fill_up("x", n), *self.picks.read(n)]
         outputs = [f"{self.code} *x", *self.picks.outputs()]
-        head = f"static void @read(const @input *input, {', '.join(outputs)})"
-        return [head, "{", *indent(body), "}", ""]
+        kinds = {"outputs": ", ".join(outputs), "counter": counter(self.n_inputs)}
+        return [*fill("read", **kinds, body=body), ""]
 
     def picked(self, depth: int, start: str) -> str:
         """The expression of a sum over inputs, with that over categories added."""

@@ -13,7 +13,7 @@ from skmohn.blm._device.c_int import WholeWriter
 from skmohn.blm._device.c_literals import (
     Array,
     counter,
-    indent,
+    fill,
     literal,
     number,
     whole_literals,
@@ -69,7 +69,7 @@ def header(name: str, program: Program, answers: OutputDecoder) -> str:
         "",
         "#include <stdint.h>",
         "",
-        *_memory(),
+        *fill("memory"),
         *_refusal(too_large_for_avr(program)),
         "",
         *_macros(program, writer, answers),
@@ -94,31 +94,10 @@ def _rounded(functions: list[str]) -> list[str]:
     """Functions in which each operation on floats is rounded, if there are any."""
     if not any("float" in line for line in functions):
         return functions
-    text = "\n".join(functions)
     # A product that is fused with a sum is not rounded, and gives other bits. GCC fuses
     # wherever a processor can, and knows no standard pragma; its own is for all that
     # is compiled after it, as clang's is: hence both begin and end.
-    return f"""\
-/* Each operation is rounded, and NaN is seen: else bits would differ. */
-#if defined(__clang__)
-#pragma float_control(push)
-#pragma float_control(precise, on)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC push_options
-#pragma GCC optimize ("fp-contract=off", "no-fast-math")
-#else
-#pragma STDC FP_CONTRACT OFF
-#endif
-
-{text}
-#if defined(__clang__)
-#pragma float_control(pop)
-#elif defined(__GNUC__)
-#pragma GCC pop_options
-#else
-#pragma STDC FP_CONTRACT DEFAULT
-#endif""".splitlines()
+    return fill("float_rounding", functions=functions)
 
 
 def _named(text: str, name: str) -> str:
@@ -151,41 +130,6 @@ def _title(name: str, program: Program, writer: Writer) -> list[str]:
         notes.append("A state belongs to one sequence; @reset begins the next one.")
     body = textwrap.wrap(text, 84) + textwrap.wrap(" ".join(notes), 84)
     return ["/*", *(f" * {line}" for line in body), " */"]
-
-
-def _memory() -> list[str]:
-    """Tables in the program memory of an AVR, which is read by functions."""
-    text: str = """\
-#if defined(__AVR__) && !defined(__AVR_TINY__)
-#include <avr/pgmspace.h>
-#define @ROM PROGMEM
-#define @READ8(p) pgm_read_byte(p)
-#define @READ16(p) pgm_read_word(p)
-#define @READ32(p) pgm_read_dword(p)
-#define @READ_FLOAT(p) pgm_read_float(p)
-#if defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_LPMX__) && !defined(@PLAIN_C)
-#define @ASSEMBLER
-#endif
-#else
-#define @ROM
-#define @READ8(p) (*(p))
-#define @READ16(p) (*(p))
-#define @READ32(p) (*(p))
-#define @READ_FLOAT(p) (*(p))
-#endif
-#ifdef @ASSEMBLER
-__attribute__((always_inline))
-static inline uint8_t @next(const uint8_t **w)
-{
-    uint8_t byte;
-    __asm__ ("lpm %0, %a1+" : "=r" (byte), "+z" (*w));
-    return byte;
-}
-#define @NEXT(w) @next(&w)
-#else
-#define @NEXT(w) @READ8(w++)
-#endif"""
-    return text.splitlines()
 
 
 def _refusal(reason: str) -> list[str]:
@@ -292,24 +236,16 @@ def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[s
     else:
         kind, what = index, "Compute the number of the class."
         run = [f"{index} i, best = 0;", *run[:1], "@output most;", *run[1:]]
-        last = [
-            "most = output[0];",
-            f"for (i = 1; i < {n}; i++)",
-            "    if (output[i] > most) {",
-            "        most = output[i];",
-            "        best = i;",
-            "    }",
-            "return best;",
-        ]
-    return [
-        f"/* {what} */",
-        f"static inline {kind} @predict({writer.own_state()}const @input *input"
-        f"{argument})",
-        "{",
-        *indent([*run, *last]),
-        "}",
-        "",
-    ]
+        last = fill("best_class", n=n)
+    lines = fill(
+        "predict",
+        what=what,
+        type=kind,
+        state=writer.own_state(),
+        argument=argument,
+        body=[*run, *last],
+    )
+    return [*lines, ""]
 
 
 def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
@@ -322,42 +258,19 @@ def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
     if program.network.answers_raw and activation == "logistic":
         value = f"1.0f / (1.0f + expf(-({value})))"
     index = counter(n + 1)
-    lines = [f"{index} i;"]
+    lines = []
     if activation == "softmax" and program.network.answers_raw:
-        lines += f"""\
-@output most = output[0];
-float total = 0.0f;
-for (i = 1; i < {n}; i++) if (output[i] > most) most = output[i];
-for (i = 0; i < {n}; i++)
-    total += probabilities[i] = expf(((float)output[i] - (float)most) * @SCALE);
-for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
+        lines += fill("exponentials", n=n)
     else:
         lines.append(f"for (i = 0; i < {n}; i++) probabilities[i] = {value};")
         if labels.one_of_many:
-            lines += [
-                "{",
-                "    float total = 0.0f;",
-                f"    for (i = 0; i < {n}; i++) total += probabilities[i];",
-                f"    for (i = 0; i < {n}; i++) probabilities[i] /= total;",
-                "}",
-            ]
+            lines += fill("normalize", n=n)
     if n == 1 and not labels.multilabel:
         lines += [
             "probabilities[1] = probabilities[0];",
             "probabilities[0] = 1.0f - probabilities[1];",
         ]
-    return [
-        "#ifdef @WITH_PROBABILITIES",
-        "#include <math.h>",
-        "/* From what @run has computed to the probability of each class. */",
-        "static inline void @probabilities(const @output *output,",
-        "    float *probabilities)",
-        "{",
-        *indent(lines),
-        "}",
-        "#endif",
-        "",
-    ]
+    return [*fill("probabilities", counter=index, body=lines), ""]
 
 
 def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> str:
@@ -388,28 +301,15 @@ def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> s
                 f"{{{listed}}},", 84, initial_indent="    ", subsequent_indent="     "
             )
         tables.append("};")
-    state, reset = ("&state, ", ["@state state;"]) if writer.is_recurrent else ("", [])
-    lines = [
-        f"/* Compares {name}.h with what is expected; returns how many rows differ. */",
-        "#include <stdio.h>",
-        f'#include "{name}.h"',
-        "",
-        *tables,
-        "",
-        "int main(void)",
-        "{",
-        *indent([*reset, "int row, k, wrong = 0;"]),
-        *indent(["@reset(&state);"] if reset else []),
-        f"    for (row = 0; row < {len(raw)}; row++) {{",
-        f"        @output output[{writer.sizes[-1]}];",
-        "        int differs = 0;",
-        f"        @run({state}inputs[row], output);",
-        f"        for (k = 0; k < {writer.sizes[-1]}; k++)",
-        "            if (output[k] != outputs[row][k]) differs = 1;",
-        "        wrong += differs;",
-        "    }",
-        f'    printf("{name}: %d of {len(raw)} rows differ\\n", wrong);',
-        "    return wrong;",
-        "}",
-    ]
+    is_recurrent = writer.is_recurrent
+    lines = fill(
+        "test",
+        name=name,
+        tables=tables,
+        state=["@state state;"] if is_recurrent else [],
+        reset=["@reset(&state);"] if is_recurrent else [],
+        argument="&state, " if is_recurrent else "",
+        n_rows=len(raw),
+        n=writer.sizes[-1],
+    )
     return _named("\n".join(lines) + "\n", name)
