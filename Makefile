@@ -22,8 +22,8 @@ SKLEARN ?= 1.8
 # Plain Python is slow: of each family the files that take at most ten seconds, and those
 # of its kernels, but for the longest test.
 UNCOMPILED := $(addprefix tests/, core/test_uncompiled.py datasets blm/test_codec.py \
-	blm/test_control_plan.py blm/test_network.py blm/test_policy.py \
-	blm/test_published_peers.py blm/test_traces.py blm/test_training.py \
+	blm/test_curriculum.py blm/test_network.py blm/test_policy.py \
+	blm/test_published_peers.py blm/test_traces.py blm/test_local_search.py \
 	energynet/test_coding.py energynet/test_kernels.py mohn/test_active_set.py \
 	mohn/test_coding.py mohn/test_gp_noise.py mohn/test_gp_posterior.py \
 	mohn/test_gp_variance.py mohn/test_from_terms.py mohn/test_frontier.py \

@@ -340,6 +340,41 @@ def blm_fits() -> Iterator[tuple[str, Callable[[], Leaves]]]:
         partial(fit_watched, BLMRegressor((4,), **brief), numbers, z),
     )
     yield "BLM controller", control
+    for n_bits in (2, 3, 4, 6, 8, 12, 16, 20):
+        yield f"C headers, {n_bits} bits", partial(c_headers, n_bits)
+
+
+def c_headers(n_bits: int) -> Leaves:
+    """Digests of networks in C: of each kind of estimator, input and arithmetic."""
+    numbers, z = tables()["numeric"]
+    brief: dict[str, Any] = {"n_bits": n_bits, "max_flips": 60, "random_state": 0}
+    sequences = numbers.reshape(8, 8, -1)
+    logistic = {"activation": "logistic", "n_restarts": 2, "ensemble": 2}
+    found: Leaves = {}
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")  # so few moves make no good network
+        models = {
+            "regressor": BLMRegressor((5, 3), **brief).fit(numbers, np.c_[z, -z]),
+            "steps": BLMRegressor(
+                (3,), recurrent="steps", standardize=False, **brief
+            ).fit(sequences, sequences[..., 0]),
+            "two": BLMClassifier((), **brief).fit(numbers, classes(z)),
+            "three": BLMClassifier((4,), **logistic, **brief).fit(
+                numbers, classes(z, 3)
+            ),
+            "labels": BLMClassifier((4,), "relu", **brief).fit(
+                numbers, np.c_[z > 0.0, z > 1.0].astype(int)
+            ),
+        }
+        kinds = [("integer", kind) for kind in ("uint8", "int16", "float32")]
+        for name, model in models.items():
+            X = sequences if name == "steps" else numbers
+            for arithmetic, kind in [*kinds, ("float32", "float32")]:
+                options = {"arithmetic": arithmetic, "input_type": kind}
+                device = model.to_c("net", X=X, input_scale=0.1, **options)
+                digest = hashlib.sha256((device.header + device.test).encode())
+                found[f"{name} {arithmetic} {kind}"] = np.array(digest.hexdigest())
+    return found
 
 
 def control() -> Leaves:

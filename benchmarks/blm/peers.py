@@ -20,9 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.shared import blm, common
 from benchmarks.shared.spirals import spirals
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import Layout, Problem, refresh
-from skmohn.blm._search import Moves, Start
-from skmohn.blm._training import Plan
+from skmohn.blm._codec import grid_step
+from skmohn.blm._local_search import Trainer
+from skmohn.blm._network import DatasetProblem, Layout, refresh
+from skmohn.blm._search import InitOptions, MoveOptions
 
 RATIO = 20
 
@@ -43,8 +44,15 @@ def make_problem(name):
         layout, loss = Layout((10, 20, 1)), kernels.SQUARED
     X, y = (a.astype(np.float32) for a in (StandardScaler().fit_transform(X), y))
     weights = np.ones(len(X), dtype=np.float32)
-    return Problem(
-        layout=layout, activation="tanh", loss=loss, X=X, y=y, sample_weight=weights
+    step = layout.spread(grid_step(12, np.full(len(layout.sizes) - 1, 6.0)))
+    return DatasetProblem(
+        layout=layout,
+        step=step,
+        activation="tanh",
+        loss=loss,
+        X=X,
+        y=y,
+        sample_weight=weights,
     )
 
 
@@ -111,24 +119,24 @@ def by_us(problem, seconds, seed):
     limits = {"max_flips": 500 * problem.layout.n_weights, "tol": 1e-4}
     if problem.loss == kernels.LOGISTIC_SQUARED:
         limits = {"max_flips": 600_000, "tol": 0.0}
-    plan = Plan(
+    trainer = Trainer(
         problem=problem,
         validation=None,
-        moves=Moves(),
-        start=Start(),
-        w_max=np.full(len(problem.layout.sizes) - 1, 6.0),
+        moves=MoveOptions(),
+        init=InitOptions(),
         perturbation=0.01,
+        # A look at the loss after every move of each weight.
+        epoch=problem.layout.n_weights,
         n_iter_no_change=100,
         **limits,
     )
     start = common.clock()
     best, losses, times = np.inf, [], []
     while common.clock() - start < seconds:
-        run = plan.begin(seed)
-        while run.reason is None and common.clock() - start < seconds:
-            # A look at the loss after every move of each weight.
-            plan.advance(run, len(run.search.codes))
-            best = min(best, run.loss)
+        state = trainer.begin([seed])
+        while state.stopping_reason is None and common.clock() - start < seconds:
+            trainer.advance(state)
+            best = min(best, state.loss)
             losses.append(best)
             times.append(common.clock() - start)
         seed += 1000

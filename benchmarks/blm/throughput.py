@@ -21,10 +21,10 @@ from numba import njit
 
 from benchmarks.shared import common
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._codec import auto_bound
-from skmohn.blm._network import Layout, Problem, refresh
-from skmohn.blm._search import Moves, Start
-from skmohn.blm._training import Plan
+from skmohn.blm._codec import auto_bound, grid_step
+from skmohn.blm._local_search import Trainer
+from skmohn.blm._network import DatasetProblem, Layout, refresh
+from skmohn.blm._search import InitOptions, MoveOptions
 
 # Sizes, samples, flips a second aimed at, ratio aimed at.
 NETWORKS = (
@@ -36,46 +36,47 @@ SAMPLES, FAN_OUT, HIDDEN, WEIGHTS = 1000, 8, 10, 2520
 TOLERANCE = 0.15
 
 
-def make_plan(sizes, n_samples, seed=0):
+def make_trainer(sizes, n_samples, seed=0):
     """Random data and how a network of these sizes is trained on them."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, sizes[0])).astype(np.float32)
     y = rng.standard_normal((n_samples, sizes[-1])).astype(np.float32)
     weights = np.ones(n_samples, dtype=np.float32)
     layout = Layout(tuple(sizes))
-    problem = Problem(
+    problem = DatasetProblem(
         layout=layout,
+        step=layout.spread(grid_step(12, np.full(len(sizes) - 1, 6.0))),
         activation="tanh",
         loss=kernels.SQUARED,
         X=X,
         y=y,
         sample_weight=weights,
     )
-    return Plan(
+    return Trainer(
         problem=problem,
         validation=None,
-        moves=Moves(),
-        start=Start(layout.spread(auto_bound(sizes[:-1]))),
-        w_max=np.full(len(sizes) - 1, 6.0),
+        moves=MoveOptions(),
+        init=InitOptions(layout.spread(auto_bound(sizes[:-1]))),
         perturbation=0.0,
+        epoch=10 * layout.n_weights,
         max_flips=10**9,
         tol=1e-4,
         n_iter_no_change=10,
     )
 
 
-def flips_per_second(plan, seconds, repeats):
+def flips_per_second(trainer, seconds, repeats):
     """Return the flips and the full evaluations a second, medians."""
     flips, full = [], []
     for seed in range(repeats):
-        search, problem = plan.begin(seed).search, plan.problem
-        net = problem.connect(search.codes * plan.step)
+        search, problem = trainer.begin([seed]).search, trainer.problem
+        net = problem.connect(search.codes * problem.step)
         refresh(net)
         # The first flips say how many fill the time.
-        spent, _ = common.timed(problem.search, search, net, plan.step, 100)
+        spent, _ = common.timed(problem.search, search, net, 100)
         n_flips = int(100 * seconds / spent)
         before = search.state[0].tried
-        spent, _ = common.timed(problem.search, search, net, plan.step, n_flips)
+        spent, _ = common.timed(problem.search, search, net, n_flips)
         flips.append((search.state[0].tried - before) / spent)
         n_full = max(int(10 * seconds / common.timed(_evaluate, net, 10)[0]), 3)
         full.append(n_full / common.timed(_evaluate, net, n_full)[0])
@@ -101,8 +102,9 @@ def _try_each(network, weights, n_weights, times):
 
 def seconds_of_flip(sizes, n_samples, seconds, repeats):
     """Return the median seconds of a flip in the first layer."""
-    plan = make_plan(sizes, n_samples)
-    net = plan.problem.connect(plan.begin(0).search.codes * plan.step)
+    trainer = make_trainer(sizes, n_samples)
+    problem = trainer.problem
+    net = problem.connect(trainer.begin([0]).search.codes * problem.step)
     refresh(net)
     n_first = (sizes[0] + 1) * sizes[1]
     change = _try_each, net.address, net.weights, n_first
@@ -166,10 +168,10 @@ def main():
         "Flips evaluated per second",
         "network samples flips/s aim full/s ratio aim",
     )
-    flips_per_second(make_plan((2, 2, 2, 1), 20), 0.01, 1)
+    flips_per_second(make_trainer((2, 2, 2, 1), 20), 0.01, 1)
     for sizes, n_samples, aim, ratio_aim in NETWORKS:
-        plan = make_plan(sizes, n_samples)
-        flips, full = flips_per_second(plan, seconds, options.instances)
+        trainer = make_trainer(sizes, n_samples)
+        flips, full = flips_per_second(trainer, seconds, options.instances)
         table.row(
             "-".join(map(str, sizes)),
             n_samples,

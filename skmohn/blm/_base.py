@@ -1,15 +1,19 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
 import time
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from math import ceil
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
-    check_array,
     check_consistent_length,
     check_is_fitted,
 )
@@ -29,6 +33,7 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
     as_counts,
     densify,
@@ -36,22 +41,29 @@ from skmohn._core._validation import (
     to_numpy,
     weighted_rows,
 )
-from skmohn.blm._codec import auto_bound, auto_range
+from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
-from skmohn.blm._device.network import of_estimator
-from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
+from skmohn.blm._device.network import Network, of_estimator
+from skmohn.blm._local_search import Trainer, TrainingState, train
+from skmohn.blm._network import (
+    ACTIVATIONS,
+    DatasetProblem,
+    Layout,
+    read_hidden_sizes,
+)
 from skmohn.blm._rounding import round_mlp
-from skmohn.blm._samples import Samples, form_of, learn_form
-from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._samples import Samples, SequenceForm, TableForm, form_of, learn_form
+from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_network
-from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
+# Moves per weight between two checks of the loss, the clock and the validation samples.
+MOVES_PER_EPOCH = 10
 # Moves tried per weight when max_flips is "auto".
 _AUTO_FLIPS = 500
 
 
-def _positive(kind):
+def _positive(kind: type) -> Interval:
     return Interval(kind, 0, None, closed="neither")
 
 
@@ -87,6 +99,37 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         "n_jobs": [*N_JOBS],
     }
 
+    # Parameters of both estimators, and what a fit has learned.
+    hidden_layer_sizes: ArrayLike
+    activation: str
+    loss: str | Callable[[float, float], float]
+    recurrent: bool | str
+    n_bits: int
+    w_max: ArrayLike
+    search: str
+    perturbation: float
+    alpha: float
+    standardize: bool
+    n_restarts: int
+    ensemble: int
+    max_flips: int | str
+    max_time: float | None
+    tol: float
+    n_iter_no_change: int
+    early_stopping: bool
+    validation_fraction: float
+    random_state: int | np.random.RandomState | None
+    n_jobs: int | None
+    n_features_in_: int
+    codes_: NDArray[np.int32]
+    w_max_: NDArray[np.float64]
+    members_: list[tuple[Any, ...]]
+    loss_curve_: list[float]
+    out_activation_: str
+    _made_with: dict[str, Any]
+    _input_dtype: str
+    _time_zones: dict[int, tzinfo | str | None]
+
     # Whether StandardScaler scales the targets, and the built-in loss whose outputs are
     # as raw as those of a loss that the user has written.
     _scales_targets = False
@@ -95,86 +138,113 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # ------------------------------------------------------------------- fitting
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
-        """Learn; with `go_on` from the present weights and codings."""
+    def _fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        X_val: TableLike,
+        y_val: ArrayLike | None,
+        *,
+        resume: bool,
+        epochs: int | None = None,
+    ) -> Self:
+        """Train; with `resume` from the present weights and scales."""
         deadline = time.perf_counter() + (self.max_time or np.inf)
-        self._check_parameters(go_on)
+        self._check_parameters(resume)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not go_on)
-        if not go_on:
+        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not resume)
+        if not resume:
             self._learn_scales(samples)
-        plan = self._plan(samples, judges, epochs)
-        self._search(plan, (X, y, metadata), go_on, deadline)
-        self._warn_if_cut_short(plan, epochs)
+        trainer = self._trainer(samples, judges, epochs)
+        self._search(trainer, (X, y, metadata), resume, deadline)
+        self._warn_if_cut_short(trainer, epochs)
         return self
 
-    def _fit_epoch(self, X, y, sample_weight):
+    def _fit_epoch(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> Self:
         """Train for one epoch, whatever `max_flips` is."""
-        go_on = hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, None, None, go_on=go_on, epochs=1)
+        resume = hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, None, None, resume=resume, epochs=1)
 
-    def _search(self, plan, given, go_on, deadline):
+    def _search(
+        self,
+        trainer: Trainer[DatasetProblem],
+        training_data: tuple[Any, Any, Any],
+        resume: bool,
+        deadline: float,
+    ) -> None:
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=(self.n_restarts, 1)).tolist()
-        starts = [None] * self.n_restarts
-        self._n_continued = self._n_continued + 1 if go_on else 0
-        if go_on:
-            if not np.array_equal(plan.w_max, self.w_max_):
+        starts: list[NDArray[np.integer] | None] = [None] * self.n_restarts
+        self._n_continued = self._n_continued + 1 if resume else 0
+        if resume:
+            if not np.array_equal(self._w_max(trainer.problem.layout), self.w_max_):
                 raise _is_another_network(["w_max"])
             starts[0] = self.codes_
             # With the seed alone every call would try the same moves again.
             seeds = [[*seed, self._n_continued] for seed in seeds]
-        runs = []
-        for seed, start in zip(seeds, starts, strict=True):
-            if not runs or time.perf_counter() < deadline:
-                runs.append(plan.begin(seed, start))
-        n_weights = plan.problem.layout.n_weights
-        n_epochs = -(-plan.max_flips // (MOVES_PER_EPOCH * n_weights))
-        loop = FitLoop(self, *given, n_epochs, lambda run: self._fitted([run], plan))
-        runs = train(
-            plan,
-            runs,
-            self.n_jobs,
-            lambda run: loop.step(run.records[-1], run),
-            deadline,
+        states = []
+        for index, (seed, start) in enumerate(zip(seeds, starts, strict=True)):
+            if not states or time.perf_counter() < deadline:
+                states.append(trainer.begin(seed, start, index))
+        n_epochs = ceil(trainer.max_flips / trainer.epoch)
+        make_attributes = lambda best: self._fitted([best], trainer)  # noqa: E731
+        loop = FitLoop(self, *training_data, n_epochs, make_attributes)
+        states, reason = train(
+            trainer,
+            states,
+            order="parallel",
+            n_jobs=self.n_jobs,
+            report=lambda _, best: loop.step(best.records[-1], best),
+            deadline=deadline,
         )
-        loop.finish(runs[0])
-        if runs[0].best_loss >= WORST:
+        best = states[0]
+        loop.finish(best)
+        if best.best_loss >= WORST:
             raise ValueError(
                 "no weights with a finite loss were found: a custom loss must return "
                 "finite numbers for outputs near zero, and huge values of X and y need "
                 "standardize=True"
             )
-        for name, value in self._fitted(runs, plan).items():
+        for name, value in self._fitted(states, trainer).items():
             setattr(self, name, value)
         self.history_ = loop.history
-        self.n_iter_ = len(runs[0].records) - 1
-        self.stopping_reason_ = runs[0].reason
+        self.n_iter_ = len(best.records) - 1
+        self.stopping_reason_ = str(best.stopping_reason or reason)
 
-    def _fitted(self, runs, plan):
+    def _fitted(
+        self, states: list[TrainingState], trainer: Trainer[DatasetProblem]
+    ) -> dict[str, Any]:
         """Fitted attributes, given the runs from the best on."""
-        members = [run.best_codes for run in runs[: self.ensemble]]
+        best, problem = states[0], trainer.problem
+        members = [state.best_codes for state in states[: self.ensemble]]
         return {
-            **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
+            **network_attributes(members, problem.layout, self.n_bits, problem.step),
             "_made_with": self._network_parameters(),
             "_loss": self._raw_loss if callable(self.loss) else self.loss,
-            "w_max_": plan.w_max,
-            "n_movable_bits_": int(runs[0].search.state[0].bits),
-            "loss_": float(runs[0].best_loss),
-            "loss_curve_": [record["loss"] for record in runs[0].records],
+            "w_max_": self._w_max(problem.layout),
+            "n_movable_bits_": int(best.search.state[0].bits),
+            "loss_": float(best.best_loss),
+            "loss_curve_": [record["loss"] for record in best.records],
             "out_activation_": self._out_activation(),
         }
 
-    def _warn_if_cut_short(self, plan, epochs):
+    def _warn_if_cut_short(
+        self, trainer: Trainer[DatasetProblem], epochs: int | None
+    ) -> None:
         # An epoch of partial_fit need not be the last one.
         if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
             warn_caller(
-                f"the loss was still falling after max_flips={plan.max_flips} moves: "
-                "raise max_flips",
+                "the loss was still falling after max_flips="
+                f"{trainer.max_flips} moves: raise max_flips",
                 ConvergenceWarning,
             )
 
-    def _plan(self, samples, judges, epochs):
+    def _trainer(
+        self, samples: Samples, judges: Samples | None, epochs: int | None
+    ) -> Trainer[DatasetProblem]:
         n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
@@ -184,6 +254,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         alpha = 0.0 if self.loss == "zero_one" else self.alpha
         options = {
             "layout": layout,
+            "step": layout.spread(grid_step(self.n_bits, self._w_max(layout))),
             "activation": self.activation,
             "loss": loss,
             "loss_number": number,
@@ -194,25 +265,25 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         validation = None
         if judges is not None:
             validation = self._form.problem(self._scaled(judges), **options)
-        max_flips = self.max_flips
+        epoch, max_flips = MOVES_PER_EPOCH * layout.n_weights, self.max_flips
         if epochs is not None:
-            max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
-        elif max_flips == "auto":
+            max_flips = epochs * epoch
+        elif isinstance(max_flips, str):
             max_flips = _AUTO_FLIPS * layout.n_weights
         control = control_of(self, "search_options")
-        return Plan(
+        return Trainer(
             problem=problem,
             validation=validation,
-            moves=Moves.of(control, self.n_bits, self.search, telescopic=None),
-            start=Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
-            w_max=self._w_max(layout),
+            moves=MoveOptions.of(control, self.n_bits, self.search, telescopic=None),
+            init=InitOptions.of(control, layout.spread(auto_bound(sizes[:-1]))),
             perturbation=self.perturbation,
+            epoch=epoch,
             max_flips=max_flips,
             tol=self.tol,
             n_iter_no_change=self.n_iter_no_change,
         )
 
-    def _w_max(self, layout):
+    def _w_max(self, layout: Layout) -> NDArray[np.float64]:
         """Largest weight of each layer."""
         n_layers = len(layout.sizes) - 1
         if isinstance(self.w_max, str):
@@ -230,25 +301,51 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             )
         return w_max
 
+    # ---------------------------------------------------------- of each estimator
+
+    def _read_samples(
+        self, X: TableLike, y: Any, learn: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Inputs and targets of rows."""
+        raise NotImplementedError
+
+    def _class_weights(
+        self, y: Any, learned_from: Any = None
+    ) -> NDArray[np.float64] | float:
+        """Weights by class; balanced are those among `learned_from`, or among y."""
+        raise NotImplementedError
+
+    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
+        """Classes that a hold-out keeps in proportion; None where it cannot."""
+        raise NotImplementedError
+
+    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
+        """The loss of the kernels, its parameter, and that of the user."""
+        raise NotImplementedError
+
+    def _out_activation(self) -> str:
+        """Activation of the outputs that the loss asks for."""
+        raise NotImplementedError
+
     # ---------------------------------------------------------------- validation
 
-    def _check_parameters(self, go_on):
+    def _check_parameters(self, resume: bool) -> None:
         """Check what concerns several parameters, or an earlier fit."""
         if self.ensemble > self.n_restarts:
             raise ValueError(
                 f"ensemble={self.ensemble} needs that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
             )
-        if go_on:
+        if resume:
             now, before = self._network_parameters(), self._made_with
             changed = [name for name in now if now[name] != before[name]]
             if changed:
                 raise _is_another_network(changed)
 
-    def _hidden_sizes(self):
+    def _hidden_sizes(self) -> tuple[int, ...]:
         return read_hidden_sizes(self.hidden_layer_sizes)
 
-    def _network_parameters(self):
+    def _network_parameters(self) -> dict[str, Any]:
         """The parameters without which the weights mean nothing."""
         return {
             "hidden_layer_sizes": self._hidden_sizes(),
@@ -258,7 +355,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             "standardize": bool(self.standardize),
         }
 
-    def _read_table(self, X, **options):
+    def _read_table(self, X: TableLike, **options: Any) -> Any:
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
         refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
         found = validate_columns(self, X, **options)
@@ -267,11 +364,19 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return densify(found)
 
     @property
-    def _form(self):
+    def _form(self) -> TableForm | SequenceForm:
         """What a sample is."""
         return form_of(self._per_step)
 
-    def _read(self, X, y, sample_weight, X_val, y_val, learn):
+    def _read(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        X_val: TableLike,
+        y_val: ArrayLike | None,
+        learn: bool,
+    ) -> tuple[Samples, Samples | None]:
         """Samples to learn from, and those that judge, or None without."""
         y, y_val = densify(y), densify(y_val)
         kept = None if y is None else weighted_rows(X, [sample_weight])
@@ -300,7 +405,9 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             samples, judges = self._hold_out(samples)
         return self._form.merged(samples), judges
 
-    def _read_validation(self, X_val, y_val, learned_from):
+    def _read_validation(
+        self, X_val: TableLike, y_val: ArrayLike | None, learned_from: ArrayLike
+    ) -> Samples | None:
         """Samples of the user that say which weights are best; None without."""
         if not is_pair_given(X_val, y_val):
             return None
@@ -315,7 +422,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             )
         return Samples(X_val, targets, as_counts(weights), rows.lengths)
 
-    def _hold_out(self, samples):
+    def _hold_out(self, samples: Samples) -> tuple[Samples, Samples]:
         n_samples = samples.n_samples
         if n_samples * self.validation_fraction < 1 or n_samples < 4:
             raise ValueError(
@@ -333,7 +440,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     # -------------------------------------------------------------------- scaling
 
-    def _learn_scales(self, samples):
+    def _learn_scales(self, samples: Samples) -> None:
         """Standardize with scikit-learn's scaler, if asked to."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
@@ -344,21 +451,23 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
                 weights = samples.weights
                 self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)
 
-    def _scale_inputs(self, X):
-        return X if self.input_scaler_ is None else self.input_scaler_.transform(X)
+    def _scale_inputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        scaler: Any = self.input_scaler_
+        return X if scaler is None else scaler.transform(X)
 
-    def _scaled(self, samples):
+    def _scaled(self, samples: Samples) -> Samples:
         """Samples as networks learn them, in single precision."""
         targets = samples.targets
-        if self.target_scaler_ is not None:
-            targets = self.target_scaler_.transform(targets)
+        scaler: Any = self.target_scaler_
+        if scaler is not None:
+            targets = scaler.transform(targets)
         return samples._replace(
             X=_single(self._scale_inputs(samples.X), "X"),
             targets=_single(targets, "y"),
             weights=samples.weights.astype(np.float32),
         )
 
-    def _outputs(self, X):
+    def _outputs(self, X: TableLike) -> NDArray[np.float64]:
         """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
         X, lengths = self._rows_of(X)
@@ -369,21 +478,23 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         ]
         return np.mean(outputs, axis=0)
 
-    def _rows_of(self, X, **options):
+    def _rows_of(
+        self, X: TableLike, **options: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
         """What a user predicts on: rows, and lengths of the sequences if any."""
         X, lengths = self._form.inputs(X)
         return self._read_table(X, reset=False, **options), lengths
 
-    def _answers_to(self, rows, X):
+    def _answers_to(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to rows in the form of the targets."""
         return self._form.answers(rows, X)
 
     # -------------------------------------------------------------------- storage
 
-    def _device_network(self):
+    def _device_network(self) -> Network:
         return of_estimator(self, self._made_with, getattr(self, "_labels", None))
 
-    def to_packed(self, *, names=False, single=False):
+    def to_packed(self, *, names: bool = False, single: bool = False) -> bytes:
         """Store the best network in `n_bits` bits per weight.
 
         Parameters
@@ -418,7 +529,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return write_network(self, names, single)
 
     @classmethod
-    def from_packed(cls, packed) -> Self:
+    def from_packed(cls, packed: bytes) -> Self:
         """Load a network stored by :meth:`to_packed`.
 
         Parameters
@@ -444,7 +555,13 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return restore_network(cls, packed)
 
     @classmethod
-    def from_mlp(cls, mlp, X, n_bits=4, **parameters) -> Self:
+    def from_mlp(
+        cls,
+        mlp: MLPClassifier | MLPRegressor,
+        X: TableLike,
+        n_bits: int = 4,
+        **parameters: Any,
+    ) -> Self:
         """Round the weights of a trained network of scikit-learn.
 
         The result predicts as it is; `fit` goes on from there, by the search on bits.
@@ -487,14 +604,14 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         """
         return round_mlp(cls, mlp, X, n_bits, parameters)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-def _single(table, name):
+def _single(table: NDArray[np.float64], name: str) -> NDArray[np.float32]:
     """Convert to single precision, in which networks are trained."""
     largest = max(table.max(initial=0.0), -table.min(initial=0.0))
     if largest > np.finfo(np.float32).max:
@@ -505,7 +622,7 @@ def _single(table, name):
     return table.astype(np.float32)
 
 
-def _is_another_network(changed):
+def _is_another_network(changed: Sequence[str]) -> ValueError:
     """Going on from other weights makes sense for the same network alone."""
     return ValueError(
         f"{' and '.join(changed)} changed since the fit that warm_start or "
@@ -513,7 +630,7 @@ def _is_another_network(changed):
     )
 
 
-def _was_cut_short(reason, curve):
+def _was_cut_short(reason: str, curve: list[float]) -> bool:
     """Whether the last tenth of all epochs still lowered the loss by a hundredth."""
     return (
         reason == "max_flips"

@@ -1,20 +1,21 @@
 """Classification with a network trained on its weight bits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import compute_sample_weight
+from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import StrOptions, check_partial_fit_first_call, fit_context
+from skmohn._core._types import TableLike
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
@@ -31,18 +32,18 @@ _LOSSES = {
 }
 
 
-def has_probabilities(estimator):
+def has_probabilities(estimator: Any) -> bool:
     """Whether the outputs are probabilities, as last fitted or else as to be fitted."""
     if hasattr(estimator, "out_activation_"):
         return estimator.out_activation_ != "identity"
     return _means_probabilities(estimator.loss)
 
 
-def _has_raw_outputs(estimator):
+def _has_raw_outputs(estimator: Any) -> bool:
     return not has_probabilities(estimator)
 
 
-def _means_probabilities(loss):
+def _means_probabilities(loss: str | Callable) -> bool:
     return loss in ("cross_entropy", "squared")
 
 
@@ -212,30 +213,30 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     def __init__(
         self,
         hidden_layer_sizes: ArrayLike = (20,),
-        activation="tanh",
+        activation: str = "tanh",
         loss: str | Callable = "cross_entropy",
         *,
         recurrent: bool | str = False,
-        n_bits=12,
+        n_bits: int = 12,
         w_max: ArrayLike = "auto",
-        search="adaptive",
+        search: str = "adaptive",
         search_options: SearchOptions | None = None,
-        perturbation=0.01,
-        alpha=3.0,
-        standardize=True,
-        n_restarts=1,
-        ensemble=1,
+        perturbation: float = 0.01,
+        alpha: float = 3.0,
+        standardize: bool = True,
+        n_restarts: int = 1,
+        ensemble: int = 1,
         max_flips: int | str = "auto",
-        max_time=None,
-        tol=1e-4,
-        n_iter_no_change=10,
-        early_stopping=False,
-        validation_fraction=0.1,
-        warm_start=False,
-        class_weight=None,
-        random_state=None,
-        n_jobs=None,
-    ):
+        max_time: float | None = None,
+        tol: float = 1e-4,
+        n_iter_no_change: int = 10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        class_weight: Mapping | Sequence[Mapping] | str | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.loss = loss
@@ -262,7 +263,14 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_val: TableLike = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
@@ -293,12 +301,18 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             If the loss was still falling at `max_flips`.
         """
         self._classes_wanted = None
-        go_on = self.warm_start and hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
+        resume = self.warm_start and hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, X_val, y_val, resume=resume)
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None, classes=None) -> Self:
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """Train for one epoch on these samples, starting from the current weights.
 
         Parameters
@@ -318,10 +332,10 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             The fitted estimator.
         """
         if check_partial_fit_first_call(self, classes):
-            self._classes_wanted = np.unique(classes)
+            self._classes_wanted = np.unique(np.asarray(classes))
         return self._fit_epoch(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray | list[NDArray]:
         """Predict classes.
 
         Parameters
@@ -340,7 +354,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         return self._answers_to(self._labels.decode(outputs, threshold), X)
 
     @available_if(has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: TableLike) -> NDArray | list[NDArray]:
         """Predict class probabilities, for the losses "cross_entropy" and "squared".
 
         Parameters
@@ -358,7 +372,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         return self._answers_to(self._labels.probabilities(outputs), X)
 
     @available_if(has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: TableLike) -> NDArray | list[NDArray]:
         """Predict log probabilities of the classes; see `predict_proba`.
 
         Parameters
@@ -377,7 +391,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             return self._answers_to(np.log(probabilities), X)
 
     @available_if(_has_raw_outputs)
-    def decision_function(self, X):
+    def decision_function(self, X: TableLike) -> NDArray | list[NDArray]:
         """Return the raw outputs, for the losses "hinge", "zero_one" and callables.
 
         Parameters
@@ -394,7 +408,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         outputs = self._outputs(X)
         return self._answers_to(self._labels.scores(outputs), X)
 
-    def to_mlp(self):
+    def to_mlp(self) -> MLPClassifier:
         """Convert the network to an equal one of scikit-learn, with scales folded in.
 
         Returns
@@ -417,25 +431,30 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         mlp.classes_ = self.classes_
         return mlp
 
-    def _read_samples(self, X, y, learn):
+    def _read_samples(
+        self, X: TableLike, y: ArrayLike, learn: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         X, y = self._read_table(X, y=y, multi_output=True, reset=learn)
         if learn:
             self._labels = Labels.learn(y, self._classes_wanted)
             self.classes_ = self._labels.classes
         return X, self._labels.encode(y)
 
-    def _class_weights(self, y, learned_from=None):
+    def _class_weights(
+        self, y: ArrayLike, learned_from: ArrayLike | None = None
+    ) -> NDArray[np.float64] | float:
         """Weights by class; balanced are those among `learned_from`, or among y."""
         if self.class_weight is None:
             return 1.0
         if self.class_weight != "balanced" or learned_from is None:
             return compute_sample_weight(self.class_weight, y)
-        both = np.concatenate([np.asarray(learned_from), np.asarray(y)])
+        learned_from = np.asarray(learned_from)
+        both = np.concatenate([learned_from, np.asarray(y)])
         first = np.arange(len(learned_from))
         weights = compute_sample_weight("balanced", both, indices=first)
         return weights[len(learned_from) :]
 
-    def _strata(self, targets):
+    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
         """Classes that a hold-out keeps in proportion; None where it cannot."""
         if self._labels.multilabel:
             return None
@@ -445,7 +464,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         room = min(n_held, len(classes) - n_held)
         return classes if counts.min() > 1 and len(counts) <= room else None
 
-    def _loss_of(self, n_outputs):
+    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
         if callable(self.loss):
             address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
@@ -455,27 +474,27 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             loss = together.get(self.loss, loss)
         return loss, 0.0, None
 
-    def _out_activation(self):
+    def _out_activation(self) -> str:
         """Activation of the outputs that the loss asks for."""
         if not _means_probabilities(self.loss):
             return "identity"
         is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many
         return "softmax" if is_softmax else "logistic"
 
-    def _header(self):
+    def _header(self) -> dict[str, Any]:
         return self._labels.to_plain()
 
-    def _read_mlp(self, mlp):
+    def _read_mlp(self, mlp: MLPClassifier) -> None:
         # Of several classes an MLPClassifier has a softmax.
         multilabel = mlp.n_outputs_ > 1 and mlp.out_activation_ == "logistic"
         self._labels = Labels(mlp.classes_, multilabel)
         self.classes_ = self._labels.classes
 
-    def _read_header(self, header):
+    def _read_header(self, header: dict[str, Any]) -> None:
         self._labels = Labels.from_plain(header)
         self.classes_ = self._labels.classes
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags

@@ -1,15 +1,18 @@
 """The estimator of black-box objectives."""
 
+import time
+from collections.abc import Sequence
 from copy import deepcopy
+from math import inf
 from numbers import Integral, Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
@@ -21,18 +24,28 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
-from skmohn.blm._control import ControlPlan, train_controller
 from skmohn.blm._conversion import controller_attributes, restore_controller
-from skmohn.blm._curriculum import read_size, read_stages
+from skmohn.blm._curriculum import (
+    BlackBoxProblem,
+    BlackBoxValidation,
+    Objective,
+    Stage,
+    is_consistent,
+    read_size,
+    read_stages,
+    restart_stage,
+)
 from skmohn.blm._device.export import DeviceMixin
-from skmohn.blm._device.network import of_controller
-from skmohn.blm._network import read_hidden_sizes
-from skmohn.blm._policy import ACTIVATIONS, Layout, act
+from skmohn.blm._device.network import Network, of_controller
+from skmohn.blm._local_search import Trainer, TrainingState, train
+from skmohn.blm._network import Layout, read_hidden_sizes
+from skmohn.blm._policy import ACTIVATIONS, act
 from skmohn.blm._policy_kernels import Policy
-from skmohn.blm._search import WORST, Moves, SearchOptions, Start
+from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_controller
 
 _SHARED = (
@@ -208,6 +221,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     stopping_reason_: str
     n_features_in_: int
 
+    _made_with: dict[str, Any]
     _when_long = "max_time ends it earlier"
     _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
@@ -228,29 +242,29 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     def __init__(
         self,
         hidden_layer_sizes: ArrayLike = (10,),
-        recurrent=False,
+        recurrent: bool = False,
         *,
-        n_inputs=None,
-        n_outputs=None,
-        activation="tanh",
-        out_activation="identity",
-        n_bits=16,
+        n_inputs: int | None = None,
+        n_outputs: int | None = None,
+        activation: str = "tanh",
+        out_activation: str = "identity",
+        n_bits: int = 16,
         w_max: ArrayLike = 10.0,
         w_max_recurrent: float | str = "auto",
-        search="adaptive",
+        search: str = "adaptive",
         search_options: SearchOptions | None = None,
-        perturbation=0.1,
-        noisy=False,
-        goal=None,
-        validation_goal=None,
-        validate_every=100,
-        n_restarts=1,
-        max_evaluations=5000,
-        max_time=None,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        perturbation: float = 0.1,
+        noisy: bool = False,
+        goal: float | None = None,
+        validation_goal: float | None = None,
+        validate_every: int = 100,
+        n_restarts: int = 1,
+        max_evaluations: int = 5000,
+        max_time: float | None = None,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.recurrent = recurrent
         self.n_inputs = n_inputs
@@ -276,7 +290,11 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, objective, validation=None) -> Self:
+    def fit(
+        self,
+        objective: Objective | Stage | Sequence[Objective | Stage],
+        validation: Objective | None = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
@@ -307,14 +325,17 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         return self._fit(objective, validation)
 
     @with_callbacks
-    def _fit(self, objective, validation):
+    def _fit(
+        self,
+        objective: Objective | Stage | Sequence[Objective | Stage],
+        validation: Objective | None,
+    ) -> Self:
         stages = read_stages(objective, self.goal, self.max_evaluations)
-        plan = self._plan(stages, validation)
-        self._search(plan)
+        self._search(self._trainer(stages, validation))
         self._warn_if_missed(stages)
         return self
 
-    def _warn_if_missed(self, stages):
+    def _warn_if_missed(self, stages: Sequence[Stage]) -> None:
         goals = [self.validation_goal, *(stage.goal for stage in stages)]
         missed = self.n_stages_done_ < len(stages) or goals[0] is not None
         if not self.succeeded_ and missed and any(goal is not None for goal in goals):
@@ -325,7 +346,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 ConvergenceWarning,
             )
 
-    def act(self, observation, state=None):
+    def act(
+        self, observation: ArrayLike, state: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Compute the action for one observation.
 
         Parameters
@@ -351,7 +374,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         check_is_fitted(self)
         return act(self.policy_, observation, state)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray[np.float64]:
         """Compute the actions for a sequence of observations.
 
         Parameters
@@ -373,7 +396,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             self.policy_.step(observation, state, action)
         return actions
 
-    def to_packed(self):
+    def to_packed(self) -> bytes:
         """Store the controller in `n_bits` bits per weight.
 
         Returns
@@ -386,7 +409,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         return write_controller(self.codes_, self._made_with)
 
     @classmethod
-    def from_packed(cls, packed) -> Self:
+    def from_packed(cls, packed: bytes) -> Self:
         """Load a controller stored by :meth:`to_packed`.
 
         Parameters
@@ -409,7 +432,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         """
         return restore_controller(cls, packed)
 
-    def _rows_of(self, X, **options):
+    def _rows_of(
+        self, X: TableLike, **options: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Observations, and the length of their only sequence."""
         X = check_array(to_numpy(X), dtype=np.float64, input_name="X", **options)
         if X.shape[1] != self.n_features_in_:
@@ -419,13 +444,15 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             )
         return X, np.array([len(X)])
 
-    def _answers_to(self, rows, X):
+    def _answers_to(self, rows: NDArray, X: TableLike) -> NDArray:
         return rows
 
-    def _device_network(self):
+    def _device_network(self) -> Network:
         return of_controller(self.codes_, self._made_with)
 
-    def _plan(self, stages, validation):
+    def _trainer(
+        self, stages: tuple[Stage, ...], validation: Objective | None
+    ) -> Trainer[BlackBoxProblem]:
         if validation is not None and not callable(validation):
             raise TypeError(f"validation must be callable, got {validation!r}")
         if validation is None and self.validation_goal is not None:
@@ -434,7 +461,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "validation=...)"
             )
         control = control_of(self, "search_options")
-        moves = Moves.of(
+        moves = MoveOptions.of(
             control,
             self.n_bits,
             self.search,
@@ -449,24 +476,33 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         )
         layout = Layout((n_inputs, *hidden, n_outputs), self.recurrent)
         layout.require_memory(0, self.n_bits)
-        random = check_random_state(self.random_state)
-        return ControlPlan(
+        problem = BlackBoxProblem(
             stages=stages,
-            validation=validation,
-            validation_goal=self.validation_goal,
-            validation_seed=int(random.randint(2**31)),
             layout=layout,
             activation=self.activation,
             out_activation=self.out_activation,
-            moves=moves,
-            start=Start.of(control, _BOUND),
             step=grid_step(self.n_bits, self._ranges(layout)),
+            is_noisy=self.noisy,
+        )
+        # The same for all runs.
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return Trainer(
+            problem=problem,
+            validation=(
+                None
+                if validation is None
+                else BlackBoxValidation(
+                    objective=validation, problem=problem, seed=seed
+                )
+            ),
+            moves=moves,
+            init=InitOptions.of(control, _BOUND),
             perturbation=self.perturbation,
-            noisy=self.noisy,
             epoch=self.validate_every,
+            validation_goal=self.validation_goal,
         )
 
-    def _ranges(self, layout):
+    def _ranges(self, layout: Layout) -> NDArray[np.float64]:
         """Largest value of each weight."""
         n_layers = len(layout.sizes) - 1
         w_max = check_array(
@@ -482,30 +518,41 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
             own = np.full(n_layers, float(self.w_max_recurrent))
         return layout.spread(np.broadcast_to(w_max, n_layers), own)
 
-    def _search(self, plan):
-        goes_on = self.warm_start and hasattr(self, "_runs")
-        runs = self._reopened(plan) if goes_on else []
+    def _search(self, trainer: Trainer[BlackBoxProblem]) -> None:
+        is_resumed = self.warm_start and hasattr(self, "_runs")
+        states = self._reopened(trainer) if is_resumed else []
         random = check_random_state(self.random_state)
         seeds = random.randint(2**31, size=self.n_restarts).tolist()
-        kept = list(self.history_) if goes_on else []
+        states += [
+            TrainingState([seed], index)
+            for index, seed in enumerate(seeds)
+            if index >= len(states)
+        ]
         loop = FitLoop(
             self,
             None,
             None,
             None,
             None,
-            lambda run, best: self._fitted([best], plan),
-            history=kept,
+            lambda state, best: self._fitted([best], trainer),
+            history=list(self.history_) if is_resumed else [],
         )
-        runs, why = train_controller(
-            plan,
-            runs,
-            seeds,
-            self.n_jobs,
-            lambda run, best: loop.step(run.records[-1], run, best),
-            self.max_time,
+
+        def report(advanced: list[TrainingState], best: TrainingState) -> bool:
+            # All of them go into the history.
+            stops = [loop.step(one.records[-1], one, best) for one in advanced]
+            return any(stops)
+
+        deadline = time.perf_counter() + (self.max_time or inf)
+        states, reason = train(
+            trainer,
+            states,
+            order="until_success",
+            n_jobs=self.n_jobs,
+            report=report,
+            deadline=deadline,
         )
-        best = runs[0]
+        best = states[0]
         loop.finish(best, best)
         if best.best_loss >= WORST:
             raise ValueError(
@@ -513,18 +560,19 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "evaluations: it must be finite for some of the initial weights "
                 "(w_init, init)"
             )
-        for name, value in self._fitted(runs, plan).items():
+        for name, value in self._fitted(states, trainer).items():
             setattr(self, name, value)
-        self.loss_ = float(plan.expected_loss(best))
-        self._runs = sorted(runs, key=lambda run: run.index)
-        self.stopping_reason_ = best.reason or why
-        self.history_ = _in_order(loop.history, {run.index for run in runs})
+        if trainer.validation is None:
+            self.loss_ = float(trainer.problem.expected_loss(best))
+        self._runs = sorted(states, key=lambda state: state.index)
+        self.stopping_reason_ = str(best.stopping_reason or reason)
+        self.history_ = _in_order(loop.history, {state.index for state in states})
         self.n_iter_ = len(self.history_)
 
-    def _reopened(self, plan):
-        """Runs of the last fit; the best goes on when all have ended."""
+    def _reopened(self, trainer: Trainer[BlackBoxProblem]) -> list[TrainingState]:
+        """States of the last fit; the best is resumed when all have ended."""
         # A fit that fails leaves them as they were.
-        runs, before, now = deepcopy(self._runs), self._made_with, _made_with(plan)
+        states, before, now = deepcopy(self._runs), self._made_with, _made_with(trainer)
         same_search = now.pop("search") == before["search"]
         changed = [name for name in now if not np.array_equal(now[name], before[name])]
         if changed:
@@ -532,46 +580,51 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "warm_start cannot continue, because the network has changed since the "
                 f"last fit ({' and '.join(changed)}): restore it or fit anew"
             )
-        if max(run.stage for run in runs) >= len(plan.stages):
+        stage, n_stages = max(s.stage for s in states), len(trainer.problem.stages)
+        if stage >= n_stages:
             raise ValueError(
-                f"warm_start continues in stage {max(run.stage for run in runs) + 1}, "
-                f"but objective has {len(plan.stages)} stages"
+                f"warm_start continues in stage {stage + 1}, but objective has "
+                f"{n_stages} stages"
             )
-        for run in runs:
-            if not same_search or not plan.is_consistent(run):
-                plan.reevaluate(run)
-        if all(run.reason is not None for run in runs):
-            best = min(runs, key=lambda run: (not run.succeeded, run.rank))
-            best.reason, best.in_stage, best.succeeded = None, 0, False
-        return runs
+        for state in states:
+            if not (same_search and is_consistent(trainer, state)):
+                restart_stage(trainer, state)
+        if all(state.stopping_reason is not None for state in states):
+            best = min(states, key=lambda state: (not state.succeeded, state.rank))
+            best.stopping_reason, best.stage_evaluations = None, 0
+            best.succeeded = False
+        return states
 
-    def _fitted(self, runs, plan):
+    def _fitted(
+        self, states: list[TrainingState], trainer: Trainer[BlackBoxProblem]
+    ) -> dict[str, Any]:
         """Fitted attributes, given the best run and all others."""
-        best = runs[0]
+        best = states[0]
         return {
-            **controller_attributes(best.best_codes, _made_with(plan)),
+            **controller_attributes(best.best_codes, _made_with(trainer)),
             "loss_": float(best.best_loss),
             "succeeded_": bool(best.succeeded),
-            "n_stages_done_": best.n_done,
-            "n_restarts_": len(runs),
-            "n_evaluations_": sum(run.evaluations for run in runs),
+            "n_stages_done_": best.n_stages_done,
+            "n_restarts_": len(states),
+            "n_evaluations_": sum(state.evaluations for state in states),
         }
 
 
-def _made_with(plan):
-    """What a later fit must share to go on from these weights, and how they moved."""
+def _made_with(trainer: Trainer[BlackBoxProblem]) -> dict[str, Any]:
+    """What a later fit must share to resume these weights, and how they moved."""
+    problem = trainer.problem
     return {
-        "layers": plan.layout.sizes,
-        "recurrent": bool(plan.layout.recurrent),
-        "n_bits": plan.moves.n_bits,
-        "w_max": plan.step,
-        "activation": plan.activation,
-        "out_activation": plan.out_activation,
-        "search": plan.moves,
+        "layers": problem.layout.sizes,
+        "recurrent": bool(problem.layout.recurrent),
+        "n_bits": trainer.moves.n_bits,
+        "w_max": problem.step,
+        "activation": problem.activation,
+        "out_activation": problem.out_activation,
+        "search": trainer.moves,
     }
 
 
-def _in_order(history, indices):
+def _in_order(history: History, indices: set[int]) -> History:
     """Records of these restarts, one after the other."""
     kept = [record for record in history if record["restart"] in indices]
     kept.sort(key=lambda record: record["restart"])

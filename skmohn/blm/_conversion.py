@@ -1,6 +1,12 @@
 """A trained network in other forms: attributes, bytes, scikit-learn's MLP."""
 
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
 
 from skmohn._core._scaling import plain_scaler
 from skmohn._core._sklearn import complete_mlp
@@ -9,8 +15,15 @@ from skmohn.blm._network import Layout
 from skmohn.blm._policy import make_policy
 from skmohn.blm._serialization import read_controller, read_network
 
+_MLP = TypeVar("_MLP", MLPClassifier, MLPRegressor)
 
-def network_attributes(members, layout, n_bits, step):
+
+def network_attributes(
+    members: list[NDArray[np.integer]],
+    layout: Layout,
+    n_bits: int,
+    step: NDArray[np.float64],
+) -> dict[str, Any]:
     """Fitted attributes that follow from the codes alone.
 
     Parameters
@@ -42,7 +55,12 @@ def network_attributes(members, layout, n_bits, step):
     }
 
 
-def make_fitted(model, layout, codes, scalers):
+def make_fitted(
+    model: Any,
+    layout: Layout,
+    codes: NDArray[np.integer],
+    scalers: Iterable[StandardScaler | None],
+) -> Any:
     """Give an estimator all fitted attributes that predictions need.
 
     Parameters
@@ -69,7 +87,7 @@ def make_fitted(model, layout, codes, scalers):
     return model
 
 
-def restore_network(cls, packed):
+def restore_network(cls: Any, packed: bytes) -> Any:
     """Fitted classifier or regressor from its bytes."""
     header, layout, codes = read_network(cls, packed)
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
@@ -80,16 +98,18 @@ def restore_network(cls, packed):
     return make_fitted(model, layout, codes, map(_scaler, header["scalers"]))
 
 
-def _scaler(stored):
+def _scaler(stored: NDArray[np.float64] | None) -> StandardScaler | None:
     if stored is None:
         return None
-    scaler = plain_scaler()
+    scaler: Any = plain_scaler()
     scaler.mean_, scaler.scale_ = map(np.array, stored)
     scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
     return scaler
 
 
-def controller_attributes(codes, made_with):
+def controller_attributes(
+    codes: NDArray[np.integer], made_with: dict[str, Any]
+) -> dict[str, Any]:
     """Fitted attributes of a controller that follow from the codes alone."""
     layout = Layout(made_with["layers"], made_with["recurrent"])
     weights = codes * made_with["w_max"]
@@ -109,7 +129,7 @@ def controller_attributes(codes, made_with):
     }
 
 
-def restore_controller(cls, packed):
+def restore_controller(cls: Any, packed: bytes) -> Any:
     """Fitted controller from its bytes."""
     codes, made_with = read_controller(cls, packed)
     layers, n_bits = made_with["layers"], made_with["n_bits"]
@@ -132,7 +152,7 @@ def restore_controller(cls, packed):
     return model
 
 
-def fill_mlp(model, mlp, examples=None):
+def fill_mlp(model: Any, mlp: _MLP, examples: NDArray | None = None) -> _MLP:
     """Give scikit-learn's network equal weights, with the scales folded in.
 
     Those of classes need `examples`: labels as a user writes them, of every class.

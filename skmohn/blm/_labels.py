@@ -3,8 +3,10 @@
 import math
 import re
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -36,7 +38,7 @@ class Labels:
     multilabel: bool
 
     @classmethod
-    def learn(cls, y, classes=None):
+    def learn(cls, y: Any, classes: NDArray | None = None) -> Self:
         """Take the classes of a target, or those given."""
         check_classification_targets(y)
         if type_of_target(y) == "multilabel-indicator":
@@ -48,7 +50,7 @@ class Labels:
             )
         return cls(classes, False)
 
-    def to_plain(self):
+    def to_plain(self) -> dict[str, Any]:
         """What :meth:`from_plain` needs, as JSON can hold it."""
         classes = self.classes
         if classes.dtype.kind in "mM":
@@ -70,7 +72,7 @@ class Labels:
         return {"classes": values, "dtype": dtype.str, "multilabel": self.multilabel}
 
     @classmethod
-    def from_plain(cls, plain):
+    def from_plain(cls, plain: dict[str, Any]) -> Self:
         """The labels that :meth:`to_plain` has described.
 
         Raises
@@ -88,11 +90,11 @@ class Labels:
         return cls(classes, plain["multilabel"])
 
     @property
-    def one_of_many(self):
+    def one_of_many(self) -> bool:
         """Whether each sample has one of more than two classes."""
         return not self.multilabel and len(self.classes) > 2
 
-    def encode(self, y):
+    def encode(self, y: Any) -> NDArray[np.float64]:
         """Targets of the outputs, 0 or 1: shape (n_samples, n_outputs)."""
         check_classification_targets(y)
         if (type_of_target(y) == "multilabel-indicator") != self.multilabel:
@@ -114,7 +116,7 @@ class Labels:
             return (y == self.classes[1]).astype(np.float64)[:, None]
         return (y[:, None] == self.classes).astype(np.float64)
 
-    def decode(self, outputs, threshold):
+    def decode(self, outputs: NDArray, threshold: float) -> NDArray:
         """Labels of the outputs; of single ones, those above the threshold."""
         if self.multilabel:
             return (outputs > threshold).astype(int)
@@ -122,12 +124,12 @@ class Labels:
             return self.classes[(outputs[:, 0] > threshold).astype(int)]
         return self.classes[outputs.argmax(axis=1)]
 
-    def scores(self, outputs):
+    def scores(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """One number a sample for two classes, else a column for each class."""
         is_single = not self.multilabel and len(self.classes) == 2
         return outputs[:, 0] if is_single else outputs
 
-    def probabilities(self, outputs):
+    def probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """A column for each class: shape (n_samples, n_classes)."""
         if self.multilabel:
             return outputs
@@ -135,7 +137,7 @@ class Labels:
             return np.hstack([1.0 - outputs, outputs])
         return outputs / outputs.sum(axis=1, keepdims=True)
 
-    def examples(self):
+    def examples(self) -> NDArray:
         """A target in which every class occurs."""
         if not self.multilabel:
             return self.classes
@@ -143,7 +145,7 @@ class Labels:
         return np.vstack([each, each.sum(axis=0)])
 
 
-def _read_classes(name, values):
+def _read_classes(name: str, values: list[Any]) -> NDArray | None:
     """Different values as an array of the type of this name; None if they are not."""
     if not _TYPES.fullmatch(name):
         return None
@@ -167,5 +169,5 @@ def _read_classes(name, values):
     return classes if is_known and is_same and len({*values}) == len(values) else None
 
 
-def _is_known(value):
+def _is_known(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)

@@ -1,20 +1,29 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
+from math import inf
 from numbers import Integral
 from types import FunctionType
+from typing import Any
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
+from skmohn.blm._local_search import Codes, Evaluated, Stream, TrainingState
+from skmohn.blm._search import WORST, explored_fraction
+from skmohn.blm._search_kernels import Search
 
+# Seconds between two checks of the clock, about, where there is a time limit.
+_CLOCK_SECONDS = 0.02
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
     "tanh": kernels.TANH,
@@ -52,18 +61,22 @@ class Layout:
     sizes: tuple
     recurrent: bool = False
 
-    def blocks(self):
+    def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Of each layer: its units, their inputs, and how many of these are its own."""
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
             is_hidden = layer < len(self.sizes) - 2
             yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
 
     @property
-    def n_weights(self):
+    def n_weights(self) -> int:
         """Number of weights, biases among them."""
         return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
 
-    def spread(self, values, own_values=None):
+    def spread(
+        self,
+        values: NDArray[np.float64],
+        own_values: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
         """Give each weight the value of its layer, or that of weights within it.
 
         Parameters
@@ -85,7 +98,9 @@ class Layout:
             ]
         )
 
-    def gather(self, spread):
+    def gather(
+        self, spread: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Values of layers and of weights within them: the inverse of :meth:`spread`.
 
         Without such weights the second are those of :meth:`spread` by default.
@@ -96,7 +111,9 @@ class Layout:
         own_values[: len(own)] = [within[0, 0] for within in own]
         return values, own_values
 
-    def split(self, weights):
+    def split(
+        self, weights: NDArray
+    ) -> tuple[list[NDArray], list[NDArray], list[NDArray]]:
         """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
 
         The first two as in scikit-learn's MLP; the last ones have shape (n_out, n_out),
@@ -113,13 +130,18 @@ class Layout:
             start += n_weights
         return coefs, intercepts, own
 
-    def join(self, coefs, intercepts, own):
+    def join(
+        self,
+        coefs: Sequence[NDArray],
+        intercepts: Sequence[NDArray],
+        own: Sequence[NDArray],
+    ) -> NDArray:
         """The weights in one vector: the inverse of :meth:`split`."""
         own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
         parts = zip(intercepts, coefs, own, strict=True)
         return np.concatenate([np.vstack(part).T.ravel() for part in parts])
 
-    def require_memory(self, n_samples, n_bits):
+    def require_memory(self, n_samples: int, n_bits: int) -> None:
         """Refuse a network that cannot be trained in this machine's memory."""
         # Integers for each weight.
         n_bytes = (60.0 + 4.0 * n_bits) * self.n_weights
@@ -138,11 +160,11 @@ class Layout:
         )
 
     @cached_property
-    def first_units(self):
+    def first_units(self) -> NDArray[np.int64]:
         """First unit of each layer, and the end; unit 0 is the constant."""
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
-    def wiring(self):
+    def wiring(self) -> tuple[NDArray, NDArray, NDArray]:
         """Units that the weights lead to and come from; each unit's first weight.
 
         Of a network without recurrence.
@@ -162,7 +184,7 @@ class Layout:
         )
 
 
-def read_hidden_sizes(sizes):
+def read_hidden_sizes(sizes: Any) -> tuple[int, ...]:
     """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
     refuse_set(sizes, "hidden_layer_sizes")
     given = sizes
@@ -212,7 +234,18 @@ def address_of_own_loss(loss: Callable) -> int:
         raise ValueError("loss must return a number, not NaN")
 
     @jit(is_cached=False, **kernels.BY_ADDRESS)
-    def sum_of_row(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    def sum_of_row(
+        t: Any,
+        rows: Any,
+        k: Any,
+        y: Any,
+        weight: Any,
+        work: Any,
+        n: Any,
+        n_outputs: Any,
+        p: Any,
+        is_even: Any,
+    ) -> Any:
         now, own, total = rows[k] * n, k * n, 0.0
         try:
             for d in range(n):
@@ -234,7 +267,7 @@ def address_of_activation(activation: int) -> int:
     return address_of(kernels.ACTIVATIONS[activation], kernels.ACTIVATION)
 
 
-def refresh(net):
+def refresh(net: Any) -> float:
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
     layers = range(1, len(net.activation))
     squares = sum(kernels.compute(net.address, layer) for layer in layers)
@@ -242,12 +275,18 @@ def refresh(net):
     return kernels.sum_losses(net.address, False, -1) + penalty
 
 
-def activate(outputs, activation):
+def activate(outputs: NDArray[np.float64], activation: str) -> NDArray[np.float64]:
     """Outputs of units, given what comes in: shape (n_samples, n_units)."""
     return _FUNCTIONS[activation](outputs)
 
 
-def forward(X, coefs, intercepts, activation, out_activation):
+def forward(
+    X: NDArray[np.float64],
+    coefs: Sequence[NDArray],
+    intercepts: Sequence[NDArray],
+    activation: str,
+    out_activation: str,
+) -> NDArray[np.float64]:
     """Outputs of a network in double precision.
 
     Parameters
@@ -269,12 +308,15 @@ def forward(X, coefs, intercepts, activation, out_activation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
-    """What a network is to learn.
+class DatasetProblem:
+    """What a network is to learn from samples, exactly evaluated.
 
     Parameters
     ----------
     layout : Layout
+
+    step : ndarray of shape (n_weights,)
+        What one unit of each code stands for.
 
     activation : str
         Of the hidden units.
@@ -299,16 +341,21 @@ class Problem:
     """
 
     layout: Layout
+    step: NDArray[np.float64]
     activation: str
     loss: int
-    X: np.ndarray
-    y: np.ndarray
-    sample_weight: np.ndarray
+    X: NDArray[np.float32]
+    y: NDArray[np.float32]
+    sample_weight: NDArray[np.float32]
     loss_number: float = 0.0
-    own_loss: object = None
+    own_loss: Callable[[float, float], float] | None = None
     alpha: float = 0.0
 
-    def connect(self, weights):
+    # Evaluations are exact, of one stage.
+    is_noisy = False
+    last_stage = 0
+
+    def connect(self, weights: NDArray[np.float64]) -> Any:
         """The network with these weights, its rows still to be computed."""
         layers, n_samples = self.layout.first_units, len(self.X)
         now = np.arange(layers[-1])
@@ -352,36 +399,103 @@ class Problem:
             loss=self._loss_address(),
             together=together,
             is_even=is_even,
-            loss_number=self.loss_number,
+            loss_number=np.float32(self.loss_number),
             divisor=divisor,
             price=0.5 * self.alpha / total,
         )
 
-    def _activation_addresses(self):
+    def _activation_addresses(self) -> list[int]:
         """Of each layer; the losses apply the activation of the outputs."""
         n_hidden = len(self.layout.sizes) - 2
         kinds = n_hidden * [ACTIVATIONS[self.activation]] + [kernels.NONE]
         return [0, *map(address_of_activation, kinds)]
 
-    def _loss_address(self):
+    def _loss_address(self) -> int:
         if self.own_loss is not None:
             return address_of_own_loss(self.own_loss)
         return address_of_loss(self.loss)
 
-    def refresh(self, net):
+    def refresh(self, net: Any) -> float:
         """Compute a network anew; return its loss."""
         return refresh(net)
 
-    def search(self, search, net, step, n_moves):
+    def search(self, search: Search, net: Any, n_moves: int) -> bool:
         """Try moves of a search; return whether there may be further ones."""
-        return kernels.run(search.address, net.address, step, n_moves)
+        return kernels.run(search.address, net.address, self.step, n_moves)
 
-    def evaluate(self, weights):
-        """Loss of the network with these weights."""
-        return self.refresh(self.connect(weights))
+    def evaluate(self, codes: Codes, bound: float = inf) -> float:
+        """Loss of the network with these codes; no bound makes it quicker."""
+        return _finite(self.refresh(self.connect(codes * self.step)))
 
-    def price(self, weights):
+    def price(self, weights: NDArray[np.float64]) -> float:
         """Part of the loss that the size of the weights causes."""
         coefs, _, own = self.layout.split(weights)
         squares = sum(float((coef**2).sum()) for coef in (*coefs, *own))
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())
+
+    # ------------------------------------------------------------------- training
+
+    def rng(self, state: TrainingState, stream: Stream) -> np.random.Generator:
+        """The only stream of random numbers of a run, for all purposes."""
+        if state.rng is None:
+            state.rng = np.random.default_rng(state.seed)
+        return state.rng
+
+    def prepare(self, state: TrainingState) -> None:
+        """Make the network of the present codes."""
+        state.network = self.connect(state.search.codes * self.step)
+        self.refresh(state.network)
+
+    def restart(self, state: TrainingState, codes: Codes) -> float:
+        """Give the network other codes; return their loss, finite."""
+        if state.network is None:
+            state.network = self.connect(codes * self.step)
+        state.network.weights[:] = codes * self.step
+        return _finite(self.refresh(state.network))
+
+    def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
+        """The same: another evaluation returns the same loss."""
+        return codes
+
+    def descend(self, state: TrainingState, end: float, deadline: float) -> bool:
+        """Try moves up to `end` evaluations; return whether none improves."""
+        search, net, more = state.search, state.network, True
+        # With a time limit, run in chunks small enough to check the clock.
+        most = end if deadline == inf else 1
+        while more and (left := end - int(search.state[0].tried)) > 0:
+            started = time.perf_counter()
+            if started >= deadline:
+                break
+            more = self.search(search, net, int(min(most, left)))
+            if time.perf_counter() - started < _CLOCK_SECONDS:
+                most *= 2
+        # Free of the rounding errors that single moves leave behind.
+        state.loss = _finite(self.refresh(net))
+        state.evaluations = int(search.state[0].tried)
+        return not more
+
+    def next_stage(self, state: TrainingState, reason: str | None) -> bool:
+        """End the run for a reason: there is one stage."""
+        state.stopping_reason = reason
+        return False
+
+    def record(self, state: TrainingState) -> dict[str, Any]:
+        """What the history says of an epoch."""
+        search, validated = state.search.state[0], state.validated
+        codes, loss, _ = state.lowest
+        error = max(loss - self.price(codes * self.step), 0.0)
+        is_squared = self.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
+        return {
+            "loss": float(loss),
+            "rmse": float(np.sqrt(2.0 * error)) if is_squared else None,
+            "validation_loss": None if validated is None else validated.loss,
+            "bits": int(search.bits),
+            "explored": explored_fraction(state.search),
+            "flips": int(search.tried),
+            "accepted": int(search.accepted),
+        }
+
+
+def _finite(loss: float) -> float:
+    """A loss that can be compared; what is no number is as bad as can be."""
+    return loss if loss < WORST else WORST

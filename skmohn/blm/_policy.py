@@ -3,18 +3,22 @@
 Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._sklearn import StrOptions, validate_params
+from skmohn._core._types import check_array
+from skmohn._core._validation import is_integer
 from skmohn.blm import _policy_kernels as kernels
 from skmohn.blm._kernels import Network
-from skmohn.blm._network import Layout, Problem, activate, refresh
+from skmohn.blm._network import DatasetProblem, Layout, activate, refresh
+from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
+from skmohn.blm._search_kernels import Search
 
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
@@ -36,8 +40,13 @@ ACTIVATIONS = {
     prefer_skip_nested_validation=True,
 )
 def make_policy(
-    sizes, weights, *, recurrent=False, activation="tanh", out_activation="identity"
-):
+    sizes: Sequence[int],
+    weights: ArrayLike,
+    *,
+    recurrent: bool = False,
+    activation: str = "tanh",
+    out_activation: str = "identity",
+) -> Policy:
     """Make a policy from given weights, without an estimator.
 
     Parameters
@@ -75,7 +84,7 @@ def make_policy(
     2.5
     """
     layout = Layout(tuple(sizes), recurrent)
-    are_counts = all(isinstance(size, Integral) and size > 0 for size in layout.sizes)
+    are_counts = all(is_integer(size) and size > 0 for size in layout.sizes)
     if len(layout.sizes) < 2 or not are_counts:
         raise ValueError(f"sizes must be two or more positive integers, got {sizes!r}")
     weights = _numbers(weights, "weights").copy()
@@ -90,7 +99,9 @@ def make_policy(
     )
 
 
-def act(policy, observation, state=None):
+def act(
+    policy: Policy, observation: ArrayLike, state: ArrayLike | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Action of a policy and its state after that; the given state stays as it is."""
     observation = _numbers(observation, "observation")
     n_inputs, n_outputs = policy.sizes[0], policy.sizes[-1]
@@ -111,7 +122,7 @@ def act(policy, observation, state=None):
     return action, state
 
 
-def _numbers(values, name):
+def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Read an array of any shape; whether all are finite is nothing to care about."""
     return check_array(
         values,
@@ -124,7 +135,15 @@ def _numbers(values, name):
     )
 
 
-def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation):
+def outputs_of(
+    rows: NDArray[np.float64],
+    lengths: NDArray[np.int64],
+    coefs: Sequence[NDArray],
+    intercepts: Sequence[NDArray],
+    own: Sequence[NDArray],
+    activation: str,
+    out_activation: str,
+) -> NDArray[np.float64]:
     """Outputs of a network at all steps, in double precision.
 
     Parameters
@@ -160,7 +179,7 @@ class SequenceNet(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SequenceProblem(Problem):
+class SequenceProblem(DatasetProblem):
     """What a recurrent network is to learn, from rows that follow one another.
 
     `sample_weight` is zero where an output is not judged.
@@ -174,15 +193,16 @@ class SequenceProblem(Problem):
 
     lengths: np.ndarray
 
-    def connect(self, weights):
+    def connect(self, weights: NDArray[np.float64]) -> SequenceNet:
         """The network with these weights, its outputs still to be computed."""
         policy = make_policy(
             self.layout.sizes, weights, recurrent=True, activation=self.activation
         )
         n_outputs = self.layout.sizes[-1]
         unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
-        judge = Problem(
+        judge = DatasetProblem(
             layout=Layout((n_outputs, n_outputs)),
+            step=np.ones(len(unchanged)),
             activation="identity",
             loss=self.loss,
             loss_number=self.loss_number,
@@ -196,7 +216,7 @@ class SequenceProblem(Problem):
         state = policy.initial_state()
         return SequenceNet(policy, policy.weights, rows, state, outputs, judge)
 
-    def refresh(self, net):
+    def refresh(self, net: SequenceNet) -> float:
         """Compute all steps; return the loss."""
         kernels.run_sequences(
             net.policy, net.rows, self.lengths, net.state, net.outputs
@@ -205,13 +225,13 @@ class SequenceProblem(Problem):
         loss = refresh(net.judge)
         return loss + self.price(net.weights) if self.alpha else loss
 
-    def search(self, search, net, step, n_moves):
+    def search(self, search: Search, net: SequenceNet, n_moves: int) -> bool:
         """Try moves of a search; return whether there may be further ones."""
         for _ in range(n_moves):
             weight, code = ask(search)
             if weight < 0:
                 return False
-            net.weights[weight] = code * step[weight]
+            net.weights[weight] = code * self.step[weight]
             if not tell(search, self.refresh(net)):
-                net.weights[weight] = search.codes[weight] * step[weight]
+                net.weights[weight] = search.codes[weight] * self.step[weight]
         return True

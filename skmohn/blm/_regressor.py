@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from numbers import Real
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import Interval, StrOptions, fit_context
+from skmohn._core._types import TableLike
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
@@ -195,31 +196,31 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def __init__(
         self,
         hidden_layer_sizes: ArrayLike = (20,),
-        activation="tanh",
+        activation: str = "tanh",
         loss: str | Callable = "squared",
         *,
-        quantile=0.5,
-        epsilon=1.35,
+        quantile: float = 0.5,
+        epsilon: float = 1.35,
         recurrent: bool | str = False,
-        n_bits=12,
+        n_bits: int = 12,
         w_max: ArrayLike = "auto",
-        search="adaptive",
+        search: str = "adaptive",
         search_options: SearchOptions | None = None,
-        perturbation=0.01,
-        alpha=3.0,
-        standardize=True,
-        n_restarts=1,
-        ensemble=1,
+        perturbation: float = 0.01,
+        alpha: float = 3.0,
+        standardize: bool = True,
+        n_restarts: int = 1,
+        ensemble: int = 1,
         max_flips: int | str = "auto",
-        max_time=None,
-        tol=1e-4,
-        n_iter_no_change=10,
-        early_stopping=False,
-        validation_fraction=0.1,
-        warm_start=False,
-        random_state=None,
-        n_jobs=None,
-    ):
+        max_time: float | None = None,
+        tol: float = 1e-4,
+        n_iter_no_change: int = 10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.loss = loss
@@ -247,7 +248,14 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
+    def fit(
+        self,
+        X: TableLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        X_val: TableLike = None,
+        y_val: ArrayLike | None = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
@@ -277,12 +285,14 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         ConvergenceWarning
             If the loss was still falling at `max_flips`.
         """
-        go_on = self.warm_start and hasattr(self, "codes_")
-        return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
+        resume = self.warm_start and hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, X_val, y_val, resume=resume)
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None) -> Self:
+    def partial_fit(
+        self, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Train for one epoch on these samples, starting from the current weights.
 
         Parameters
@@ -301,7 +311,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         """
         return self._fit_epoch(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> NDArray | list[NDArray]:
         """Predict the targets.
 
         Parameters
@@ -319,11 +329,11 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             outputs = self.target_scaler_.inverse_transform(outputs)
         return self._answers_to(outputs, X)
 
-    def _answers_to(self, rows, X):
+    def _answers_to(self, rows: NDArray, X: TableLike) -> Any:
         rows = rows.ravel() if self._one_dimensional else rows
         return super()._answers_to(rows, X)
 
-    def to_mlp(self):
+    def to_mlp(self) -> MLPRegressor:
         """Convert the network to an equal one of scikit-learn, with scales folded in.
 
         Returns
@@ -334,7 +344,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         check_is_fitted(self)
         return fill_mlp(self, MLPRegressor())
 
-    def _read_samples(self, X, y, learn):
+    def _read_samples(
+        self, X: TableLike, y: ArrayLike, learn: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
         y = np.asarray(y, dtype=np.float64)
         if learn:
@@ -347,27 +359,29 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             )
         return X, targets
 
-    def _class_weights(self, y, learned_from=None):
+    def _class_weights(
+        self, y: ArrayLike, learned_from: ArrayLike | None = None
+    ) -> NDArray[np.float64] | float:
         return 1.0
 
-    def _strata(self, targets):
+    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
         return None
 
-    def _loss_of(self, n_outputs):
+    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
             address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
         return _LOSSES[self.loss], float(number), None
 
-    def _out_activation(self):
+    def _out_activation(self) -> str:
         return "identity"
 
-    def _header(self):
+    def _header(self) -> dict[str, Any]:
         return {"one_dimensional": self._one_dimensional}
 
-    def _read_mlp(self, mlp):
+    def _read_mlp(self, mlp: MLPRegressor) -> None:
         self._one_dimensional = mlp.n_outputs_ == 1
 
-    def _read_header(self, header):
+    def _read_header(self, header: dict[str, Any]) -> None:
         self._one_dimensional = header["one_dimensional"]

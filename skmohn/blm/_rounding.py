@@ -1,12 +1,16 @@
 """From scikit-learn's MLP to a network of a few bits a weight."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import check_parameters
+from skmohn._core._types import TableLike
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._conversion import make_fitted
 from skmohn.blm._network import Layout, activate
@@ -17,7 +21,13 @@ _SHARES = np.geomspace(0.05, 1.0, 10)
 _MOST_ROWS = 1000
 
 
-def round_mlp(cls, mlp, X, n_bits, parameters):
+def round_mlp(
+    cls: Any,
+    mlp: Any,
+    X: TableLike,
+    n_bits: int,
+    parameters: dict[str, Any],
+) -> Any:
     """A fitted classifier or regressor whose weights are those of an MLP, rounded.
 
     Parameters
@@ -44,7 +54,7 @@ def round_mlp(cls, mlp, X, n_bits, parameters):
             f"the outputs of mlp are of an activation {mlp.out_activation_!r}, but "
             f'those of {cls.__name__} are sums: fit it with loss="squared_error"'
         )
-    sizes = [mlp.n_features_in_, *(coef.shape[1] for coef in mlp.coefs_)]
+    sizes = [len(mlp.coefs_[0]), *(coef.shape[1] for coef in mlp.coefs_)]
     model.set_params(hidden_layer_sizes=tuple(sizes[1:-1]), activation=mlp.activation)
     check_parameters(model)
     if model.recurrent:
@@ -63,15 +73,17 @@ def round_mlp(cls, mlp, X, n_bits, parameters):
     if scalers[0] is not None:
         X = scalers[0].transform(X)
     X = X[:: -(-len(X) // _MOST_ROWS)]
-    layers, w_max = _rounded(X, coefs, intercepts, mlp.activation, n_bits)
+    (coefs, intercepts), w_max = _rounded(X, coefs, intercepts, mlp.activation, n_bits)
     model.set_params(w_max=w_max.tolist())
     model._per_step, layout = None, Layout(tuple(sizes))
-    codes = layout.join(*layers, []).astype(np.int32)
+    codes = layout.join(coefs, intercepts, []).astype(np.int32)
     model._read_mlp(mlp)
     return make_fitted(model, layout, codes, scalers)
 
 
-def _unscaled(mlp, input_scaler, target_scaler):
+def _unscaled(
+    mlp: MLPClassifier | MLPRegressor, input_scaler: Any, target_scaler: Any
+) -> tuple[list[NDArray], list[NDArray]]:
     """Weights for standardized inputs and outputs: what `fill_mlp` undoes."""
     coefs = [coef.copy() for coef in mlp.coefs_]
     intercepts = [intercept.copy() for intercept in mlp.intercepts_]
@@ -85,7 +97,13 @@ def _unscaled(mlp, input_scaler, target_scaler):
     return coefs, intercepts
 
 
-def _rounded(X, coefs, intercepts, activation, n_bits):
+def _rounded(
+    X: NDArray[np.float64],
+    coefs: list[NDArray],
+    intercepts: list[NDArray],
+    activation: str,
+    n_bits: int,
+) -> tuple[list[Any], NDArray[np.float64]]:
     """Codes of all layers, and the range of each.
 
     The range of a layer is that whose sums, on what the rounded layers before make of

@@ -2,9 +2,10 @@
 
 import sys
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
@@ -12,8 +13,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._rows import order_of
+from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
-from skmohn.blm._network import Problem, forward
+from skmohn.blm._network import DatasetProblem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
 
 # What `recurrent` can say of the targets, by whether each step has one.
@@ -22,7 +24,7 @@ _NAMES = {True: "steps", False: "sequences"}
 _FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
-def concatenate_sequences(X):
+def concatenate_sequences(X: TableLike) -> tuple[Any, NDArray[np.int64]]:
     """The steps of all sequences in one table.
 
     Parameters
@@ -52,7 +54,7 @@ of shape (n_steps, n_features)
     return _concatenate(parts), lengths
 
 
-def _has_names(part):
+def _has_names(part: Any) -> bool:
     """Whether a sequence is a data frame, of a library that is known."""
     kind = type(part)  # a lazy one would be computed
     has_names = hasattr(kind, "columns") or hasattr(kind, "column_names")
@@ -65,11 +67,11 @@ def _has_names(part):
     return has_names
 
 
-def _library_of(part):
+def _library_of(part: object) -> str:
     return type(part).__module__.partition(".")[0]
 
 
-def _refuse_other_names(parts):
+def _refuse_other_names(parts: list[Any]) -> None:
     """Refuse sequences whose columns are not those of the first, in its order."""
     names = [list(part.columns) if _has_names(part) else None for part in parts]
     for k, own in enumerate(names):
@@ -80,11 +82,11 @@ def _refuse_other_names(parts):
             )
 
 
-def _in_words(names):
+def _in_words(names: list[str] | None) -> object:
     return "no names" if names is None else names
 
 
-def _concatenate(parts):
+def _concatenate(parts: list[Any]) -> Any:
     """The rows of all parts in one table."""
     library = _library_of(parts[0])
     if not _has_names(parts[0]):
@@ -99,7 +101,7 @@ def _concatenate(parts):
         ) from error
 
 
-def infer_target_kind(y, lengths):
+def infer_target_kind(y: Any, lengths: NDArray[np.int64]) -> tuple[bool, bool]:
     """Whether y can hold a target for each step, and whether one for each sequence."""
     shapes = {np.shape(part) for part in y}
     if len(y) != len(lengths):
@@ -113,7 +115,9 @@ def infer_target_kind(y, lengths):
     return by_step, len(shapes) == 1 and len(shapes.pop()) < 2
 
 
-def lay_out_targets(y, lengths, per_step):
+def lay_out_targets(
+    y: Any, lengths: NDArray[np.int64], per_step: bool
+) -> tuple[NDArray, NDArray[np.bool_]]:
     """Targets of the rows, and whether each is judged by its own: of equal length."""
     y = _as_parts(y)
     by_step, by_sequence = infer_target_kind(y, lengths)
@@ -132,7 +136,7 @@ def lay_out_targets(y, lengths, per_step):
     return np.repeat(np.asarray(y), lengths, axis=0), judged
 
 
-def weights_of_steps(sample_weight, lengths):
+def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
     """Give each step the weight of its sequence."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
         return sample_weight
@@ -140,14 +144,16 @@ def weights_of_steps(sample_weight, lengths):
     return np.repeat(sample_weight, lengths)
 
 
-def _as_parts(y):
+def _as_parts(y: Any) -> Any:
     """A list or an array of targets, whose parts are those of sequences."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     return y if isinstance(y, list | tuple) else np.asarray(to_numpy(y))
 
 
-def split_rows(rows, lengths, per_step, as_list):
+def split_rows(
+    rows: NDArray, lengths: NDArray[np.int64], per_step: bool, as_list: bool
+) -> NDArray | list[NDArray]:
     """Rows of outputs in the form of the targets."""
     ends = np.cumsum(lengths)
     if not per_step:
@@ -164,7 +170,7 @@ class Rows(NamedTuple):
     sample_weight: np.ndarray | None  # (n_rows,)
     targets: np.ndarray  # those that the user has given, without repetitions
     judged: np.ndarray | slice = slice(None)  # the rows that they belong to
-    lengths: np.ndarray | None = None  # (n_sequences,), rows of each sequence
+    lengths: Any = None  # (n_sequences,) int64, rows of each sequence
 
 
 class Samples(NamedTuple):
@@ -173,12 +179,19 @@ class Samples(NamedTuple):
     X: np.ndarray  # (n_rows, n_inputs)
     targets: np.ndarray  # (n_rows, n_outputs)
     weights: np.ndarray  # (n_rows,), zero where an output is not judged
-    lengths: np.ndarray | None = None  # (n_sequences,), rows of each sequence
+    lengths: Any = None  # (n_sequences,) int64, rows of each sequence
 
     @property
-    def n_samples(self):
+    def n_samples(self) -> int:
         """Number of rows, or of sequences."""
         return len(self.X if self.lengths is None else self.lengths)
+
+
+def _some_sequences(samples: Samples, kept: NDArray[np.integer]) -> Samples:
+    """Some of the sequences, in their order."""
+    X, targets, weights, lengths = samples
+    rows = np.isin(np.repeat(np.arange(len(lengths)), lengths), kept)
+    return Samples(X[rows], targets[rows], weights[rows], lengths[np.sort(kept)])
 
 
 class TableForm:
@@ -186,43 +199,57 @@ class TableForm:
 
     per_step = None
 
-    def inputs(self, X):
+    def inputs(self, X: TableLike) -> tuple[Any, NDArray[np.int64] | None]:
         """Table, and lengths of its sequences."""
         return X, None
 
-    def rows(self, X, y, sample_weight=None):
+    def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
         """What a user passes, row by row."""
         return Rows(X, y, sample_weight, y)
 
-    def drop_zero_weight(self, samples):
+    def drop_zero_weight(self, samples: Samples) -> Samples:
         """Samples whose weight is not zero."""
-        counts = samples.weights > 0
-        return samples if counts.all() else Samples(*(t[counts] for t in samples[:3]))
+        X, targets, weights, _ = samples
+        counts = weights > 0
+        if counts.all():
+            return samples
+        return Samples(X[counts], targets[counts], weights[counts])
 
-    def outcomes(self, samples):
+    def outcomes(self, samples: Samples) -> NDArray | None:
         """The target of each sample."""
         return samples.targets
 
-    def hold_out(self, samples, share, seed, strata):
+    def hold_out(
+        self, samples: Samples, share: float, seed: int, strata: NDArray | None
+    ) -> tuple[Samples, Samples]:
         """Split samples: those to learn from, and those that judge."""
         options = {"test_size": share, "random_state": seed, "stratify": strata}
-        parts = train_test_split(*samples[:3], **options)
+        parts: Any = train_test_split(*samples[:3], **options)
         return Samples(*parts[::2]), Samples(*parts[1::2])
 
-    def merged(self, samples):
+    def merged(self, samples: Samples) -> Samples:
         """Samples with equal ones merged."""
-        return Samples(*merge_rows(*samples[:3]))
+        X, targets, weights, _ = samples
+        return Samples(*merge_rows(X, targets, weights))
 
-    def problem(self, samples, **options):
+    def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
         """What a network is to learn from them."""
         X, y, weights, _ = samples
-        return Problem(X=X, y=y, sample_weight=weights, **options)
+        return DatasetProblem(X=X, y=y, sample_weight=weights, **options)
 
-    def outputs(self, rows, lengths, network, activation, out_activation):
+    def outputs(
+        self,
+        rows: NDArray,
+        lengths: Any,
+        network: tuple[Any, ...],
+        activation: str,
+        out_activation: str,
+    ) -> NDArray[np.float64]:
         """Outputs of a network, shape (n_rows, n_outputs)."""
-        return forward(rows, *network, activation, out_activation)
+        coefs, intercepts = network
+        return forward(rows, coefs, intercepts, activation, out_activation)
 
-    def answers(self, rows, X):
+    def answers(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to rows in the form of the targets."""
         return rows
 
@@ -241,65 +268,75 @@ class SequenceForm:
 
     per_step: bool
 
-    def inputs(self, X):
+    def inputs(self, X: TableLike) -> tuple[Any, NDArray[np.int64] | None]:
         """Steps of all sequences, and lengths of these."""
         return concatenate_sequences(X)
 
-    def rows(self, X, y, sample_weight=None):
+    def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
         """What a user passes, step by step."""
         X, lengths = concatenate_sequences(X)
         y, judged = lay_out_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
         return Rows(X, y, weights, y[judged], judged, lengths)
 
-    def drop_zero_weight(self, samples):
+    def drop_zero_weight(self, samples: Samples) -> Samples:
         """All of them: a step without weight is an input of the later ones."""
         return samples
 
-    def outcomes(self, samples):
+    def outcomes(self, samples: Samples) -> NDArray | None:
         """The target of each sequence; None where steps have their own."""
         ends = np.cumsum(samples.lengths) - 1
         return None if self.per_step else samples.targets[ends]
 
-    def hold_out(self, samples, share, seed, strata):
+    def hold_out(
+        self, samples: Samples, share: float, seed: int, strata: NDArray | None
+    ) -> tuple[Samples, Samples]:
         """Split sequences, each as a whole."""
-        *tables, lengths = samples
-        places = train_test_split(
+        lengths = samples.lengths
+        parts: Any = train_test_split(
             np.arange(len(lengths)), test_size=share, random_state=seed, stratify=strata
         )
-        owner = np.repeat(np.arange(len(lengths)), lengths)
-        return [
-            Samples(*(t[np.isin(owner, kept)] for t in tables), lengths[np.sort(kept)])
-            for kept in places
-        ]
+        training, held_out = (_some_sequences(samples, kept) for kept in parts)
+        return training, held_out
 
-    def merged(self, samples):
+    def merged(self, samples: Samples) -> Samples:
         """The same: sequences are not compared."""
         return samples
 
-    def problem(self, samples, **options):
+    def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
         """What a recurrent network is to learn from them."""
         X, y, weights, lengths = samples
         return SequenceProblem(
             X=X, y=y, sample_weight=weights, lengths=lengths, **options
         )
 
-    def outputs(self, rows, lengths, network, activation, out_activation):
+    def outputs(
+        self,
+        rows: NDArray,
+        lengths: Any,
+        network: tuple[Any, ...],
+        activation: str,
+        out_activation: str,
+    ) -> NDArray[np.float64]:
         """Outputs of a network at all steps, shape (n_rows, n_outputs)."""
-        return outputs_of(rows, lengths, *network, activation, out_activation)
+        coefs, intercepts, own = network
+        layers = coefs, intercepts, own
+        return outputs_of(rows, lengths, *layers, activation, out_activation)
 
-    def answers(self, rows, X):
+    def answers(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to steps in the form of the targets."""
         as_list = not isinstance(X, np.ndarray)
         return split_rows(rows, concatenate_sequences(X)[1], self.per_step, as_list)
 
 
-def form_of(per_step):
+def form_of(per_step: bool | None) -> TableForm | SequenceForm:
     """The form of samples; None says that they are rows of a table."""
     return TableForm() if per_step is None else SequenceForm(per_step)
 
 
-def learn_form(recurrent, X, y, of_classes):
+def learn_form(
+    recurrent: bool | str, X: TableLike, y: Any, of_classes: bool
+) -> TableForm | SequenceForm:
     """The form of samples, by the targets or as the user says.
 
     Parameters
@@ -334,7 +371,9 @@ def learn_form(recurrent, X, y, of_classes):
     return SequenceForm(by_step)
 
 
-def merge_rows(X, targets, weights):
+def merge_rows(
+    X: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Merge equal samples.
 
     Then a repeated sample is one with a double weight, to the last bit; else rounding
@@ -355,7 +394,7 @@ def merge_rows(X, targets, weights):
 class SequenceScoreMixin:
     """Scores that know targets of steps."""
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: TableLike, y: Any, sample_weight: Any = None) -> float:
         """Score predictions by R2 (regressor) or accuracy (classifier).
 
         Parameters
@@ -374,9 +413,11 @@ class SequenceScoreMixin:
             Mean R2 of the outputs; for labels, the fraction of samples with all
             correct.
         """
+        owner: Any = super()
         if not getattr(self, "_per_step", False):
-            return super().score(X, y, sample_weight)
-        predicted, lengths = self.predict(X), concatenate_sequences(X)[1]
+            return owner.score(X, y, sample_weight)
+        estimator: Any = self
+        predicted, lengths = estimator.predict(X), concatenate_sequences(X)[1]
         y, _ = lay_out_targets(y, lengths, per_step=True)
         weights = weights_of_steps(sample_weight, lengths)
         judge = accuracy_score if is_classifier(self) else r2_score

@@ -9,8 +9,10 @@ networks", IEEE TNNLS 28 (2017), sections III-A, III-C to III-E.
 
 from dataclasses import dataclass
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._options import Control
 from skmohn._core._sklearn import Interval, StrOptions
@@ -103,7 +105,7 @@ class SearchOptions(Control):
 
 
 @dataclass(frozen=True)
-class Moves:
+class MoveOptions:
     """How a search moves.
 
     Parameters
@@ -137,37 +139,45 @@ class Moves:
     least_gain: float = 2e-7
 
     @classmethod
-    def of(cls, control, n_bits, search, *, telescopic, **options):
+    def of(
+        cls,
+        options: SearchOptions,
+        n_bits: int,
+        search: str,
+        *,
+        telescopic: str | None,
+        least_gain: float = 2e-7,
+    ) -> Self:
         """Moves that a user asks for; `telescopic` is what "auto" stands for."""
-        if control.telescopic != "auto":
-            telescopic = control.telescopic
-        if control.neighborhood == "best" and search == "adaptive":
+        if options.telescopic != "auto":
+            telescopic = options.telescopic
+        if options.neighborhood == "best" and search == "adaptive":
             raise ValueError('neighborhood="best" needs search="gray"')
-        if telescopic is not None and control.start_bits > n_bits:
+        if telescopic is not None and options.start_bits > n_bits:
             raise ValueError(
-                f"start_bits={control.start_bits} is above n_bits={n_bits}"
+                f"start_bits={options.start_bits} is above n_bits={n_bits}"
             )
         return cls(
             n_bits=n_bits,
             search=search,
-            neighborhood=control.neighborhood,
+            neighborhood=options.neighborhood,
             telescopic=telescopic,
-            start_bits=control.start_bits,
-            phi=control.phi,
-            eta=control.eta,
-            freeze=control.freeze,
-            sparse=control.sparsity > 0,
-            **options,
+            start_bits=options.start_bits,
+            phi=options.phi,
+            eta=options.eta,
+            freeze=options.freeze,
+            sparse=options.sparsity > 0,
+            least_gain=least_gain,
         )
 
     @property
-    def first_step(self):
+    def first_step(self) -> int:
         """First step of the adaptive search, a sixth of the range."""
         return max(code_range(self.n_bits)[1] // 6, 1)
 
 
 @dataclass(frozen=True)
-class Start:
+class InitOptions:
     """How codes are drawn.
 
     Parameters
@@ -183,82 +193,67 @@ class Start:
         Fraction of the codes that are 0.
     """
 
-    bound: float | np.ndarray = 1.0
+    bound: float | NDArray[np.float64] = 1.0
     init: str = "bounded"
     sparsity: float = 0.0
 
     @classmethod
-    def of(cls, control, bound):
+    def of(cls, options: SearchOptions, bound: float | NDArray[np.float64]) -> Self:
         """Start that a user asks for; `bound` is what ``w_init="auto"`` stands for."""
-        bound = bound if control.w_init == "auto" else control.w_init
-        return cls(bound, control.init, control.sparsity)
+        if not isinstance(options.w_init, str):
+            bound = options.w_init
+        return cls(bound, options.init, options.sparsity)
 
 
-def draw_codes(rng, moves, start, step):
-    """Draw codes to start from.
-
-    Parameters
-    ----------
-    rng : Generator
-
-    moves : Moves
-
-    start : Start
-
-    step : ndarray of shape (n_weights,)
-        What one unit of each code stands for.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_weights,), int
-    """
+def draw_codes(
+    rng: np.random.Generator,
+    moves: MoveOptions,
+    init: InitOptions,
+    step: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Draw codes to start from; `step` is what one unit of each stands for."""
     low, high = code_range(moves.n_bits)
     unit = 1
-    if start.init == "uniform":
+    if init.init == "uniform":
         codes = rng.integers(low, high + 1, len(step))
     else:
-        if start.init == "zero_low_bits":
+        if init.init == "zero_low_bits":
             unit = 2 ** (moves.n_bits - min(moves.start_bits, moves.n_bits))
         # A range below the grid's step would leave nothing but zeros.
-        bound = np.maximum(start.bound, unit * step)
+        bound = np.maximum(init.bound, unit * step)
         codes = np.rint(rng.uniform(-bound, bound, len(step)) / unit / step)
         codes = np.clip(codes, low // unit, high // unit).astype(np.int64) * unit
-    if start.sparsity:
+    if init.sparsity:
         drawn = rng.permutation(len(codes))
         # The others start to learn at once, however small their range.
-        n_zero, zeros = round(start.sparsity * len(drawn)), np.flatnonzero(codes == 0)
+        n_zero, zeros = round(init.sparsity * len(drawn)), np.flatnonzero(codes == 0)
         is_positive = (rng.random(len(zeros)) < 0.5) & (unit <= high)
         codes[zeros] = np.where(is_positive, unit, -unit)
         codes[drawn[:n_zero]] = 0
     return codes
 
 
-def perturbed(rng, codes, share, moves, start, step):
-    """Copy codes with a fraction of them (at least one) drawn anew.
-
-    Parameters
-    ----------
-    rng, moves, start, step
-        As in :func:`draw_codes`.
-
-    codes : ndarray of shape (n_weights,), int
-
-    share : float
-
-    Returns
-    -------
-    codes : ndarray of shape (n_weights,), int
-    """
+def perturb(
+    rng: np.random.Generator,
+    codes: NDArray[np.integer],
+    fraction: float,
+    moves: MoveOptions,
+    init: InitOptions,
+    step: NDArray[np.float64],
+) -> NDArray[np.integer]:
+    """Copy codes with a fraction of them, at least one, drawn anew."""
     codes = codes.copy()
     # A sparse network stays sparse.
-    places = np.flatnonzero(codes) if moves.sparse else np.arange(len(codes))
-    n_drawn = min(max(round(share * len(codes)), 1), len(places))
-    drawn = rng.choice(places, n_drawn, replace=False)
-    codes[drawn] = draw_codes(rng, moves, start, step)[drawn]
+    movable = np.flatnonzero(codes) if moves.sparse else np.arange(len(codes))
+    n_drawn = min(max(round(fraction * len(codes)), 1), len(movable))
+    drawn = rng.choice(movable, n_drawn, replace=False)
+    codes[drawn] = draw_codes(rng, moves, init, step)[drawn]
     return codes
 
 
-def start_search(codes, loss, moves, seed, first_step=1):
+def start_search(
+    codes: ArrayLike, loss: float, moves: MoveOptions, seed: int, first_step: int = 1
+) -> Search:
     """Prepare a search.
 
     Parameters
@@ -269,7 +264,7 @@ def start_search(codes, loss, moves, seed, first_step=1):
     loss : float
         The loss there.
 
-    moves : Moves
+    moves : MoveOptions
 
     seed : int
 
@@ -319,8 +314,10 @@ def start_search(codes, loss, moves, seed, first_step=1):
     return search
 
 
-def go_on(search, codes, loss, first_step=1):
-    """Let a search that is at a local minimum go on from other codes.
+def resume(
+    search: Search, codes: NDArray[np.integer], loss: float, first_step: int = 1
+) -> None:
+    """Resume a search that is at a local minimum from other codes.
 
     Parameters
     ----------
@@ -342,18 +339,18 @@ def go_on(search, codes, loss, first_step=1):
     kernels.restart(search.address)
 
 
-def explored_share(search):
+def explored_fraction(search: Search) -> float:
     """Moves tried for each success of late, as a fraction of the neighborhood."""
     state = search.state[0]
     return float(state.mean_tried) / (len(search.codes) * int(state.bits))
 
 
-def ask(search):
+def ask(search: Search) -> tuple[int, int]:
     """Name a weight and a code to try; weight -1 when no move improves. O(1)."""
     return kernels.ask(search.address)
 
 
-def tell(search, loss):
+def tell(search: Search, loss: float) -> bool:
     """Hear the loss of the last question; return whether its move is made. O(1)."""
     improves = kernels.improves(search.address, loss)
     (kernels.succeed if improves else kernels.fail)(search.address, loss)

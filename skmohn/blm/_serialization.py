@@ -22,8 +22,11 @@ ValueErrors, and nothing loads but what `to_packed` would write again.
 import hashlib
 import json
 import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
@@ -65,7 +68,7 @@ _MOST_BYTES_OF_NUMBER = 5
 _LARGEST_SHIFT = 1e-3
 
 
-def _require(condition, what):
+def _require(condition: object, what: str) -> None:
     """Raise unless a packed file is as `to_packed` writes it."""
     if not condition:
         raise ValueError(
@@ -77,26 +80,26 @@ def _require(condition, what):
 class _Bytes:
     """Bytes that are read from the front."""
 
-    def __init__(self, packed):
+    def __init__(self, packed: bytes) -> None:
         self.packed, self.place = packed, 0
 
     @property
-    def n_left(self):
+    def n_left(self) -> int:
         """Number of bytes that are still to be read."""
         return len(self.packed) - self.place
 
-    def take(self, n):
+    def take(self, n: int) -> bytes:
         """The next bytes."""
         self.require(n)
         self.place += n
         return self.packed[self.place - n : self.place]
 
-    def require(self, n):
+    def require(self, n: int) -> None:
         """Raise if there are fewer bytes left."""
         if n > self.n_left:
             raise ValueError("packed ends before the last weight: it is incomplete")
 
-    def number(self):
+    def number(self) -> int:
         """The next number of seven bits a byte."""
         total = 0
         for k in range(_MOST_BYTES_OF_NUMBER):
@@ -109,13 +112,13 @@ class _Bytes:
             f"packed is damaged: a number has over {_MOST_BYTES_OF_NUMBER} bytes"
         )
 
-    def floats(self, n, kind="<f8"):
+    def floats(self, n: int, kind: str = "<f8") -> NDArray[np.float64]:
         """The next floats."""
         values = np.frombuffer(self.take(n * np.dtype(kind).itemsize), kind)
         _require(np.isfinite(values).all(), "a number is not finite")
         return values.astype(np.float64)
 
-    def text(self):
+    def text(self) -> Any:
         """The next values that were written as JSON."""
         text = self.take(self.number())
         try:
@@ -129,7 +132,7 @@ class _Bytes:
         return values
 
 
-def _number(value):
+def _number(value: int) -> bytes:
     """A number, seven bits a byte."""
     found = bytearray()
     while value > 127:
@@ -138,26 +141,34 @@ def _number(value):
     return bytes([*found, value])
 
 
-def _as_json(values):
+def _as_json(values: Any) -> bytes:
     return json.dumps(values, separators=(",", ":")).encode()
 
 
-def _text(values):
+def _text(values: Any) -> bytes:
     text = _as_json(values)
     return _number(len(text)) + text
 
 
-def _digest(body):
+def _digest(body: bytes) -> bytes:
     return hashlib.sha256(body).digest()[:_DIGEST_SIZE]
 
 
-def _sealed(*parts):
+def _sealed(*parts: bytes) -> bytes:
     """All bytes, given those behind the digest."""
     body = b"".join(parts)
     return _MAGIC + _digest(body) + body
 
 
-def _begin(kind, layout, n_bits, activation, last, flags, others=0):
+def _begin(
+    kind: str,
+    layout: Layout,
+    n_bits: int,
+    activation: str,
+    last: int,
+    flags: Mapping[str, object],
+    others: int = 0,
+) -> bytes:
     """Header and sizes."""
     bits = sum(1 << k for k, flag in enumerate(_FLAGS) if flags.get(flag))
     numbers = _KINDS.index(kind), n_bits, _ACTIVATIONS.index(activation)
@@ -168,7 +179,9 @@ def _begin(kind, layout, n_bits, activation, last, flags, others=0):
     return head + b"".join(map(_number, sizes))
 
 
-def _read_header(packed, cls):
+def _read_header(
+    packed: bytes, cls: type
+) -> tuple[_Bytes, Layout, int, str, int, dict[str, bool]]:
     """Bytes behind the header, and what it says: names of parameters and flags."""
     source = _Bytes(_read_body(packed))
     kind, n_bits, activation, last, bits, n_layers = _HEADER.unpack(
@@ -191,7 +204,7 @@ def _read_header(packed, cls):
     return source, layout, n_bits, _ACTIVATIONS[activation], last, flags
 
 
-def _read_body(packed):
+def _read_body(packed: bytes) -> bytes:
     """What follows the digest, if that is right."""
     if not isinstance(packed, bytes):
         raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
@@ -209,11 +222,11 @@ def _read_body(packed):
     return body
 
 
-def _n_bytes(layout, n_bits):
+def _n_bytes(layout: Layout, n_bits: int) -> int:
     return -(-layout.n_weights * n_bits // 8)
 
 
-def _codes(source, layout, n_bits):
+def _codes(source: _Bytes, layout: Layout, n_bits: int) -> NDArray[np.int32]:
     """The weights, which come last."""
     n_bytes = _n_bytes(layout, n_bits)
     _require(source.n_left <= n_bytes, "there are bytes behind the last weight")
@@ -223,7 +236,7 @@ def _codes(source, layout, n_bits):
     return codes
 
 
-def _require_steps(steps, n_bits):
+def _require_steps(steps: NDArray[np.float64], n_bits: int) -> None:
     """Refuse steps of which weights are not numbers."""
     with np.errstate(over="ignore"):
         largest = steps * 2.0 ** (n_bits - 1)
@@ -234,7 +247,7 @@ def _require_steps(steps, n_bits):
 # ------------------------------------------------------- classifiers and regressors
 
 
-def _warn_of_zones(model):
+def _warn_of_zones(model: Any) -> None:
     """Warn of columns of times: bytes have no room for their zones."""
     zones = getattr(model, "_time_zones", {})
     moments = [j for j, zone in zones.items() if not isinstance(zone, str)]
@@ -249,7 +262,7 @@ def _warn_of_zones(model):
         )
 
 
-def write_network(model, names, single):
+def write_network(model: Any, names: bool, single: bool) -> bytes:
     """Bytes of a fitted classifier or regressor.
 
     Parameters
@@ -266,7 +279,8 @@ def write_network(model, names, single):
     """
     made_with, header = model._made_with, model._header()
     _warn_of_zones(model)
-    columns = getattr(model, "feature_names_in_", np.array([])) if names else []
+    columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
+    columns = columns[: None if names else 0]
     sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
     plain = header.get("classes"), header.get("dtype")
     scalers = model.input_scaler_, model.target_scaler_
@@ -301,7 +315,7 @@ def write_network(model, names, single):
     return _sealed(*parts, _codec.pack(model.codes_, made_with["n_bits"]))
 
 
-def _in_single(table):
+def _in_single(table: NDArray[np.float64]) -> NDArray[np.float32]:
     """Means and scales in single precision, with a warning where that moves them."""
     with np.errstate(over="ignore"):
         single = table.astype("<f4")
@@ -319,11 +333,13 @@ def _in_single(table):
     return single
 
 
-def _are_counted(classes, dtype):
+def _are_counted(classes: Sequence[object], dtype: str) -> bool:
     return dtype == "<i8" and classes == list(range(len(classes)))
 
 
-def read_network(cls, packed):
+def read_network(
+    cls: type, packed: bytes
+) -> tuple[dict[str, Any], Layout, NDArray[np.int32]]:
     """Attributes of a network that :func:`write_network` has written.
 
     Parameters
@@ -365,7 +381,7 @@ def read_network(cls, packed):
     return header, layout, _codes(source, layout, n_bits)
 
 
-def _read_loss(cls, last, flags, n_outputs):
+def _read_loss(cls: type, last: int, flags: dict[str, bool], n_outputs: int) -> str:
     """The loss, if flags and what is scaled can be with it."""
     loss = _LOSSES[last & 15] if last & 15 < len(_LOSSES) else "unknown"
     _require(loss in _LOSSES_OF[cls.__name__], f"a {cls.__name__} has no loss {loss!r}")
@@ -387,7 +403,7 @@ def _read_loss(cls, last, flags, n_outputs):
     return loss
 
 
-def _read_scaler(source, size, single):
+def _read_scaler(source: _Bytes, size: int, single: bool) -> NDArray[np.float64]:
     """Means and scales of columns."""
     table = source.floats(2 * size, "<f4" if single else "<f8").reshape(2, size)
     with np.errstate(over="ignore"):
@@ -399,7 +415,9 @@ def _read_scaler(source, size, single):
     return table
 
 
-def _read_labels(source, flags, n_outputs):
+def _read_labels(
+    source: _Bytes, flags: dict[str, bool], n_outputs: int
+) -> dict[str, Any]:
     """Classes and their type."""
     n_classes = n_outputs if flags["multilabel"] or n_outputs > 1 else 2
     if not flags["labels"]:
@@ -416,7 +434,7 @@ def _read_labels(source, flags, n_outputs):
     return {"dtype": dtype, "classes": classes}
 
 
-def _read_columns(source, n):
+def _read_columns(source: _Bytes, n: int) -> list[str]:
     """Names of columns."""
     names = source.text()
     _require(
@@ -431,7 +449,7 @@ def _read_columns(source, n):
 # ------------------------------------------------------------------------ controllers
 
 
-def write_controller(codes, made_with):
+def write_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> bytes:
     """Bytes of a fitted controller.
 
     Parameters
@@ -458,12 +476,14 @@ def write_controller(codes, made_with):
     return _sealed(head, steps, _codec.pack(codes, made_with["n_bits"]))
 
 
-def _n_own(layout):
+def _n_own(layout: Layout) -> int:
     """Number of layers with weights within them."""
     return (len(layout.sizes) - 2) * layout.recurrent
 
 
-def read_controller(cls, packed):
+def read_controller(
+    cls: type, packed: bytes
+) -> tuple[NDArray[np.int32], dict[str, Any]]:
     """What :func:`write_controller` has written: codes and what they were made with."""
     source, layout, n_bits, activation, last, _ = _read_header(packed, cls)
     n_layers = len(layout.sizes) - 1

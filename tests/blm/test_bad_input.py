@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchOptions
-from skmohn.blm._training import Plan
+from skmohn.blm._local_search import Trainer
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -463,17 +463,17 @@ def test_number_of_columns_at_predict(network):
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
 def test_fit_that_is_interrupted(network, failure, monkeypatch):
     y, epochs = TARGETS[network], []
-    advance = Plan.advance
+    advance = Trainer.advance
 
-    def interrupted(plan, run, *args):
-        epochs.append(run)
+    def interrupted(trainer, state, *args):
+        epochs.append(state)
         if len(epochs) == 2:
             raise failure
-        return advance(plan, run, *args)
+        return advance(trainer, state, *args)
 
     fresh = network(**{**QUICK, "max_flips": 5000}, tol=0)
     model = clone(fresh).fit(X, y)
-    monkeypatch.setattr(Plan, "advance", interrupted)
+    monkeypatch.setattr(Trainer, "advance", interrupted)
     before = dict(vars(fresh))
     with pytest.raises(failure):
         fresh.fit(X, y)

@@ -38,12 +38,13 @@ from sklearn.preprocessing import MinMaxScaler
 from skmohn import BLMClassifier, BLMRegressor, SearchOptions
 from skmohn.blm import _base as base
 from skmohn.blm import _kernels as kernels
+from skmohn.blm import _local_search as local_search
+from skmohn.blm import _network as network_module
 from skmohn.blm import _samples as forms
-from skmohn.blm import _training as training
+from skmohn.blm._base import MOVES_PER_EPOCH
 from skmohn.blm._codec import grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._serialization import _sealed as sealed
-from skmohn.blm._training import MOVES_PER_EPOCH
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -753,7 +754,7 @@ class Clock:
 
 
 def test_max_time_ends_a_fit_within_an_epoch(monkeypatch):
-    for module in (base, training):
+    for module in (base, local_search, network_module):
         monkeypatch.setattr(module, "time", Clock())
     model = fitted("one", max_time=20.0, max_flips=10**6, tol=0)
     assert model.stopping_reason_ == "max_time"
@@ -767,7 +768,7 @@ def test_max_time_counts_from_the_start_of_the_fit(monkeypatch):
         clock.now += 100.0
         return merge_rows(*samples)
 
-    for module in (base, training):
+    for module in (base, local_search, network_module):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(forms, "merge_rows", slow)
     model = fitted("one", max_time=50.0, max_flips=10**6, n_restarts=9)

@@ -20,8 +20,8 @@ from sklearn.metrics import (
 )
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import ACTIVATIONS, Layout, Problem, refresh
-from skmohn.blm._search import Moves, start_search
+from skmohn.blm._network import ACTIVATIONS, DatasetProblem, Layout, refresh
+from skmohn.blm._search import MoveOptions, start_search
 
 
 # What is for other kernels can not be called from Python.
@@ -154,8 +154,10 @@ class Case:
         self.alpha = alpha
         self.number = {"huber": 0.7, "pinball": 0.8}.get(loss, 0.0)
         self.own = quartic if loss == "own" else None
-        self.problem = Problem(
-            layout=Layout(self.sizes),
+        layout = Layout(self.sizes)
+        self.problem = DatasetProblem(
+            layout=layout,
+            step=np.full(layout.n_weights, STEP),
             activation=activation,
             loss=kernels.OWN if loss == "own" else LOSSES[loss],
             loss_number=self.number,
@@ -187,7 +189,7 @@ class Case:
         assert_allclose(loss, self.oracle(weights), rtol=1e-4, atol=2e-6)
 
     def start(self, **control):
-        moves = Moves(n_bits=N_BITS, **control)
+        moves = MoveOptions(n_bits=N_BITS, **control)
         return start_search(self.codes, self.loss, moves, 0, first_step=4)
 
     def run(self, search, max_moves):
@@ -283,7 +285,7 @@ def test_cross_entropy_of_outputs_that_are_sure(loss):
             expected = -(case.y * log_softmax(t, axis=1)).sum(axis=1).mean()
         else:
             expected = (np.logaddexp(0, t) - case.y * t).sum(axis=1).mean()
-        assert_allclose(case.problem.evaluate(weights), expected, rtol=1e-4)
+        assert_allclose(case.problem.evaluate(case.codes * scale), expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("loss", ["softmax", "misses"])
@@ -313,8 +315,9 @@ def test_quantile_and_epsilon_matter():
 def hidden_unit(activation, x):
     """What a hidden unit makes of its sums."""
     X = x.astype(np.float32)[:, None]
-    problem = Problem(
+    problem = DatasetProblem(
         layout=Layout((1, 1, 1)),
+        step=np.ones(4),
         activation=activation,
         loss=kernels.SQUARED,
         X=X,
@@ -377,7 +380,9 @@ def test_drift_is_bounded_and_refresh_removes_it(activation, loss):
     assert_allclose(tried, truth, rtol=1e-3)
     fresh = refresh(case.net)
     assert_allclose(fresh, truth, rtol=2e-6)
-    assert fresh == case.problem.evaluate(weights)
+    assert fresh == dataclasses.replace(
+        case.problem, step=np.ones(len(weights))
+    ).evaluate(weights)
 
 
 # ------------------------------------------------------------------------- search

@@ -14,13 +14,13 @@ from numpy.testing import assert_array_equal
 
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._search import (
-    Moves,
+    InitOptions,
+    MoveOptions,
     Search,
-    Start,
     ask,
     draw_codes,
-    explored_share,
-    go_on,
+    explored_fraction,
+    resume,
     start_search,
     tell,
 )
@@ -153,7 +153,7 @@ class Landscape:
 
 
 def begin(loss, start=None, seed=0, first_step=4, **control):
-    moves = Moves(n_bits=N_BITS, **control)
+    moves = MoveOptions(n_bits=N_BITS, **control)
     codes = loss.start if start is None else np.array(start)
     return start_search(codes, loss(codes), moves, seed, first_step)
 
@@ -264,7 +264,9 @@ def test_losses_below_zero_can_fall():
     def shifted(codes):
         return loss(codes) - 1e4
 
-    search = start_search(loss.start, shifted(loss.start), Moves(n_bits=N_BITS), 0, 4)
+    search = start_search(
+        loss.start, shifted(loss.start), MoveOptions(n_bits=N_BITS), 0, 4
+    )
     for _ in moves(search, shifted):
         pass
     assert_array_equal(search.codes, np.rint(loss.target))
@@ -361,8 +363,8 @@ def test_same_seed_same_path(name):
 
 
 def draw(init, bound=0.0, step=1.0, start_bits=2):
-    moves = Moves(n_bits=N_BITS, start_bits=start_bits)
-    rng, start = np.random.default_rng(0), Start(bound, init)
+    moves = MoveOptions(n_bits=N_BITS, start_bits=start_bits)
+    rng, start = np.random.default_rng(0), InitOptions(bound, init)
     return draw_codes(rng, moves, start, np.full(2000, step))
 
 
@@ -409,11 +411,11 @@ def test_steps_begin_as_powers_of_two_that_can_move(first_step, start_bits, step
 def test_codes_that_are_changed_at_a_minimum_have_a_new_step():
     search = begin(Landscape(0), [1, 2, 3, 4])
     search.steps[:] = 2
-    go_on(search, np.array([1, 5, 3, 7]), 3.0, first_step=6)
+    resume(search, np.array([1, 5, 3, 7]), 3.0, first_step=6)
     assert_array_equal(search.steps, [2, 4, 2, 4])
     assert_array_equal(search.codes, [1, 5, 3, 7])
     assert search.state[0].loss == 3.0
-    go_on(search, np.array([1, 2, 3, 7]), 3.0)
+    resume(search, np.array([1, 2, 3, 7]), 3.0)
     assert_array_equal(search.steps, [2, 1, 2, 4])
 
 
@@ -580,7 +582,7 @@ def test_threshold_uses_a_moving_average_of_failures_per_success(phi):
         if made:
             average = 0.8 * average + 0.2 * failures
             assert search.state[0].mean_tried == pytest.approx(average)
-            assert explored_share(search) == pytest.approx(average / 16)
+            assert explored_fraction(search) == pytest.approx(average / 16)
             assert average < (16 - 4) / 5
             failures = 0
         else:
@@ -648,14 +650,14 @@ def test_zeros_wait_as_long_as_there_is_hope():
 def test_codes_out_of_range_are_refused():
     for code in (LOW - 1, HIGH + 1):
         with pytest.raises(ValueError, match=r"codes of 5 bits lie in \[-16, 15\]"):
-            start_search([0, code], 1.0, Moves(n_bits=5), 0)
+            start_search([0, code], 1.0, MoveOptions(n_bits=5), 0)
 
 
 def test_codes_of_the_caller_are_not_written_to():
     loss = Landscape(12)
     start = loss.start.astype(np.int32)
     kept = start.copy()
-    search = start_search(start, loss(start), Moves(n_bits=N_BITS), 0)
+    search = start_search(start, loss(start), MoveOptions(n_bits=N_BITS), 0)
     for _ in moves(search, loss):
         pass
     assert search.state[0].accepted > 0

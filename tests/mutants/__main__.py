@@ -50,7 +50,7 @@ TESTS = {
     "mohn/_gp/laplace": "mohn/test_gp_classes.py",
     "mohn/_stacking": "mohn/test_gp_classes.py mohn/test_pair_cache.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
-    "blm/_control": "blm/test_control.py blm/test_control_plan.py",
+    "blm/_curriculum": "blm/test_control.py blm/test_curriculum.py",
     "blm/_device/agreement": "blm/test_device_agreement.py integrations/test_onnx.py",
     "blm/_search_kernels": "blm/test_search.py",
 }

@@ -1,11 +1,15 @@
 """How far an exported network agrees with its estimator, and what inputs lose."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn.blm._device.inputs import float_steps
+from skmohn.blm._device.inputs import InputSpec, float_steps
+from skmohn.blm._device.network import Network
+from skmohn.blm._labels import Labels
 
 # Fraction of the labels, or R2 of numbers, below which there is a warning.
 LEAST = 0.99
@@ -33,7 +37,7 @@ class Agreement(NamedTuple):
     n_answers: int
     n_lost: int = 0
 
-    def __str__(self):
+    def __str__(self) -> str:
         """Text of one line."""
         n = self.n_answers
         if self.largest_error is None:
@@ -45,7 +49,9 @@ class Agreement(NamedTuple):
         )
 
 
-def compare(found, wanted, network):
+def compare(
+    found: NDArray | list[NDArray], wanted: NDArray | list[NDArray], network: Network
+) -> Agreement:
     """Compare answers.
 
     Parameters
@@ -59,7 +65,9 @@ def compare(found, wanted, network):
     agreement : Agreement
     """
     if isinstance(found, list):
-        found, wanted = np.concatenate(found), np.concatenate(wanted)
+        found = np.concatenate(found)
+    if isinstance(wanted, list):
+        wanted = np.concatenate(wanted)
     if network.labels is not None:
         n_lost = _count_lost(found, wanted, network.labels)
         return Agreement(float(np.mean(found == wanted)), None, wanted.size, n_lost)
@@ -72,7 +80,7 @@ def compare(found, wanted, network):
     return Agreement(float(r2), float(np.abs(gaps).max()), wanted.size)
 
 
-def _count_lost(found, wanted, labels):
+def _count_lost(found: NDArray, wanted: NDArray, labels: Labels) -> int:
     """Number of classes, or labels, that are wanted and never found."""
     if labels.multilabel:
         axes = tuple(range(wanted.ndim - 1))
@@ -80,7 +88,7 @@ def _count_lost(found, wanted, labels):
     return len(np.setdiff1d(wanted, found))
 
 
-def report(name, agreement, cures):
+def report(name: str, agreement: Agreement, cures: Sequence[str]) -> None:
     """Print an agreement; warn if it is low, or if a class is lost.
 
     Parameters
@@ -96,7 +104,9 @@ def report(name, agreement, cures):
         warn_caller(f"{name}: {agreement}, which is low: {'; '.join(cures)}")
 
 
-def coarse_numbers(reader, network, names):
+def coarse_numbers(
+    reader: InputSpec, network: Network, names: Sequence[str]
+) -> list[str]:
     """Find inputs and targets that lose most to the steps of their types.
 
     Parameters
@@ -113,11 +123,11 @@ def coarse_numbers(reader, network, names):
         With the cure; empty where steps are fine. Of networks that do not standardize
         nothing is known.
     """
-    names, mean, spread = _numbers(reader, network, names)
+    columns, mean, spread = _numbers(reader, network, names)
     losses, steps = [], reader.steps(mean, spread) / spread
     if np.any(steps > _WIDEST):
         which = steps.argmax()
-        step = f"{steps[which]:.2g} standard deviations of column {names[which]!r}"
+        step = f"{steps[which]:.2g} standard deviations of column {columns[which]!r}"
         losses.append(f"input_scale is {step}: make it smaller")
         if reader.kind == "float32":
             losses = [
@@ -136,25 +146,27 @@ def coarse_numbers(reader, network, names):
     return losses
 
 
-def cut_inputs(reader, network, names):
+def cut_inputs(reader: InputSpec, network: Network, names: Sequence[str]) -> list[str]:
     """Find columns that the type of the inputs does not reach as far as.
 
     Parameters and returns are those of :func:`coarse_numbers`.
     """
-    names, mean, spread = _numbers(reader, network, names)
+    columns, mean, spread = _numbers(reader, network, names)
     low, high = (end * reader.unit[: len(mean)] for end in reader.ends)
     is_cut = (mean - spread < low) | (mean + spread > high)
     if not is_cut.any():
         return []
     return [
-        f"input_type={reader.kind!r} cuts numbers of {names[is_cut].tolist()}, which "
+        f"input_type={reader.kind!r} cuts numbers of {columns[is_cut].tolist()}, which "
         "are within a standard deviation of the mean: use another input_type, or a "
         "larger input_scale"
     ]
 
 
-def _numbers(reader, network, names):
+def _numbers(
+    reader: InputSpec, network: Network, names: Sequence[str]
+) -> tuple[NDArray[np.object_], NDArray[np.float64], NDArray[np.float64]]:
     """Names, means and standard deviations of inputs that are known numbers."""
     n = network.n_numbers if network.is_standardized else 0
-    names = np.array(names, dtype=object)[reader.columns[:n]]
-    return names, network.input_mean[:n], network.input_scale[:n]
+    columns = np.array(names, dtype=object)[reader.columns[:n]]
+    return columns, network.input_mean[:n], network.input_scale[:n]

@@ -3,14 +3,15 @@
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._device.c_literals import Array, counter, indent, number
+from skmohn.blm._device.c_literals import Array, counter, fill, indent, number
 from skmohn.blm._device.c_writer import Writer
+from skmohn.blm._device.emulate_float import FloatProgram
 
 # Codes of up to so many bits are in a table.
 _LISTED = 4
 
 
-class FloatWriter(Writer):
+class FloatWriter(Writer[FloatProgram]):
     """Writes the functions of a program in single precision.
 
     Parameters
@@ -20,7 +21,7 @@ class FloatWriter(Writer):
 
     code = output = "float"
 
-    def __init__(self, program):
+    def __init__(self, program: FloatProgram) -> None:
         biases = [part for member in program.biases for part in member]
         super().__init__(program, np.concatenate(biases))
         self.silent = ["0.0f"] * (len(self.sizes) - 2)
@@ -38,11 +39,11 @@ class FloatWriter(Writer):
         kinds = [self.network.activation] * (len(self.sizes) - 2)
         self.kinds = [*kinds, program.last_activation]
 
-    def arrays(self):
+    def arrays(self) -> list[Array]:
         """All tables."""
         return [*super().arrays(), *self.tables.values()]
 
-    def helpers(self):
+    def helpers(self) -> list[str]:
         """Lines of the functions that a network calls."""
         curved = {"tanh", "logistic", "softmax"}.intersection(self.kinds)
         return [
@@ -52,7 +53,7 @@ class FloatWriter(Writer):
             *self._read(),
         ]
 
-    def _dot(self):
+    def _dot(self) -> list[str]:
         """A weighted sum, one input after the other."""
         reads, fields = self.packing.unpacked()
         products = []
@@ -64,56 +65,34 @@ class FloatWriter(Writer):
         return [
             *self.picks.helper(),
             *self.picks.sum("float", "factors[i] * (float)u"),
-            "static float @dot(float sum, const float *x, const uint8_t *w, "
-            f"{self.counter} n)",
-            "{",
-            "    do {",
-            *indent([*reads, *products], 2),
-            "    } while (--n);",
-            "    return sum;",
-            "}",
+            *fill("dot_float", counter=self.counter, group=[*reads, *products]),
             "",
         ]
 
-    def _tanh(self):
+    def _tanh(self) -> list[str]:
         k = kernels
         p1, p2, p3, p4 = map(number, (k.P1, k.P2, k.P3, k.P4))
         q1, q2, q3, q4 = map(number, (k.Q1, k.Q2, k.Q3, k.Q4))
         limit = number(k.LIMIT)
-        return f"""\
-/* The hyperbolic tangent, good to 3e-7. */
-static float @tanh(float x)
-{{
-    float z, p, q;
-    if (x > {limit}) x = {limit};
-    if (x < -{limit}) x = -{limit};
-    z = x * x;
-    p = 1.0f + z * ({p1} + z * ({p2} + z * ({p3} + z * {p4})));
-    q = 1.0f + z * ({q1} + z * ({q2} + z * ({q3} + z * {q4})));
-    return x * p / q;
-}}
-""".splitlines()
+        return fill(
+            "tanh",
+            limit=limit,
+            **{"p1": p1, "p2": p2, "p3": p3, "p4": p4},
+            **{"q1": q1, "q2": q2, "q3": q3, "q4": q4},
+        )
 
-    def _cut(self):
+    def _cut(self) -> list[str]:
         if not self.sizes[0] and not self.program.cuts_states:
             return []
-        limit = number(self.program.limit)
-        return f"""\
-/* Within limits no sum overflows; what is not a number counts as the mean. */
-static float @cut(float x)
-{{
-    if (x != x) return 0.0f;
-    return x > {limit} ? {limit} : x < -{limit} ? -{limit} : x;
-}}
-""".splitlines()
+        return fill("cut", limit=number(self.program.limit))
 
-    def _read(self):
+    def _read(self) -> list[str]:
         if not self.sizes[0]:
             return self.reader([])
         mean, inverse = (self.tables[name].at("i") for name in ("mean", "inverse"))
         return self.reader([f"x[i] = @cut(((float)input[i] - {mean}) * {inverse});"])
 
-    def layer(self, depth, x, to):
+    def layer(self, depth: int, x: str, to: str | None) -> list[str]:
         """Lines of a layer, from one buffer to another, or to the outputs."""
         n_in, n_out = self.sizes[depth : depth + 2]
         packing, network = self.packing, self.network
@@ -152,28 +131,20 @@ static float @cut(float x)
         lines += self.keep(to, n_out)
         return [f"{{ /* from {n_in} to {n_out} */", *indent(lines), "}"]
 
-    def _shares(self, n):
+    def _shares(self, n: int) -> list[str]:
         """Of sums, the fractions of their exponentials."""
-        return f"""\
-most = sums[0];
-for (j = 1; j < {n}; j++) if (sums[j] > most) most = sums[j];
-for (j = 0; j < {n}; j++) {{
-    const float fall = @tanh(0.5f * (sums[j] - most));
-    sums[j] = (1.0f + fall) / (1.0f - fall);
-    total += sums[j];
-}}
-for (j = 0; j < {n}; j++) output[j] += sums[j] / total;
-""".splitlines()
+        return fill("softmax_float", n=n)
 
-    def finish(self):
+    def finish(self) -> list[str]:
         """Scale the outputs of all members."""
         scale, offset = self.tables["scale"], self.tables["offset"]
         if np.all(scale.values == 1.0) and not offset.values.any():
             return []
         n = self.sizes[-1]
-        return [
-            f"{{ {counter(n)} i;",
-            f"    for (i = 0; i < {n}; i++)",
-            f"        output[i] = output[i] * {scale.at('i')} + {offset.at('i')};",
-            "}",
-        ]
+        return fill(
+            "scale_outputs",
+            counter=counter(n),
+            n=n,
+            scale=scale.at("i"),
+            offset=offset.at("i"),
+        )

@@ -2,60 +2,19 @@
 
 import numpy as np
 
-from skmohn.blm._device.c_literals import TYPES, Array, indent, literal
+from skmohn.blm._device.c_literals import TYPES, Array, fill, indent, literal
 from skmohn.blm._device.c_writer import Writer
-from skmohn.blm._device.fixed_point import ONE, POWERS
-from skmohn.blm._device.inputs import RANGES
-from skmohn.blm._device.quantize import CURVED
+from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
+from skmohn.blm._device.inputs import RANGES, FloatInputs, WholeInputs
+from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
 
-# Adding the product of an input, at which x points, and a code in assembler of an AVR,
-# by bits of the sum, type of the input and of the code. Of several bytes A
-# is the lowest; products are in r1 and r0, and r1 has to be zero again.
+# Bits of sums and types of inputs and codes for which `c/` adds a product in assembler of
+# an AVR. Of several bytes A is the lowest; products are in r1 and r0, and r1 has to be
+# zero again.
 _ASSEMBLER = {
-    (16, "int8_t", "int8_t"): """\
-ld %1, %a2+
-muls %1, %3
-add %A0, r0
-adc %B0, r1
-clr r1""",
-    (32, "int16_t", "int8_t"): """\
-ld %1, %a2+
-mulsu %3, %1
-sbc %1, %1
-add %A0, r0
-adc %B0, r1
-adc %C0, %1
-adc %D0, %1
-ld %1, %a2+
-muls %1, %3
-sbc %1, %1
-add %B0, r0
-adc %C0, r1
-adc %D0, %1
-clr r1""",
-    (32, "int16_t", "int16_t"): """\
-ld %A1, %a2+
-ld %B1, %a2+
-mul %A1, %A3
-add %A0, r0
-adc %B0, r1
-clr r1
-adc %C0, r1
-adc %D0, r1
-mulsu %B3, %A1
-sbc %A1, %A1
-add %B0, r0
-adc %C0, r1
-adc %D0, %A1
-mulsu %B1, %A3
-sbc %A1, %A1
-add %B0, r0
-adc %C0, r1
-adc %D0, %A1
-muls %B1, %B3
-add %C0, r0
-adc %D0, r1
-clr r1""",
+    (16, "int8_t", "int8_t"): "add16_int8_int8",
+    (32, "int16_t", "int8_t"): "add32_int16_int8",
+    (32, "int16_t", "int16_t"): "add32_int16_int16",
 }
 
 # Bytes of weights up to which loops are short rather than quick; with 2 bits, a loop
@@ -63,7 +22,7 @@ clr r1""",
 _SMALL, _SMALL_OF_2 = 256, 64
 
 
-class WholeWriter(Writer):
+class WholeWriter(Writer[WholeProgram]):
     """Writes the functions of a program in integers.
 
     Parameters
@@ -71,7 +30,7 @@ class WholeWriter(Writer):
     program : WholeProgram
     """
 
-    def __init__(self, program):
+    def __init__(self, program: WholeProgram) -> None:
         biases = [bias for member in program.biases for bias in member]
         super().__init__(program, np.concatenate(biases))
         self.code = TYPES[8 if program.bits <= 8 else 16]
@@ -86,13 +45,13 @@ class WholeWriter(Writer):
         self.inputs = self._input_arrays()
         self.curves = self._curve_arrays()
 
-    def arrays(self):
+    def arrays(self) -> list[Array]:
         """All tables."""
         return [*super().arrays(), *self.inputs.values(), *self.curves.values()]
 
     # --------------------------------------------------------------------- tables
 
-    def _input_arrays(self):
+    def _input_arrays(self) -> dict[str, Array]:
         inputs = self.program.inputs
         names = ("start", "inverse")
         if not self.sizes[0]:
@@ -101,7 +60,7 @@ class WholeWriter(Writer):
             names = ("center", "factor", "shift")
         return {name: Array(f"@{name}", getattr(inputs, name)) for name in names}
 
-    def _curve_arrays(self):
+    def _curve_arrays(self) -> dict[str, Array]:
         kinds = {layer.activation for layer in self.program.layers}
         found = {}
         if kinds.intersection(CURVED):
@@ -113,7 +72,7 @@ class WholeWriter(Writer):
 
     # ------------------------------------------------------------------ functions
 
-    def helpers(self):
+    def helpers(self) -> list[str]:
         """Lines of the functions that a network calls."""
         lines = [*self.picks.helper(), *self._picked()]
         for bits in sorted({layer.accumulator_bits for layer in self.program.layers}):
@@ -124,7 +83,7 @@ class WholeWriter(Writer):
             lines += self._unit(depth, layer)
         return [*lines, *self._read()]
 
-    def _picked(self):
+    def _picked(self) -> list[str]:
         bits = self.program.layers[0].accumulator_bits
         # Modulo 2 ** bits, as the whole sum.
         kind = f"u{TYPES[bits]}"
@@ -132,11 +91,11 @@ class WholeWriter(Writer):
         product = f"({kind})({wide}factors[i] * {wide}u)"
         return self.picks.sum(kind, product)
 
-    def _rounds(self, n):
+    def _rounds(self, n: int) -> int:
         """How often the loop over a row of so many weights runs."""
         return self.packing.padded(n) // self.packing.group // self.at_once
 
-    def _dot(self, bits):
+    def _dot(self, bits: int) -> list[str]:
         """Sum of inputs times codes, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
         total, group = f"u{TYPES[bits]}", []
@@ -147,20 +106,10 @@ class WholeWriter(Writer):
         group = [*reads, *group]
         if self.at_once > 1:
             group = ["{", *indent(group), "}"] * self.at_once
-        return [
-            f"static {total} @dot{bits}(const {self.code} *x, const uint8_t *w, "
-            f"{self.counter} n)",
-            "{",
-            f"    {total} sum = 0;",
-            "    do {",
-            *indent(group, 2),
-            "    } while (--n);",
-            "    return sum;",
-            "}",
-            "",
-        ]
+        kinds = {"total": total, "code": self.code, "counter": self.counter}
+        return [*fill("dot_int", **kinds, bits=bits, group=group), ""]
 
-    def _add(self, bits):
+    def _add(self, bits: int) -> list[str]:
         """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
         n_bits, x, code = self.packing.n_bits, self.code, self.packing.type
         # Casts to types that cannot overflow.
@@ -170,41 +119,29 @@ class WholeWriter(Writer):
             kind = "(int)" if x == "int8_t" and n_bits <= 8 else "(unsigned)"
         product = f"sum += (u{TYPES[bits]})({kind}*x++ * {kind}(u))"
         plain = [f"#define @ADD{bits}(u) {product}"]
-        assembler = _ASSEMBLER.get((bits, x, code))
-        if assembler is None:
+        name = _ASSEMBLER.get((bits, x, code))
+        if name is None:
             return [*plain, ""]
-        room = "uint16_t" if "%A1" in assembler else "uint8_t"
-        # The registers that the products take.
-        any_of = "a" if "mulsu" in assembler else "d"
-        lines = [f'"{line}\\n\\t"' for line in assembler.splitlines()]
-        body = [
-            f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
-            *lines,
-            f': "+r" (sum), "=&{any_of}" (room), "+x" (x)',
-            f': "{any_of}" (({code})(u)) : "memory"); }} while (0)',
-        ]
-        body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
-        return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
+        return [*fill("add", assembler=fill(name), plain=plain), ""]
 
-    def _curve(self):
+    def _curve(self) -> list[str]:
         points = self.program.curve.points
         most = int(np.diff(points).max())
         rise = "uint8_t" if most < 256 else "uint16_t"
         product = "uint16_t" if most * 255 + 128 < 2**16 else "uint32_t"
         at = self.curves["tanh"].at
         value = "uint8_t" if self.curves["tanh"].kind == "uint8_t" else "uint16_t"
-        return f"""\
-/* The hyperbolic tangent, on straight lines between points. */
-static {self.code} @curve(uint16_t place)
-{{
-    const uint8_t k = (uint8_t)(place >> 8), part = (uint8_t)place;
-    const {value} before = {at("k")};
-    const {rise} rise = ({rise})({at("k + 1")} - before);
-    return ({self.code})(before + (({product})(({product})rise * part + 128) >> 8));
-}}
-""".splitlines()
+        return fill(
+            "curve",
+            code=self.code,
+            value=value,
+            rise=rise,
+            product=product,
+            at=at("k"),
+            at_next=at("k + 1"),
+        )
 
-    def _scaled(self, rescale, size):
+    def _scaled(self, rescale: Requantize, size: str) -> str:
         """The expression of a size in other units."""
         half = literal((1 << rescale.shift) >> 1)
         if rescale.factor == 1 and not rescale.pre:
@@ -215,21 +152,15 @@ static {self.code} @curve(uint16_t place)
             return product
         return f"({product} + {half}) >> {rescale.shift}"
 
-    def _unit(self, depth, layer):
+    def _unit(self, depth: int, layer: Layer) -> list[str]:
         """The activation of a layer, and the scale of sums over its own units."""
         kind, bits = layer.activation, layer.accumulator_bits
         lines = []
         if layer.own_rescale is not None:
             scaled = self._scaled(layer.own_rescale, "size")
-            lines += [
-                f"static {TYPES[bits]} @own{depth}({TYPES[bits]} s)",
-                "{",
-                f"    const u{TYPES[bits]} size = {self._size(bits)};",
-                f"    const {TYPES[bits]} y = ({TYPES[bits]})({scaled});",
-                "    return s < 0 ? -y : y;",
-                "}",
-                "",
-            ]
+            size = self._size(bits)
+            numbers = {"type": TYPES[bits], "depth": depth, "size": size}
+            lines += [*fill("own", **numbers, scaled=scaled), ""]
         if layer.rescale is None or kind == "softmax":
             return lines
         rescale, curved = layer.rescale, kind in CURVED
@@ -238,49 +169,38 @@ static {self.code} @curve(uint16_t place)
         if rescale.limit is not None:
             top = layer.answers.high
             value = f"size >= {literal(rescale.limit)} ? {top} : {value}"
-        lines += [
-            f"static {self.code} @unit{depth}({TYPES[bits]} s)",
-            "{",
-            f"    const u{TYPES[bits]} size = {self._size(bits)};",
-            f"    const {self.code} y = {value};",
-            "    return s < 0 ? 0 : y;"
-            if kind == "relu"
-            else "    return s < 0 ? -y : y;",
-            "}",
-            "",
-        ]
-        return lines
+        lines += fill(
+            "unit",
+            code=self.code,
+            depth=depth,
+            type=TYPES[bits],
+            size=self._size(bits),
+            value=value,
+            negative="0" if kind == "relu" else "-y",
+        )
+        return [*lines, ""]
 
-    def _size(self, bits):
+    def _size(self, bits: int) -> str:
         kind = f"u{TYPES[bits]}"
         return f"s < 0 ? ({kind})(0U - ({kind})s) : ({kind})s"
 
-    def _read(self):
+    def _read(self) -> list[str]:
         """From what the device is given to codes."""
         if not self.sizes[0]:
             return self.reader([])
         at = {name: array.at("i") for name, array in self.inputs.items()}
-        if self.program.kind == "float32":
-            top = self.program.inputs.top
-            body = [
-                f"float v = (input[i] - {at['start']}) * {at['inverse']};",
-                "int16_t t;",
-                "/* What is not a number counts as the mean. */",
-                "if (v != v) v = 0.0f;",
-                f"if (v < -{top}.0f) v = -{top}.0f;",
-                f"if (v > {top}.0f) v = {top}.0f;",
-                "t = (int16_t)v;",
-                f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",
-            ]
+        inputs = self.program.inputs
+        if isinstance(inputs, FloatInputs):
+            top = inputs.top
+            body = fill("input_code", **at, top=top, code=self.code)
         elif any(array.is_table for array in self.inputs.values()):
-            body = self._scaled_input(at)
+            body = self._scaled_input(inputs, at)
         else:
-            body = self._equal_input()
+            body = self._equal_input(inputs)
         return self.reader(body)
 
-    def _scaled_input(self, at):
+    def _scaled_input(self, inputs: WholeInputs, at: dict[str, str]) -> list[str]:
         """Lines that make a code of an input; inputs differ in center or scale."""
-        inputs = self.program.inputs
         shift, center = self.inputs["shift"], self.inputs["center"]
         d, top = "input[i]", inputs.top
         if center.is_table or center.values[0]:
@@ -303,9 +223,9 @@ static {self.code} @curve(uint16_t place)
             f"x[i] = ({self.code})({value});",
         ]
 
-    def _equal_input(self):
+    def _equal_input(self, inputs: WholeInputs) -> list[str]:
         """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
-        inputs, low, high = self.program.inputs, *RANGES[self.program.kind]
+        low, high = RANGES[self.program.kind]
         center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
         # Numbers that are not cut, less the center.
         numbers = np.arange(low, high + 1)
@@ -334,7 +254,7 @@ static {self.code} @curve(uint16_t place)
 
     # ------------------------------------------------------------------ the network
 
-    def layer(self, depth, x, to):
+    def layer(self, depth: int, x: str, to: str | None) -> list[str]:
         """Lines of a layer, from one buffer to another, or to the outputs."""
         layer = self.program.layers[depth]
         n_in, n_out = self.sizes[depth : depth + 2]
@@ -359,13 +279,13 @@ static {self.code} @curve(uint16_t place)
         target = f"{to}[j]" if to else "output[j]"
         inner.append(self._answer(depth, layer, target, to is None))
         lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]
-        if layer.activation == "softmax":
-            lines += self._shares(layer, n_out)
+        if layer.activation == "softmax" and layer.rescale is not None:
+            lines += self._fractions(layer.rescale, bits, n_out)
         lines += self.keep(to, n_out)
         title = f"{{ /* from {n_in} to {n_out}: sums fit {bits} bits */"
         return [title, *indent(lines), "}"]
 
-    def _answer(self, depth, layer, target, is_last):
+    def _answer(self, depth: int, layer: Layer, target: str, is_last: bool) -> str:
         """The statement that makes an output of a sum."""
         if layer.activation == "softmax":
             return "sums[j] = s;"
@@ -377,27 +297,19 @@ static {self.code} @curve(uint16_t place)
         sign = "+=" if is_last and self.n_members > 1 else "="
         return f"{target} {sign} {value};"
 
-    def _shares(self, layer, n):
+    def _fractions(self, rescale: Requantize, bits: int, n: int) -> list[str]:
         """Of sums, the fractions of their exponentials."""
-        bits, rescale = layer.accumulator_bits, layer.rescale
         kind = f"u{TYPES[bits]}"
         place = f"({self._scaled(rescale, 'fall')})"
         if rescale.limit is not None:
             place = f"(fall >= {literal(rescale.limit)} ? {rescale.top}U : {place})"
         at = self.curves["powers"].at
-        return f"""\
-uint16_t parts[{n}];
-most = sums[0];
-for (j = 1; j < {n}; j++) if (sums[j] > most) most = sums[j];
-for (j = 0; j < {n}; j++) {{
-    const {kind} fall = ({kind})(({kind})most - ({kind})sums[j]);
-    const uint16_t place = (uint16_t){place};
-    const uint8_t k = (uint8_t)(place >> 8 & 15), part = (uint8_t)place;
-    const uint16_t before = {at("k")}, drop = (uint16_t)(before - {at("k + 1")});
-    const uint16_t less = (uint16_t)(((uint32_t)drop * part + 128) >> 8);
-    parts[j] = (uint16_t)((uint16_t)(before - less) >> (place >> 12));
-    total += parts[j];
-}}
-for (j = 0; j < {n}; j++)
-    output[j] += (@output)(((uint32_t)parts[j] * {ONE}UL + total / 2) / total);
-""".splitlines()
+        return fill(
+            "softmax_int",
+            n=n,
+            type=kind,
+            place=place,
+            at=at("k"),
+            at_next=at("k + 1"),
+            one=ONE,
+        )

@@ -27,7 +27,7 @@ lpt0 lpt1 lpt2 lpt3 lpt4 lpt5 lpt6 lpt7 lpt8 lpt9
 _SYSTEM = frozenset(f"{_ISO_C}{_POSIX}{_INNER}".split())
 
 
-def validate_name(name):
+def validate_name(name: str) -> None:
     """Raise unless a name can be that of files and the prefix of names in C."""
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
         raise ValueError(

@@ -1,6 +1,10 @@
 """Categories in C: the weight of the one that is given, and no other, is added."""
 
-from skmohn.blm._device.c_literals import Array, counter, indent
+from collections.abc import Iterable
+
+from skmohn.blm._device.c_literals import Array, counter, fill
+from skmohn.blm._device.categories import Categories
+from skmohn.blm._device.packing import Packing
 
 # Whether a number is below n, and not below zero, by its type.
 _KNOWN = {
@@ -18,13 +22,15 @@ class Picks:
 
     Parameters
     ----------
-    program : WholeProgram or FloatProgram
+    kind : str
+        Type of the inputs.
+    categories : Categories
     packing : Packing
     """
 
-    def __init__(self, program, packing):
-        groups, factors = program.categories
-        self.kind, self.packing, self.n = program.kind, packing, len(groups)
+    def __init__(self, kind: str, categories: Categories, packing: Packing) -> None:
+        groups, factors = categories
+        self.kind, self.packing, self.n = kind, packing, len(groups)
         self.row_bytes = packing.row_bytes(sum(groups)) if groups else 0
         self.arrays = []
         if groups:
@@ -33,30 +39,30 @@ class Picks:
             place = counter(sum(groups))
             self.types = {"picks": place, "factors": self.factors.kind}
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         """Whether there are categories."""
         return self.n > 0
 
-    def buffers(self):
+    def buffers(self) -> list[str]:
         """Declare what the categories of one input are kept in."""
         return [f"{kind} {name}[{self.n}];" for name, kind in self._types()]
 
-    def outputs(self):
+    def outputs(self) -> list[str]:
         """Arguments of what fills the buffers."""
         return [f"{kind} *{name}" for name, kind in self._types()]
 
-    def arguments(self):
+    def arguments(self) -> list[str]:
         """Arguments of what reads the buffers."""
         return [f"const {kind} *{name}" for name, kind in self._types()]
 
-    def names(self):
+    def names(self) -> list[str]:
         """Names of the buffers."""
         return [name for name, _ in self._types()]
 
-    def _types(self):
+    def _types(self) -> Iterable[tuple[str, str]]:
         return self.types.items() if self.n else ()
 
-    def read(self, first):
+    def read(self, first: int) -> list[str]:
         """Lines that fill the buffers from the inputs, the first of them with a number.
 
         `i` counts.
@@ -64,34 +70,25 @@ class Picks:
         if not self.n:
             return []
         place = self.types["picks"]
-        body = f"""\
-const @input v = input[{first} + i];
-const {place} n = {self.sizes.at("i")};
-picks[i] = 0;
-factors[i] = 0;
-if ({_KNOWN[self.kind]}) {{
-    picks[i] = ({place})(before + ({place})v);
-    factors[i] = {self.factors.at("picks[i]")};
-}}
-before = ({place})(before + n);""".splitlines()
-        loop = [f"for (i = 0; i < {self.n}; i++) {{", *indent(body), "}"]
-        return ["{", *indent([f"{place} before = 0;", *loop]), "}"]
+        return fill(
+            "read_categories",
+            place=place,
+            n=self.n,
+            first=first,
+            size=self.sizes.at("i"),
+            known=_KNOWN[self.kind],
+            factor=self.factors.at("picks[i]"),
+        )
 
-    def helper(self):
+    def helper(self) -> list[str]:
         """Find a weight in a row of weights of categories."""
         if not self.n:
             return []
         lines, weight = self.packing.one()
-        arguments = f"const uint8_t *w, {self.types['picks']} k"
-        return [
-            f"static {self.packing.type} @weight({arguments})",
-            "{",
-            *indent([*lines, f"return {weight};"]),
-            "}",
-            "",
-        ]
+        kinds = {"type": self.packing.type, "place": self.types["picks"]}
+        return [*fill("weight", **kinds, lines=lines, weight=weight), ""]
 
-    def sum(self, kind, product):
+    def sum(self, kind: str, product: str) -> list[str]:
         """Add the weights of the categories of an input to a sum.
 
         Parameters
@@ -104,12 +101,13 @@ before = ({place})(before + n);""".splitlines()
         if not self.n:
             return []
         arguments = [f"{kind} sum", "const uint8_t *w", *self.arguments()]
-        body = f"""\
-{counter(self.n)} i;
-for (i = 0; i < {self.n}; i++) {{
-    const {self.packing.type} u = @weight(w, picks[i]);
-    sum += {product};
-}}
-return sum;""".splitlines()
-        head = f"static {kind} @picked({', '.join(arguments)})"
-        return [head, "{", *indent(body), "}", ""]
+        lines = fill(
+            "picked",
+            type=kind,
+            arguments=", ".join(arguments),
+            counter=counter(self.n),
+            n=self.n,
+            code=self.packing.type,
+            product=product,
+        )
+        return [*lines, ""]

@@ -1,13 +1,23 @@
 """What programs in integers and in single precision have in common as C."""
 
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn.blm._device.c_literals import Array, counter, indent
+from skmohn.blm._device.c_literals import Array, counter, fill, indent
 from skmohn.blm._device.c_one_hot import Picks
+from skmohn.blm._device.emulate_float import FloatProgram
+from skmohn.blm._device.network import Network
 from skmohn.blm._device.packing import Packing
+from skmohn.blm._device.quantize import WholeProgram
+
+Program = FloatProgram | WholeProgram
+ProgramType = TypeVar("ProgramType", FloatProgram, WholeProgram)
 
 
-class Writer:
+class Writer(Generic[ProgramType]):
     """Writes the functions of a program.
 
     Names begin with an @ that the name of the program replaces. Children have the
@@ -21,10 +31,10 @@ class Writer:
         Of all units, member by member.
     """
 
-    def __init__(self, program, biases):
+    def __init__(self, program: ProgramType, biases: NDArray) -> None:
         self.program, self.network = program, program.network
         self.packing = Packing(self.network.n_bits)
-        self.picks = Picks(program, self.packing)
+        self.picks = Picks(program.kind, program.categories, self.packing)
         # Sums over inputs are over those that are numbers.
         self.sizes = self.network.n_numbers, *self.network.layout.sizes[1:]
         self.n_inputs = self.sizes[0] + self.picks.n
@@ -34,21 +44,33 @@ class Writer:
         self.weights = Array("@weights", packed_weights(self.network), always=True)
         self.biases = Array("@biases", biases, always=True)
 
-    def arrays(self):
+    code: str
+    output: str
+    silent: Sequence[object]
+
+    def helpers(self) -> list[str]:
+        """Lines of the functions that a network calls."""
+        raise NotImplementedError
+
+    def layer(self, depth: int, x: str, to: str | None) -> list[str]:
+        """Lines of a layer, from one buffer to another, or to the outputs."""
+        raise NotImplementedError
+
+    def arrays(self) -> list[Array]:
         """All tables."""
         return [self.weights, self.biases, *self.picks.arrays]
 
     @property
-    def state_sizes(self):
+    def state_sizes(self) -> list[int]:
         """Room of each hidden layer in the state of a member."""
         return [self.packing.padded(n) for n in self.sizes[1:-1]]
 
-    def functions(self):
+    def functions(self) -> list[str]:
         """Lines of all functions."""
         reset = self._reset() if self.is_recurrent else []
         return [*self.helpers(), *self._member(), *reset, *self._run()]
 
-    def _buffers(self):
+    def _buffers(self) -> tuple[list[str], dict[str, int]]:
         """Name of the buffer that each layer hears, and sizes of all buffers."""
         # Other members still need the inputs.
         names = ["q", "r" if self.n_members > 1 else "x"]
@@ -58,7 +80,7 @@ class Writer:
             sizes[name] = max(sizes.get(name, 0), self.packing.padded(size))
         return used, sizes
 
-    def _member(self):
+    def _member(self) -> list[str]:
         """One network: from its inputs to outputs."""
         used, sizes = self._buffers()
         arguments = [
@@ -70,37 +92,36 @@ class Writer:
             "@output *output",
         ]
         own = [f"{self.code} {name}[{sizes[name]}];" for name in sizes if name != "x"]
-        lines = [f"{self.counter} j;", *own]
+        layers = []
         for depth, buffer in enumerate(used):
             to = used[depth + 1] if depth + 1 < len(used) else None
-            lines += self.layer(depth, buffer, to)
-        head = f"static void @member({', '.join(arguments)})"
-        return [head, "{", *indent(lines), "}", ""]
+            layers += self.layer(depth, buffer, to)
+        lines = fill(
+            "member",
+            arguments=", ".join(arguments),
+            counter=self.counter,
+            buffers=own,
+            layers=layers,
+        )
+        return [*lines, ""]
 
-    def _reset(self):
+    def _reset(self) -> list[str]:
         lines = [f"{counter(sum(self.state_sizes) * self.n_members)} i = 0, j;"]
         if self.n_members > 1:
             lines.append(f"{counter(self.n_members)} m;")
-        fill = [
+        silent = [
             f"for (j = 0; j < {size}; j++) state->units[i++] = {silent};"
             for size, silent in zip(self.state_sizes, self.silent, strict=True)
         ]
-        lines += self._of_each_member(fill)
-        return [
-            "/* Begin a sequence: all hidden units are silent. */",
-            "static inline void @reset(@state *state)",
-            "{",
-            *indent(lines),
-            "}",
-            "",
-        ]
+        silent = self._of_each_member(silent)
+        return [*fill("reset", indices=lines, fill=silent), ""]
 
-    def _of_each_member(self, lines):
+    def _of_each_member(self, lines: list[str]) -> list[str]:
         if self.n_members == 1:
             return lines
         return [f"for (m = 0; m < {self.n_members}; m++) {{", *indent(lines), "}"]
 
-    def _run(self):
+    def _run(self) -> list[str]:
         many = self.n_members > 1
         w, b, state = "@weights", "@biases", "state->units"
         lines = [f"{self.code} x[{self._buffers()[1]['x']}];", *self.picks.buffers()]
@@ -116,49 +137,41 @@ class Writer:
         arguments = ", ".join(["x", *picked, w, b, *own, "output"])
         lines += self._of_each_member([f"@member({arguments});"])
         lines += self.finish()
-        return [
-            "/* Compute the outputs for one input. */",
-            f"static inline void @run({self.own_state()}const @input *input, "
-            "@output *output)",
-            "{",
-            *indent(lines),
-            "}",
-            "",
-        ]
+        return [*fill("run", state=self.own_state(), body=lines), ""]
 
-    def reader(self, lines):
+    def reader(self, lines: list[str]) -> list[str]:
         """The function that reads inputs, given the lines for a number."""
         n = self.sizes[0]
-        body = [f"{counter(self.n_inputs)} i;"]
+        body = []
         if n:
             body += [f"for (i = 0; i < {n}; i++) {{", *indent(lines), "}"]
         body += [*self.fill_up("x", n), *self.picks.read(n)]
         outputs = [f"{self.code} *x", *self.picks.outputs()]
-        head = f"static void @read(const @input *input, {', '.join(outputs)})"
-        return [head, "{", *indent(body), "}", ""]
+        kinds = {"outputs": ", ".join(outputs), "counter": counter(self.n_inputs)}
+        return [*fill("read", **kinds, body=body), ""]
 
-    def picked(self, depth, start):
+    def picked(self, depth: int, start: str) -> str:
         """The expression of a sum over inputs, with that over categories added."""
         if depth or not self.picks:
             return start
         row = f"w + {self.packing.row_bytes(self.sizes[0])}"
         return f"@picked({', '.join([start, row, *self.picks.names()])})"
 
-    def row_bytes(self, depth):
+    def row_bytes(self, depth: int) -> int:
         """Bytes of the weights from all inputs of a layer to a unit."""
         picked = 0 if depth else self.picks.row_bytes
         return self.packing.row_bytes(self.sizes[depth]) + picked
 
     @property
-    def bias(self):
+    def bias(self) -> str:
         """The expression of the bias that `b` points at."""
         return self.biases.at("0").replace("@biases + 0", "b")
 
-    def fill_up(self, name, n):
+    def fill_up(self, name: str, n: int) -> list[str]:
         """Zeros behind the values of a buffer, up to which rows of weights go."""
         return [f"{name}[{k}] = 0;" for k in range(n, self.packing.padded(n))]
 
-    def keep(self, buffer, n):
+    def keep(self, buffer: str | None, n: int) -> list[str]:
         """Lines after a hidden layer; none after outputs, which have no buffer."""
         if buffer is None:
             return []
@@ -168,16 +181,16 @@ class Writer:
             lines.append(f"state += {self.packing.padded(n)};")
         return lines
 
-    def own_state(self):
+    def own_state(self) -> str:
         """The argument before all others."""
         return "@state *state, " if self.is_recurrent else ""
 
-    def finish(self):
+    def finish(self) -> list[str]:
         """What is done to the outputs of all members."""
         return []
 
 
-def packed_weights(network):
+def packed_weights(network: Network) -> NDArray[np.uint8]:
     """Bytes of all weights, member by member, layer by layer, unit by unit."""
     packing = Packing(network.n_bits)
     found = []

@@ -1,13 +1,16 @@
 """Which numbers a network meets: how far inputs and hidden units may reach."""
 
 import itertools
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.blm._device.emulate_float import in_single, run_float
 from skmohn.blm._device.emulate_int import run_whole
-from skmohn.blm._device.network import UNBOUNDED
-from skmohn.blm._device.quantize import quantize
+from skmohn.blm._device.inputs import InputSpec
+from skmohn.blm._device.network import UNBOUNDED, Network
+from skmohn.blm._device.quantize import WholeProgram, quantize
 
 # Of classes, squared errors may be so many times as large for shorter code.
 _WORTH = 1.2
@@ -25,7 +28,13 @@ _NEAR = 2.0
 _FARTHEST = 1e6
 
 
-def calibrated(network, reader, bits, rows=None, lengths=None):
+def calibrated(
+    network: Network,
+    reader: InputSpec,
+    bits: int,
+    rows: NDArray[np.float64] | None = None,
+    lengths: NDArray[np.int64] | None = None,
+) -> WholeProgram:
     """A program in integers, for the rows that the network will meet.
 
     Parameters
@@ -52,7 +61,8 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     # A row that is off by more than rows differ is lost, by however much it is.
     low, high = np.quantile(expected, [0.05, 0.95], axis=0)
     lost = np.square(np.maximum(high - low, 1e-30))
-    best, least = None, np.inf
+    best: Any = None
+    least = np.inf
     is_short = network.labels is not None and network.activation in UNBOUNDED
     ways = (True, False) if is_short else (False,)
     reaches = _reaches(rows, reader, network, bits)
@@ -70,10 +80,13 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
         error = np.mean(np.minimum(gaps, lost)) * (1.0 if by_shifts else _WORTH)
         if error < least:
             best, least = program, error
+    assert best is not None  # the last reach raises otherwise
     return best
 
 
-def _reaches(rows, reader, network, bits):
+def _reaches(
+    rows: NDArray, reader: InputSpec, network: Network, bits: int
+) -> NDArray[np.floating]:
     """How far inputs may reach: as far as all that were seen, or as ordinary ones do.
 
     What is cut off costs as much as coarse steps do somewhere between.
@@ -89,7 +102,7 @@ def _reaches(rows, reader, network, bits):
     return reaches[::2] if _is_plain(network, reader) else reaches
 
 
-def _is_plain(network, reader):
+def _is_plain(network: Network, reader: InputSpec) -> bool:
     """Whether all inputs are numbers of one unit, which no mean is subtracted from."""
     unit = reader.unit / network.input_scale[: network.n_numbers]
     return (
@@ -100,7 +113,7 @@ def _is_plain(network, reader):
     )
 
 
-def _rounded(reach, network, reader, bits):
+def _rounded(reach: float, network: Network, reader: InputSpec, bits: int) -> float:
     """A reach, or a larger one for which the device need only shift its inputs."""
     if not _is_plain(network, reader):
         return reach
@@ -109,7 +122,13 @@ def _rounded(reach, network, reader, bits):
     return step * 2.0 ** np.ceil(np.log2(0.99 * reach / step))
 
 
-def _peaks_seen(network, reader, rows, lengths, reach):
+def _peaks_seen(
+    network: Network,
+    reader: InputSpec,
+    rows: NDArray,
+    lengths: NDArray[np.int64],
+    reach: float,
+) -> NDArray[np.float64]:
     """Largest outputs of hidden units on rows that are cut so far from their means."""
     peaks = np.zeros(network.n_layers - 1)
     if network.activation not in UNBOUNDED:
@@ -125,7 +144,7 @@ def _peaks_seen(network, reader, rows, lengths, reach):
     return np.where(peaks > 0.0, np.maximum(peaks * _MARGIN, 1e-6), 1.0)
 
 
-def _reach_seen(most, network):
+def _reach_seen(most: float, network: Network) -> float:
     """How far inputs of the network may reach, given how far they do."""
     if most > (_FARTHEST if network.is_standardized else 1e30):
         raise ValueError(
@@ -137,7 +156,9 @@ def _reach_seen(most, network):
     return max(most, 1.0 if network.is_standardized else 1e-6)
 
 
-def _first(rows, lengths):
+def _first(
+    rows: NDArray, lengths: NDArray[np.int64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The first rows, of sequences whole ones as far as possible."""
     n = len(rows) if len(rows) <= _MOST_ROWS else _MOST_ROWS
     ends = np.minimum(np.cumsum([len(rows)] if lengths is None else lengths), n)
@@ -145,7 +166,7 @@ def _first(rows, lengths):
     return rows[:n], lengths[lengths > 0]
 
 
-def _reach_unseen(network, reader, bits):
+def _reach_unseen(network: Network, reader: InputSpec, bits: int) -> float:
     if not network.n_numbers:
         return float(network.ones.max())
     if network.is_standardized:
@@ -158,7 +179,7 @@ def _reach_unseen(network, reader, bits):
     return reader.largest(network)
 
 
-def _peaks_unseen(network, reach):
+def _peaks_unseen(network: Network, reach: float) -> NDArray[np.float64]:
     """Largest outputs of hidden units, if inputs are independent."""
     if network.activation not in UNBOUNDED:
         return np.ones(network.n_layers - 1)

@@ -1,8 +1,10 @@
 """Categories by number, as a device is given them; to the network they are ones."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Categories(NamedTuple):
@@ -19,7 +21,7 @@ class Categories(NamedTuple):
     sizes: tuple
     factors: np.ndarray
 
-    def expand(self, numbers):
+    def expand(self, numbers: NDArray) -> NDArray:
         """From numbers of categories to inputs of the network.
 
         Parameters
@@ -42,7 +44,9 @@ class Categories(NamedTuple):
         return inputs
 
 
-def numbers_of(table, columns, sizes):
+def numbers_of(
+    table: NDArray, columns: NDArray[np.integer], sizes: Sequence[int]
+) -> NDArray[np.int64]:
     """From ones and zeros to numbers of categories.
 
     Parameters

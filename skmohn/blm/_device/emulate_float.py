@@ -4,11 +4,12 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._device.categories import Categories
-from skmohn.blm._device.inputs import cut, standardized
-from skmohn.blm._device.network import UNBOUNDED, Network
+from skmohn.blm._device.inputs import InputSpec, cut, standardized
+from skmohn.blm._device.network import UNBOUNDED, Codes, Network
 from skmohn.blm._device.recurrence import StatesOf, answer
 
 _0, _1, _HALF = (np.float32(x) for x in (0, 1, 0.5))
@@ -47,7 +48,7 @@ class FloatProgram:
     scale: np.ndarray
     offset: np.ndarray
 
-    def inputs(self, raw):
+    def inputs(self, raw: NDArray) -> NDArray[np.float32]:
         """Inputs of the first layer, of rows that the device reads."""
         n = self.network.n_numbers
         with np.errstate(over="ignore", invalid="ignore"):
@@ -56,29 +57,29 @@ class FloatProgram:
         return np.hstack([numbers, self.categories.expand(raw[:, n:])])
 
     @property
-    def cuts_states(self):
+    def cuts_states(self) -> bool:
         """Whether units have states that could grow from step to step."""
         network = self.network
         return network.has_states and network.activation in UNBOUNDED
 
     @property
-    def last_activation(self):
+    def last_activation(self) -> str:
         """What is done to the sums of the outputs."""
         raw = self.network.answers_raw
         return "identity" if raw else self.network.out_activation
 
     @property
-    def output_scale(self):
+    def output_scale(self) -> NDArray[np.float64]:
         """What one unit of an output stands for: shape (n_outputs,)."""
         return np.ones(len(self.scale))
 
     @property
-    def output_offset(self):
+    def output_offset(self) -> NDArray[np.float64]:
         """What an output of zero stands for: shape (n_outputs,)."""
         return np.zeros(len(self.scale))
 
 
-def in_single(network, reader):
+def in_single(network: Network, reader: InputSpec) -> FloatProgram:
     """Lay a network out in single precision."""
     mean, inverse = standardized(reader, network)
     scale = network.output_scale / len(network.members)
@@ -96,7 +97,7 @@ def in_single(network, reader):
     )
 
 
-def _biases(member, network):
+def _biases(member: list[Codes], network: Network) -> list[NDArray]:
     """Biases of each layer of a member, with what zeros of categories are."""
     if not network.groups:
         return [codes.biases for codes in member]
@@ -105,7 +106,7 @@ def _biases(member, network):
     return [first, *(codes.biases for codes in member[1:])]
 
 
-def _limit(network, biases):
+def _limit(network: Network, biases: list[list[NDArray]]) -> np.float32:
     """The largest power of two at which inputs may be cut so that no sum overflows."""
     power = bisect_left(
         range(127), _MOST, key=lambda power: _largest_sum(network, biases, 2.0**power)
@@ -118,7 +119,7 @@ def _limit(network, biases):
     return np.float32(2.0 ** (power - 1))
 
 
-def _largest_sum(network, biases, limit):
+def _largest_sum(network: Network, biases: list[list[NDArray]], limit: float) -> float:
     """Bound of all sums, and parts of them, if inputs are cut at a limit."""
     numbers, found = np.full(network.n_numbers, limit), [0.0]
     for member, of_layers in zip(network.members, biases, strict=True):
@@ -142,7 +143,12 @@ def _largest_sum(network, biases, limit):
     return max(*found, *(answers + np.abs(network.output_mean)))
 
 
-def run_float(program, raw, lengths, peaks=None):
+def run_float(
+    program: FloatProgram,
+    raw: NDArray,
+    lengths: NDArray[np.int64],
+    peaks: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
     """Outputs of a program in single precision.
 
     Parameters
@@ -161,7 +167,7 @@ def run_float(program, raw, lengths, peaks=None):
     """
     network = program.network
 
-    def step(rows, states):
+    def step(rows: NDArray, states: list[NDArray] | None) -> NDArray:
         inputs = program.inputs(rows)
         total = sum(
             _member(program, m, inputs, StatesOf(states, network, m), peaks)
@@ -173,7 +179,13 @@ def run_float(program, raw, lengths, peaks=None):
     return answer(network, step, raw, lengths, silent)
 
 
-def _member(program, member, heard, states, peaks):
+def _member(
+    program: FloatProgram,
+    member: int,
+    heard: NDArray,
+    states: StatesOf,
+    peaks: NDArray[np.float64] | None,
+) -> NDArray:
     """Outputs of one network."""
     network = program.network
     for depth, codes in enumerate(network.members[member]):
@@ -194,7 +206,7 @@ def _member(program, member, heard, states, peaks):
     return heard
 
 
-def _sums(heard, weights, biases):
+def _sums(heard: NDArray, weights: NDArray, biases: NDArray) -> NDArray[np.float32]:
     """Weighted sums in the order of the C, one input after the other."""
     sums = np.tile(biases.astype(np.float32), (len(heard), 1))
     for column, codes in zip(heard.T, weights.T.astype(np.float32), strict=True):
@@ -202,7 +214,7 @@ def _sums(heard, weights, biases):
     return sums
 
 
-def _activate(kind, sums, tie):
+def _activate(kind: str, sums: NDArray, tie: np.float32) -> NDArray:
     if kind == "tanh":
         return _tanh(sums)
     if kind == "logistic":
@@ -221,7 +233,7 @@ def _activate(kind, sums, tie):
     return sums
 
 
-def _tanh(x):
+def _tanh(x: NDArray) -> NDArray:
     """The rational function by which networks are trained."""
     k = kernels
     x = np.clip(x, -k.LIMIT, k.LIMIT)

@@ -1,13 +1,18 @@
 """Integers in numpy: equal to what the C computes in every bit."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.blm._device.fixed_point import ONE, exponential
-from skmohn.blm._device.quantize import CURVED
+from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
 from skmohn.blm._device.recurrence import StatesOf, answer
 
 
-def run_whole(program, raw, lengths):
+def run_whole(
+    program: WholeProgram, raw: NDArray, lengths: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Outputs of a program in integers.
 
     Parameters
@@ -23,25 +28,28 @@ def run_whole(program, raw, lengths):
     outputs : ndarray of shape (n_rows, n_outputs), int64
     """
 
-    def step(rows, states):
+    def step(rows: NDArray, states: list[NDArray] | None) -> NDArray:
         codes = program.codes(rows)
-        return sum(
+        total: Any = sum(
             _member(program, m, codes, StatesOf(states, program.network, m))
             for m in range(len(program.network.members))
         )
+        return total
 
     silent = [layer.answers.silent for layer in program.layers[:-1]]
     return answer(program.network, step, raw, lengths, silent)
 
 
-def _member(program, member, heard, states):
+def _member(
+    program: WholeProgram, member: int, heard: NDArray, states: StatesOf
+) -> NDArray:
     """Outputs of one network."""
     for depth, layer in enumerate(program.layers):
         codes = program.network.members[member][depth]
         # Doubles hold these sums exactly, and multiply fast.
         sums = heard.astype(float) @ codes.weights.T.astype(float)
         sums = sums.astype(np.int64) + program.biases[member][depth]
-        if codes.own is not None:
+        if codes.own is not None and layer.own_rescale is not None:
             sums = sums + layer.own_rescale.signed(states[depth] @ codes.own.T)
         heard = _activate(program, layer, sums)
         if codes.own is not None:
@@ -49,23 +57,22 @@ def _member(program, member, heard, states):
     return heard
 
 
-def _activate(program, layer, sums):
+def _activate(program: WholeProgram, layer: Layer, sums: NDArray) -> NDArray:
     """Outputs of a layer, given its sums."""
-    kind = layer.activation
-    if kind in CURVED:
-        sizes = layer.rescale(np.abs(sums))
-        return np.sign(sums) * program.curve(sizes)
-    if kind == "softmax":
-        falls = sums.max(axis=1, keepdims=True) - sums
-        parts = exponential(layer.rescale(falls))
-        total = parts.sum(axis=1, keepdims=True)
-        return (parts * ONE + total // 2) // total
-    if kind == "relu":
-        return np.where(sums > 0, layer.rescale(np.abs(sums)), 0)
-    if kind == "identity":
-        return layer.rescale.signed(sums)
+    kind, rescale = layer.activation, layer.rescale
     if kind == "step":
         return (sums > layer.threshold).astype(np.int64)
     if kind == "positive":
         return np.maximum(sums, 0)
-    return sums
+    if rescale is None:
+        return sums
+    if kind in CURVED:
+        return np.sign(sums) * program.curve(rescale(np.abs(sums)))
+    if kind == "softmax":
+        falls = sums.max(axis=1, keepdims=True) - sums
+        parts = exponential(rescale(falls))
+        total = parts.sum(axis=1, keepdims=True)
+        return (parts * ONE + total // 2) // total
+    if kind == "relu":
+        return np.where(sums > 0, rescale(np.abs(sums)), 0)
+    return rescale.signed(sums)

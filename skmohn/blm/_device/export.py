@@ -1,18 +1,20 @@
 """`to_c`: from a fitted estimator to C, and to what the C will answer."""
 
+from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from skmohn._core._types import TableLike, check_array
 from skmohn.blm._device import render
 from skmohn.blm._device.agreement import (
     coarse_numbers,
@@ -21,12 +23,13 @@ from skmohn.blm._device.agreement import (
     report,
 )
 from skmohn.blm._device.c_names import validate_name
+from skmohn.blm._device.c_writer import Program
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float
 from skmohn.blm._device.emulate_int import run_whole
 from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, InputSpec
-from skmohn.blm._device.network import network_of
-from skmohn.blm._labels import Labels
+from skmohn.blm._device.network import Network, OutputDecoder, network_of
+from skmohn.blm._device.quantize import WholeProgram
 
 # Labels that have to stay the same for activations of 8 bits to be enough.
 _ENOUGH = 0.995
@@ -41,30 +44,6 @@ _CONSTRAINTS = {
     "activation_bits": [Interval(Integral, 4, 16, closed="both"), StrOptions({"auto"})],
     "n_tests": [Interval(Integral, 0, None, closed="left")],
 }
-
-
-@dataclass(frozen=True)
-class OutputDecoder:
-    """What outputs of a device stand for.
-
-    Parameters
-    ----------
-    labels : Labels or None
-        None of numbers.
-    has_probabilities : bool
-        Whether the network answers with probabilities.
-    threshold : float
-        Labels apply above it, in units of the outputs.
-    """
-
-    labels: Labels | None
-    has_probabilities: bool = False
-    threshold: float = 0.0
-
-    @property
-    def threshold_text(self):
-        """The threshold in C."""
-        return render.number(self.threshold) if self.threshold else "0"
 
 
 class DeviceModel:
@@ -129,7 +108,15 @@ class DeviceModel:
      * iris: a 4-5-3 network, weights of 4 bits, in
     """
 
-    def __init__(self, model, name, program, reader, n_tests, X=None):
+    def __init__(
+        self,
+        model: Any,
+        name: str,
+        program: Program,
+        reader: InputSpec,
+        n_tests: int,
+        X: TableLike = None,
+    ) -> None:
         # What a later fit sets are other attributes: this network stays.
         self._model, self._program, self._reader = copy(model), program, reader
         self._answers = _answering(program)
@@ -150,7 +137,7 @@ class DeviceModel:
             self._agreement = compare(*answers, program.network)
             self.agreement, self.largest_error = self._agreement[:2]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Name, sizes, and the agreement with the estimator."""
         found = "" if self._agreement is None else f"; {self._agreement}"
         return (
@@ -158,7 +145,7 @@ class DeviceModel:
             f"{self.table_bytes} of tables{found}>"
         )
 
-    def run(self, X):
+    def run(self, X: TableLike) -> NDArray:
         """Compute what ``name_run`` fills its outputs with.
 
         Parameters
@@ -178,7 +165,7 @@ class DeviceModel:
         rows, lengths = self._model._rows_of(X, ensure_all_finite=not has_all)
         return self._run(self._reader.read(rows), lengths)
 
-    def predict(self, X):
+    def predict(self, X: TableLike) -> Any:
         """Predict as the device does.
 
         Parameters
@@ -201,11 +188,12 @@ class DeviceModel:
             answers = self._answers.labels.decode(outputs, self._answers.threshold)
         return self._model._answers_to(answers, X)
 
-    def _run(self, raw, lengths):
-        is_float = isinstance(self._program, FloatProgram)
-        return (run_float if is_float else run_whole)(self._program, raw, lengths)
+    def _run(self, raw: NDArray, lengths: NDArray[np.int64]) -> NDArray:
+        if isinstance(self._program, FloatProgram):
+            return run_float(self._program, raw, lengths)
+        return run_whole(self._program, raw, lengths)
 
-    def _test(self, n_tests, X):
+    def _test(self, n_tests: int, X: TableLike) -> str:
         """Rows spread over X, or drawn, and the ends of the range."""
         network, reader = self._program.network, self._reader
         n_inputs = network.layout.sizes[0]
@@ -224,7 +212,7 @@ class DeviceModel:
         return render.test_file(self.name, self._program, raw, expected)
 
 
-def _answering(program):
+def _answering(program: Program) -> OutputDecoder:
     """What outputs of a program stand for."""
     network = program.network
     if network.labels is None:
@@ -239,16 +227,16 @@ class DeviceMixin:
 
     def to_c(
         self,
-        name,
+        name: str,
         path: str | Path | None = None,
         *,
-        arithmetic="integer",
-        X=None,
-        input_type="float32",
-        input_scale=1.0,
-        one_hot=(),
+        arithmetic: str = "integer",
+        X: TableLike = None,
+        input_type: str = "float32",
+        input_scale: ArrayLike = 1.0,
+        one_hot: Sequence[Sequence[int | str]] = (),
         activation_bits: int | str = "auto",
-        n_tests=16,
+        n_tests: int = 16,
     ) -> DeviceModel:
         """Write the network in C, for microcontrollers.
 
@@ -363,13 +351,13 @@ class DeviceMixin:
         return device
 
 
-def _read_unit(unit, network):
+def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
     """The unit of each input."""
     n_inputs = network.layout.sizes[0]
-    if isinstance(unit, Real):
-        unit = np.full(n_inputs, float(unit))
+    if isinstance(input_scale, Real):
+        input_scale = np.full(n_inputs, float(input_scale))
     unit = check_array(
-        unit, dtype=np.float64, ensure_2d=False, input_name="input_scale"
+        input_scale, dtype=np.float64, ensure_2d=False, input_name="input_scale"
     )
     if unit.shape != (n_inputs,) or not np.all(unit > 0.0):
         raise ValueError(
@@ -379,7 +367,7 @@ def _read_unit(unit, network):
     return unit
 
 
-def _check_targets(network):
+def _check_targets(network: Network) -> None:
     """Refuse targets of a size that single precision does not hold."""
     scale, mean = network.output_scale, np.abs(network.output_mean)
     if scale.min() < 1.0 / _FARTHEST or max(scale.max(), mean.max()) > _FARTHEST:
@@ -390,13 +378,15 @@ def _check_targets(network):
         )
 
 
-def _is_flat(group):
+def _is_flat(group: Any) -> bool:
     if isinstance(group, str | set | dict) or not np.iterable(group):
         return False
     return all(isinstance(one, str) or not np.iterable(one) for one in group)
 
 
-def _read_groups(one_hot, model, kind):
+def _read_groups(
+    one_hot: Sequence[Sequence[int | str]], model: Any, kind: str
+) -> tuple[NDArray[np.int64], tuple[int, ...]]:
     """Columns of the table, those of categories last, and how many each of them has."""
     if not all(_is_flat(group) for group in one_hot):
         raise ValueError(
@@ -420,7 +410,7 @@ def _read_groups(one_hot, model, kind):
     return np.concatenate([numbers, np.array(found, dtype=np.int64)]), sizes
 
 
-def _check_unit(reader, network):
+def _check_unit(reader: InputSpec, network: Network) -> None:
     """Refuse units in which inputs are no numbers of single precision."""
     n = network.n_numbers
     with np.errstate(over="ignore"):
@@ -432,7 +422,7 @@ def _check_unit(reader, network):
         )
 
 
-def _warn_of_cuts(model, reader, X):
+def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
     """Say which numbers of X the type of the inputs cannot hold."""
     cut = reader.cut(model._rows_of(X)[0])
     if len(cut):
@@ -445,7 +435,7 @@ def _warn_of_cuts(model, reader, X):
         )
 
 
-def _report_agreement(model, device):
+def _report_agreement(model: Any, device: DeviceModel) -> None:
     """Print the agreement on X and warn if it is low; else of what is lost anyway."""
     reader, network = device._reader, device._program.network
     given = reader, network, column_names(model)
@@ -457,7 +447,7 @@ def _report_agreement(model, device):
     report(f"{device.name}.h", device._agreement, cures)
 
 
-def _cures(device):
+def _cures(device: DeviceModel) -> list[str]:
     """What may raise the agreement, where no column is known to be lost."""
     cures = []
     if device._reader.kind != "float32":
@@ -476,7 +466,9 @@ def _cures(device):
     return cures
 
 
-def _in_integers(model, network, reader, bits, X):
+def _in_integers(
+    model: Any, network: Network, reader: InputSpec, bits: int | str, X: TableLike
+) -> WholeProgram:
     """The network in integers, of as many bits as it takes."""
     given = () if X is None else model._rows_of(X)
     if bits != "auto":
@@ -486,6 +478,6 @@ def _in_integers(model, network, reader, bits, X):
     if X is not None:
         program = calibrated(network, reader, 8, *given)
         device = DeviceModel(model, "x", program, reader, 0, X)
-        if device.agreement >= _ENOUGH:
+        if device.agreement is not None and device.agreement >= _ENOUGH:
             return program
     return calibrated(network, reader, 10, *given)

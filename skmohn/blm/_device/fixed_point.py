@@ -1,8 +1,9 @@
 """Integers in place of the reals: scaling, tanh, powers of two."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Steps of a table between which there is a straight line; places within a step.
 _STEPS = [2.0**-k for k in range(3, 6)]
@@ -20,7 +21,7 @@ class Requantize(NamedTuple):
     limit: int | None  # None: it is never reached
     top: int
 
-    def __call__(self, size):
+    def __call__(self, size: Any) -> Any:
         """Sizes, none of them negative, in other units."""
         half = (1 << self.shift) >> 1
         scaled = ((size >> self.pre) * self.factor + half) >> self.shift
@@ -28,12 +29,12 @@ class Requantize(NamedTuple):
             return scaled
         return np.where(size >= self.limit, self.top, scaled)
 
-    def signed(self, numbers):
+    def signed(self, numbers: NDArray) -> NDArray:
         """The same of numbers of either sign."""
         return np.sign(numbers) * self(np.abs(numbers))
 
 
-def make_rescale(ratio, largest, top, precision):
+def make_rescale(ratio: float, largest: int, top: int, precision: int) -> Requantize:
     """Rescale sizes by a ratio, in 32 bits.
 
     Parameters
@@ -70,7 +71,9 @@ def make_rescale(ratio, largest, top, precision):
     return next((one for one in quick if one.factor >= precision), found[-1])
 
 
-def _with_shift(ratio, pre, shift, largest, top):
+def _with_shift(
+    ratio: float, pre: int, shift: int, largest: int, top: int
+) -> Requantize | None:
     """Rescale with a shift, None if it does not fit in 32 bits."""
     factor, half = int(ratio * 2.0 ** (pre + shift)), (1 << shift) >> 1
     limit = largest + 1
@@ -82,7 +85,7 @@ def _with_shift(ratio, pre, shift, largest, top):
     return Requantize(pre, factor, shift, limit if limit <= largest else None, top)
 
 
-def make_shift(power, largest, top):
+def make_shift(power: int, largest: int, top: int) -> Requantize:
     """Rescale sizes by ``2 ** -power``, without a product.
 
     Parameters
@@ -109,11 +112,11 @@ class TanhTable(NamedTuple):
     points: np.ndarray
 
     @property
-    def end(self):
+    def end(self) -> int:
         """The place of the last point."""
         return (len(self.points) - 1) * PLACES
 
-    def __call__(self, places):
+    def __call__(self, places: NDArray) -> Any:
         """Values at places from 0 to the end, which has the last value."""
         index, part = np.divmod(places, PLACES)
         index = np.minimum(index, len(self.points) - 1)
@@ -124,7 +127,7 @@ class TanhTable(NamedTuple):
         return self.points[index] + np.sign(rise) * between
 
 
-def tanh_curve(top):
+def tanh_curve(top: int) -> TanhTable:
     """The hyperbolic tangent from zero on, as integers up to `top`."""
     # Lines are at most step^2 / 8 max|tanh''| below the curve: points half of that
     # above it divide the error.
@@ -148,7 +151,7 @@ POWERS = TanhTable(
 )
 
 
-def exponential(places):
+def exponential(places: NDArray) -> NDArray:
     """Fall of e^-d, as integers up to `ONE`, at places of `POWERS`."""
     whole, part = np.divmod(places, POWERS.end)
     return POWERS(part) >> whole

@@ -1,11 +1,13 @@
 """Inputs as a device reads them, and as the first layer takes them."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.blm._device.categories import numbers_of
+from skmohn.blm._device.network import Network
 
 RANGES = {"uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}
 TYPES = (*RANGES, "float32")
@@ -36,12 +38,12 @@ class InputSpec:
     groups: tuple = ()
 
     @property
-    def ends(self):
+    def ends(self) -> tuple[float, float]:
         """Smallest and largest number."""
         most = float(np.finfo(np.float32).max)
         return RANGES.get(self.kind, (-most, most))
 
-    def read(self, X):
+    def read(self, X: NDArray[np.float64]) -> NDArray:
         """A table as the device gets it: rounded to units, within the type's range."""
         numbers = self._rounded(self._numbers(X))
         if not self.groups:
@@ -50,39 +52,43 @@ class InputSpec:
         found = numbers_of(X[:, columns], columns, self.groups)
         return np.hstack([numbers, found.astype(numbers.dtype)])
 
-    def read_drawn(self, rows, rng):
+    def read_drawn(
+        self, rows: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray:
         """Rows in the order of the device, with categories drawn, the unknown too."""
         numbers = self._rounded(rows[:, : len(self.unit)])
         drawn = [rng.integers(0, size + 1, len(rows)) for size in self.groups]
         return np.column_stack([numbers, *drawn]).astype(numbers.dtype)
 
-    def cut(self, X):
+    def cut(self, X: NDArray) -> NDArray:
         """Columns of a table with numbers beyond the type's range."""
         low, high = self.ends
         places = self._in_units(self._numbers(X))
         is_cut = np.any((places < low) | (places > high), axis=0)
         return self.columns[: len(is_cut)][is_cut]
 
-    def steps(self, mean, spread):
+    def steps(
+        self, mean: NDArray[np.float64], spread: NDArray[np.float64]
+    ) -> NDArray[np.floating]:
         """Steps between the numbers that the device is given, in units of the table."""
         unit = self.unit[: len(mean)]
         if self.kind != "float32":
             return unit
         return float_steps((np.abs(mean) + spread) / unit) * unit
 
-    def _numbers(self, X):
+    def _numbers(self, X: NDArray) -> NDArray:
         return np.take(X, self.columns[: len(self.unit)], axis=1)
 
-    def _in_units(self, numbers):
+    def _in_units(self, numbers: NDArray) -> NDArray:
         with np.errstate(over="ignore"):
             places = numbers / self.unit
         return places if self.kind == "float32" else np.rint(places)
 
-    def _rounded(self, numbers):
+    def _rounded(self, numbers: NDArray) -> NDArray:
         places = np.clip(self._in_units(numbers), *self.ends)
         return places.astype(np.float32 if self.kind == "float32" else np.int64)
 
-    def largest(self, network):
+    def largest(self, network: Network) -> float:
         """Largest size of an input of the network that the type can hold."""
         ends = np.multiply.outer(RANGES[self.kind], self.unit)
         mean, spread = network.input_mean, network.input_scale
@@ -90,12 +96,12 @@ class InputSpec:
         return np.abs((ends - mean[:n]) / spread[:n]).max()
 
 
-def float_steps(numbers):
+def float_steps(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
     """From numbers to the next ones in single precision."""
     return np.spacing(numbers.astype(np.float32))
 
 
-def cut(numbers, limit):
+def cut(numbers: NDArray, limit: float | np.floating) -> NDArray:
     """Numbers within +-limit; what is none counts as 0, the mean of its column."""
     return np.where(
         np.isnan(numbers), numbers.dtype.type(0), numbers.clip(-limit, limit)
@@ -113,17 +119,19 @@ class WholeInputs(NamedTuple):
     offset: np.ndarray  # what all codes lack to be inputs, for the biases
     top: int  # codes beyond +-top are cut
 
-    def codes(self, raw):
+    def codes(self, raw: NDArray) -> NDArray[np.int64]:
         """Codes of a table of integers."""
         return np.clip(self.uncut(raw), -self.top, self.top)
 
-    def uncut(self, raw):
+    def uncut(self, raw: Any) -> NDArray[np.int64]:
         """Codes before those beyond the range are cut."""
         half = (1 << self.shift) >> 1
         return ((raw - self.center) * self.factor + half) >> self.shift
 
 
-def whole_inputs(reader, network, scale, top):
+def whole_inputs(
+    reader: InputSpec, network: Network, scale: float, top: int
+) -> WholeInputs:
     """Prepare integers as inputs.
 
     Parameters
@@ -162,13 +170,13 @@ def whole_inputs(reader, network, scale, top):
         factor[:] = 2 ** max(power - shift[0], 0)
         shift[:] = max(shift[0] - power, 0)
     offset = (center * reader.unit - mean) / width
-    inputs = WholeInputs(center, factor, shift, None, None, offset, top)
+    inputs = WholeInputs(center, factor, shift, center, center, offset, top)
     ends = [np.full_like(center, end) for end in (least, most)]
     low, high = (inputs.codes(end) for end in ends)
     return inputs._replace(low=low, high=high)
 
 
-def _largest_shifts(ratio, farthest):
+def _largest_shifts(ratio: NDArray[np.float64], farthest: NDArray) -> NDArray[np.int64]:
     """Shifts at which products just fit 32 bits, and factors 16."""
     shifts = np.zeros(len(ratio), dtype=np.int64)
     for shift in range(1, 31):
@@ -188,14 +196,16 @@ class FloatInputs(NamedTuple):
     offset: np.ndarray  # zeros
     top: int
 
-    def codes(self, raw):
+    def codes(self, raw: NDArray) -> NDArray[np.int64]:
         """Codes of a table of numbers in single precision."""
         with np.errstate(over="ignore", invalid="ignore"):
             places = (raw - self.start) * self.inverse
         return np.floor(cut(places, np.float32(self.top))).astype(np.int64)
 
 
-def float_inputs(reader, network, scale, top):
+def float_inputs(
+    reader: InputSpec, network: Network, scale: float, top: int
+) -> FloatInputs:
     """Prepare numbers in single precision as inputs; see :func:`whole_inputs`."""
     n = network.n_numbers
     width = network.input_scale[:n] * scale
@@ -205,7 +215,9 @@ def float_inputs(reader, network, scale, top):
     return FloatInputs(start, inverse, -high, high, np.zeros(len(start)), top)
 
 
-def standardized(reader, network):
+def standardized(
+    reader: InputSpec, network: Network
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """What makes numbers inputs of the network itself: ``(v - mean) * inverse``."""
     n = network.n_numbers
     mean = (network.input_mean[:n] / reader.unit).astype(np.float32)

@@ -1,10 +1,12 @@
 """What a device is to compute: the codes of the weights, and what they stand for."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._types import TableLike
 from skmohn.blm._codec import grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
@@ -68,21 +70,23 @@ class Network:
     groups: tuple = ()
 
     @property
-    def n_numbers(self):
+    def n_numbers(self) -> int:
         """Number of inputs that are no categories."""
         return self.layout.sizes[0] - sum(self.groups)
 
     @property
-    def zeros(self):
+    def zeros(self) -> NDArray[np.float64]:
         """What zeros of categories are as inputs of the network."""
         return (-self.input_mean / self.input_scale)[self.n_numbers :]
 
     @property
-    def ones(self):
+    def ones(self) -> NDArray[np.float64]:
         """By how much a one of a category is more than its zero."""
         return 1.0 / self.input_scale[self.n_numbers :]
 
-    def with_categories(self, columns, groups):
+    def with_categories(
+        self, columns: NDArray[np.integer], groups: tuple[int, ...]
+    ) -> Self:
         """The network with its inputs in another order, the last of them categories.
 
         Parameters
@@ -107,17 +111,17 @@ class Network:
         )
 
     @property
-    def n_layers(self):
+    def n_layers(self) -> int:
         """Number of layers of weights."""
         return len(self.layout.sizes) - 1
 
     @property
-    def has_states(self):
+    def has_states(self) -> bool:
         """Whether hidden units receive their outputs of the step before."""
         return self.layout.recurrent and self.n_layers > 1
 
     @property
-    def answers_raw(self):
+    def answers_raw(self) -> bool:
         """Whether sums may stand for outputs.
 
         Of classes nothing but the order counts. Several networks answer by the mean of
@@ -128,7 +132,26 @@ class Network:
         return self.labels is not None and len(self.members) == 1
 
 
-def split_codes(layout, codes):
+@dataclass(frozen=True)
+class OutputDecoder:
+    """What outputs of a device stand for.
+
+    Parameters
+    ----------
+    labels : Labels or None
+        None of numbers.
+    has_probabilities : bool
+        Whether the network answers with probabilities.
+    threshold : float
+        Labels apply above it, in units of the outputs.
+    """
+
+    labels: Labels | None
+    has_probabilities: bool = False
+    threshold: float = 0.0
+
+
+def split_codes(layout: Layout, codes: ArrayLike) -> list[Codes]:
     """Codes of each layer, given those of all weights in one vector."""
     weights, biases, own = layout.split(np.asarray(codes, dtype=np.int64))
     own = [part.T for part in own] + [None] * (len(biases) - len(own))
@@ -138,13 +161,17 @@ def split_codes(layout, codes):
     ]
 
 
-def _center_and_spread(scaler, size):
+def _center_and_spread(
+    scaler: Any, size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     if scaler is None:
         return np.zeros(size), np.ones(size)
     return scaler.mean_, scaler.scale_
 
 
-def of_estimator(model, made_with, labels=None):
+def of_estimator(
+    model: Any, made_with: dict[str, Any], labels: Labels | None = None
+) -> Network:
     """The network of a fitted classifier or regressor.
 
     Parameters
@@ -186,12 +213,12 @@ def of_estimator(model, made_with, labels=None):
     )
 
 
-def _parts(member):
+def _parts(member: tuple) -> tuple:
     """Matrices, biases, and matrices within layers, if any, of a member."""
     return (*member, []) if len(member) == 2 else member
 
 
-def of_controller(codes, made_with):
+def of_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> Network:
     """The network of a fitted controller.
 
     Parameters
@@ -225,7 +252,9 @@ def of_controller(codes, made_with):
     )
 
 
-def read_rows(model, X):
+def read_rows(
+    model: Any, X: TableLike
+) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
     """Read rows of a table or of sequences as a fitted BLM estimator does.
 
     Returns
@@ -237,6 +266,6 @@ def read_rows(model, X):
     return model._rows_of(X)
 
 
-def network_of(model):
+def network_of(model: Any) -> Network:
     """The network of any fitted BLM estimator."""
     return model._device_network()

@@ -1,6 +1,7 @@
 """Codes of weights as bytes, in groups that end with a byte."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Packing:
@@ -15,7 +16,7 @@ class Packing:
     n_bits : int
     """
 
-    def __init__(self, n_bits):
+    def __init__(self, n_bits: int) -> None:
         self.n_bits = n_bits
         self.parts = [8] * (n_bits // 8) + [p for p in (4, 2, 1) if n_bits & p]
         self.group = 8 // self.parts[-1]
@@ -25,15 +26,15 @@ class Packing:
         self.is_signed = n_bits in (8, 16)
         self.shift = 0 if self.is_signed else 2 ** (n_bits - 1)
 
-    def padded(self, n):
+    def padded(self, n: int) -> int:
         """Number of weights that a row of so many is filled up to, a group at least."""
         return max(-(-n // self.group), 1) * self.group
 
-    def row_bytes(self, n):
+    def row_bytes(self, n: int) -> int:
         """Bytes of a row of so many weights."""
         return self.padded(n) // self.group * self.bytes_of_group
 
-    def pack(self, codes):
+    def pack(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:
         """Bytes of a matrix of codes, row by row.
 
         Stored is ``code + shift``, also of the zeros that fill up a row.
@@ -51,12 +52,12 @@ class Packing:
         return np.concatenate(found, axis=2).astype(np.uint8).ravel()
 
     @property
-    def type(self):
+    def type(self) -> str:
         """Type of a code in C."""
         bits = 8 if self.n_bits <= 8 else 16 if self.n_bits <= 16 else 32
         return f"int{bits}_t"
 
-    def one(self):
+    def one(self) -> tuple[list[str], str]:
         """Reading code `k` of the row at `w` in C: lines, and its expression."""
         lines = [f"w += k * {self.bytes_of_group};"]
         if self.group > 1:
@@ -75,7 +76,7 @@ class Packing:
             low += part
         return lines, self.code(_joined(fields))
 
-    def unpacked(self):
+    def unpacked(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
         """Reading a group in C.
 
         Returns
@@ -104,7 +105,7 @@ class Packing:
             low += part
         return lines, [(_joined(parts), after) for parts, after in fields]
 
-    def code(self, stored):
+    def code(self, stored: str) -> str:
         """The expression of a code, given what is stored."""
         if self.is_signed:
             return f"(int{self.n_bits}_t){stored}"
@@ -112,7 +113,7 @@ class Packing:
             return f"((int32_t){stored} - {self.shift}L)"
         return f"({self.type})({stored} - {self.shift})"
 
-    def _shifted(self, field, low):
+    def _shifted(self, field: str, low: int) -> str:
         """A field in its place in the weight."""
         if not low:
             return field
@@ -120,7 +121,7 @@ class Packing:
         return f"(({kind}){field} << {low})"
 
 
-def _joined(parts):
+def _joined(parts: list[str]) -> str:
     if len(parts) == 1:
         return parts[0]
     kind = parts[-1][2:].split(")")[0]

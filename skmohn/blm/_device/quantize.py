@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.fixed_point import (
@@ -18,11 +19,12 @@ from skmohn.blm._device.fixed_point import (
 )
 from skmohn.blm._device.inputs import (
     FloatInputs,
+    InputSpec,
     WholeInputs,
     float_inputs,
     whole_inputs,
 )
-from skmohn.blm._device.network import UNBOUNDED, Network
+from skmohn.blm._device.network import UNBOUNDED, Codes, Network
 
 CURVED = ("tanh", "logistic")
 
@@ -100,7 +102,7 @@ class WholeProgram:
     curve: TanhTable
     output_bits: int
 
-    def codes(self, raw):
+    def codes(self, raw: NDArray) -> NDArray:
         """Inputs of the first layer, of rows that the device reads."""
         n = self.network.n_numbers
         numbers, ones = (
@@ -110,13 +112,13 @@ class WholeProgram:
         return np.hstack([numbers, ones])
 
     @property
-    def output_scale(self):
+    def output_scale(self) -> NDArray[np.float64]:
         """What one unit of an output stands for: shape (n_outputs,)."""
         scale = self.layers[-1].answers.scale / len(self.network.members)
         return scale * self.network.output_scale
 
     @property
-    def output_offset(self):
+    def output_offset(self) -> NDArray[np.float64]:
         """What an output of zero stands for: shape (n_outputs,)."""
         answers = self.layers[-1].answers
         offset = answers.scale * answers.offset
@@ -141,7 +143,14 @@ class _Heard(NamedTuple):
     groups: tuple = ()  # sizes of groups at the end, in each at most one is not 0
 
 
-def quantize(network, reader, bits, reach, peaks, by_shifts=False):
+def quantize(
+    network: Network,
+    reader: InputSpec,
+    bits: int,
+    reach: float,
+    peaks: NDArray[np.float64],
+    by_shifts: bool = False,
+) -> WholeProgram:
     """Lay a network out in integers.
 
     Parameters
@@ -176,7 +185,7 @@ def quantize(network, reader, bits, reach, peaks, by_shifts=False):
         network.groups,
     )
     for depth in range(network.n_layers):
-        peak = peaks[depth] if depth < len(peaks) else None
+        peak = peaks[depth] if depth < len(peaks) else np.inf
         layer, of_members = _make_layer(
             network, depth, heard, top, curve, peak, by_shifts
         )
@@ -200,7 +209,7 @@ def quantize(network, reader, bits, reach, peaks, by_shifts=False):
     )
 
 
-def _bits_of(largest):
+def _bits_of(largest: int) -> int:
     """Bits of numbers up to a size and its negative."""
     if largest >= 2**31:
         raise ValueError(
@@ -210,7 +219,15 @@ def _bits_of(largest):
     return 16 if largest < 2**15 else 32
 
 
-def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
+def _make_layer(
+    network: Network,
+    depth: int,
+    heard: _Heard,
+    top: int,
+    curve: TanhTable,
+    peak: float,
+    by_shifts: bool,
+) -> tuple[Layer, list[NDArray[np.int64]]]:
     """A layer, and the biases of each member."""
     unit = network.steps[depth] * heard.scale
     is_last = depth == network.n_layers - 1
@@ -221,6 +238,7 @@ def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
         activation = "positive"
     answers = _answers(activation, top, peak)
     by_shifts = by_shifts and activation in UNBOUNDED
+    power = 0
     if by_shifts:
         power = _power(answers.scale / unit, top)
         answers = answers._replace(scale=unit * 2.0**power)
@@ -256,7 +274,7 @@ def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
     return layer, biases
 
 
-def _power(ratio, top):
+def _power(ratio: float, top: int) -> int:
     """The power of two by which sums are divided to be outputs of about a scale.
 
     A sixth of the peaks is a margin; a sum of one is never cut.
@@ -265,7 +283,7 @@ def _power(ratio, top):
     return int(np.clip(np.ceil(np.log2(ratio) - 0.25), fewest, 30))
 
 
-def _answers(activation, top, peak):
+def _answers(activation: str, top: int, peak: float) -> OutputQuantization:
     """Outputs of an activation; of sums, what is known before these are."""
     if activation == "tanh":
         return OutputQuantization(-top, top, 0, 1.0 / top, 0)
@@ -281,7 +299,7 @@ def _answers(activation, top, peak):
     return OutputQuantization(0, 1, 0, 1.0, 0)
 
 
-def _biases(codes, heard, own_offset):
+def _biases(codes: Codes, heard: _Heard, own_offset: float) -> NDArray[np.int64]:
     """Biases in the unit of the sums, with what inputs lack."""
     biases = codes.biases / heard.scale + codes.weights @ heard.offset
     if codes.own is not None:
@@ -289,7 +307,14 @@ def _biases(codes, heard, own_offset):
     return np.rint(biases).astype(np.int64)
 
 
-def _bound(members, biases, heard, answers, own_ratio, top):
+def _bound(
+    members: list[Codes],
+    biases: list[NDArray[np.int64]],
+    heard: _Heard,
+    answers: OutputQuantization,
+    own_ratio: float,
+    top: int,
+) -> _Sums:
     """What the sums can reach whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
@@ -306,7 +331,12 @@ def _bound(members, biases, heard, answers, own_ratio, top):
     return _Sums(total, _bits_of(max(total, own_largest)), rescale)
 
 
-def _ends(codes, low, high, groups=()):
+def _ends(
+    codes: NDArray[np.integer],
+    low: NDArray | int,
+    high: NDArray | int,
+    groups: tuple[int, ...] = (),
+) -> list[NDArray]:
     """Smallest and largest sums of inputs within bounds, one of each group."""
     products = codes * low, codes * high
     last = codes.shape[1] - np.cumsum(groups[::-1], dtype=np.int64)[::-1]

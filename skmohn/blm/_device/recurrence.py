@@ -1,9 +1,21 @@
 """Rows of sequences, one step after the other."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.blm._device.network import Network
 
 
-def answer(network, step, rows, lengths, silent):
+def answer(
+    network: Network,
+    step: Callable[[NDArray, list[NDArray] | None], NDArray],
+    rows: NDArray,
+    lengths: NDArray[np.int64],
+    silent: Sequence[float | np.floating],
+) -> NDArray:
     """Answers to rows, step by step if the network is recurrent.
 
     Parameters
@@ -30,7 +42,7 @@ def answer(network, step, rows, lengths, silent):
         for size, value in hidden * len(network.members)
     ]
     starts = np.cumsum(lengths) - lengths
-    outputs = None
+    outputs: Any = None
     for time in range(lengths.max()):
         goes_on = np.flatnonzero(lengths > time)
         now = [part[goes_on] for part in states]
@@ -47,11 +59,13 @@ def answer(network, step, rows, lengths, silent):
 class StatesOf:
     """The part of a list of states that belongs to a member."""
 
-    def __init__(self, states, network, member):
-        self.states, self.first = states, member * (network.n_layers - 1)
+    def __init__(
+        self, states: list[NDArray] | None, network: Network, member: int
+    ) -> None:
+        self.states, self.first = states or [], member * (network.n_layers - 1)
 
-    def __getitem__(self, depth):
+    def __getitem__(self, depth: int) -> NDArray:
         return self.states[self.first + depth]
 
-    def __setitem__(self, depth, state):
+    def __setitem__(self, depth: int, state: NDArray) -> None:
         self.states[self.first + depth] = state

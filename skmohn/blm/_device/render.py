@@ -2,8 +2,10 @@
 
 import string
 import textwrap
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn import __version__
 from skmohn.blm._device.c_float import FloatWriter
@@ -11,11 +13,13 @@ from skmohn.blm._device.c_int import WholeWriter
 from skmohn.blm._device.c_literals import (
     Array,
     counter,
-    indent,
+    fill,
     literal,
     number,
     whole_literals,
 )
+from skmohn.blm._device.c_writer import Program, Writer
+from skmohn.blm._device.network import OutputDecoder
 from skmohn.blm._device.quantize import WholeProgram
 
 _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
@@ -26,13 +30,14 @@ _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 _MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
 
 
-def writer_of(program):
+def writer_of(program: Program) -> Writer:
     """What writes a program of either arithmetic."""
-    is_integer = isinstance(program, WholeProgram)
-    return (WholeWriter if is_integer else FloatWriter)(program)
+    if isinstance(program, WholeProgram):
+        return WholeWriter(program)
+    return FloatWriter(program)
 
 
-def too_large_for_avr(program):
+def too_large_for_avr(program: Program) -> str:
     """Reason why an AVR cannot have the tables of a program; empty if it can."""
     sizes = [array.nbytes for array in writer_of(program).arrays()]
     if max(sizes) > _MOST_OF_ARRAY:
@@ -42,7 +47,7 @@ def too_large_for_avr(program):
     return ""
 
 
-def header(name, program, answers):
+def header(name: str, program: Program, answers: OutputDecoder) -> str:
     """Text of the header.
 
     Parameters
@@ -64,7 +69,7 @@ def header(name, program, answers):
         "",
         "#include <stdint.h>",
         "",
-        *_memory(),
+        *fill("memory"),
         *_refusal(too_large_for_avr(program)),
         "",
         *_macros(program, writer, answers),
@@ -77,11 +82,7 @@ def header(name, program, answers):
             [
                 *writer.functions(),
                 *_predict(program, writer, answers),
-                *(
-                    _probabilities(program, answers)
-                    if answers.has_probabilities
-                    else []
-                ),
+                *_probabilities(program, answers),
             ]
         ),
         "#endif",
@@ -89,38 +90,17 @@ def header(name, program, answers):
     return _named("\n".join(lines) + "\n", name)
 
 
-def _rounded(functions):
+def _rounded(functions: list[str]) -> list[str]:
     """Functions in which each operation on floats is rounded, if there are any."""
     if not any("float" in line for line in functions):
         return functions
-    text = "\n".join(functions)
     # A product that is fused with a sum is not rounded, and gives other bits. GCC fuses
     # wherever a processor can, and knows no standard pragma; its own is for all that
     # is compiled after it, as clang's is: hence both begin and end.
-    return f"""\
-/* Each operation is rounded, and NaN is seen: else bits would differ. */
-#if defined(__clang__)
-#pragma float_control(push)
-#pragma float_control(precise, on)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC push_options
-#pragma GCC optimize ("fp-contract=off", "no-fast-math")
-#else
-#pragma STDC FP_CONTRACT OFF
-#endif
-
-{text}
-#if defined(__clang__)
-#pragma float_control(pop)
-#elif defined(__GNUC__)
-#pragma GCC pop_options
-#else
-#pragma STDC FP_CONTRACT DEFAULT
-#endif""".splitlines()
+    return fill("float_rounding", functions=functions)
 
 
-def _named(text, name):
+def _named(text: str, name: str) -> str:
     """Put the name of the program in place of the marks."""
     parts = text.split("@")
     return parts[0] + "".join(
@@ -129,7 +109,7 @@ def _named(text, name):
     )
 
 
-def _title(name, program, writer):
+def _title(name: str, program: Program, writer: Writer) -> list[str]:
     sizes = "-".join(str(n) for n in program.network.layout.sizes)
     kind, cut = "in single precision", "of which sums would overflow"
     if isinstance(program, WholeProgram):
@@ -152,46 +132,12 @@ def _title(name, program, writer):
     return ["/*", *(f" * {line}" for line in body), " */"]
 
 
-def _memory():
-    """Tables in the program memory of an AVR, which is read by functions."""
-    return """\
-#if defined(__AVR__) && !defined(__AVR_TINY__)
-#include <avr/pgmspace.h>
-#define @ROM PROGMEM
-#define @READ8(p) pgm_read_byte(p)
-#define @READ16(p) pgm_read_word(p)
-#define @READ32(p) pgm_read_dword(p)
-#define @READ_FLOAT(p) pgm_read_float(p)
-#if defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_LPMX__) && !defined(@PLAIN_C)
-#define @ASSEMBLER
-#endif
-#else
-#define @ROM
-#define @READ8(p) (*(p))
-#define @READ16(p) (*(p))
-#define @READ32(p) (*(p))
-#define @READ_FLOAT(p) (*(p))
-#endif
-#ifdef @ASSEMBLER
-__attribute__((always_inline))
-static inline uint8_t @next(const uint8_t **w)
-{
-    uint8_t byte;
-    __asm__ ("lpm %0, %a1+" : "=r" (byte), "+z" (*w));
-    return byte;
-}
-#define @NEXT(w) @next(&w)
-#else
-#define @NEXT(w) @READ8(w++)
-#endif""".splitlines()
-
-
-def _refusal(reason):
+def _refusal(reason: str) -> list[str]:
     """Stop a compiler for an AVR with a reason, if there is one."""
     return ["#ifdef __AVR__", f'#error "{reason}"', "#endif"] if reason else []
 
 
-def _macros(program, writer, answers):
+def _macros(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
     lines = [
         f"#define @INPUTS {writer.n_inputs}",
         f"#define @OUTPUTS {writer.sizes[-1]}",
@@ -217,7 +163,7 @@ def _macros(program, writer, answers):
     return lines
 
 
-def _labels(labels):
+def _labels(labels: list[Any]) -> list[str]:
     """Labels in C, all of one type: numbers, or texts in quotation marks."""
     if all(isinstance(label, bool | int) for label in labels):
         return whole_literals(labels)
@@ -226,7 +172,7 @@ def _labels(labels):
     return [_text(label) for label in labels]
 
 
-def _text(label):
+def _text(label: object) -> str:
     # Others in octal: no character has a meaning of its own in a macro or a string.
     plain = f"{string.ascii_letters}{string.digits} _-+.,:;()[]=".encode()
     text = "".join(
@@ -235,7 +181,12 @@ def _text(label):
     return f'"{text}"'
 
 
-def _kinds(program, writer):
+def _threshold(answers: OutputDecoder) -> str:
+    """The threshold of labels in C."""
+    return number(answers.threshold) if answers.threshold else "0"
+
+
+def _kinds(program: Program, writer: Writer) -> list[str]:
     lines = [f"typedef {_INPUT_TYPES[program.kind]} @input;"]
     if writer.is_recurrent:
         size = sum(writer.state_sizes) * writer.n_members
@@ -243,7 +194,7 @@ def _kinds(program, writer):
     return [*lines, f"typedef {writer.output} @output;"]
 
 
-def _predict(program, writer, answers):
+def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
     """From outputs to what they stand for."""
     n = writer.sizes[-1]
     state = "state, " if writer.is_recurrent else ""
@@ -277,80 +228,52 @@ def _predict(program, writer, answers):
         run = [f"{index} i;", *run]
         last = [
             f"for (i = 0; i < {n}; i++)",
-            f"    labels[i] = output[i] > {answers.threshold_text};",
+            f"    labels[i] = output[i] > {_threshold(answers)};",
         ]
     elif n == 1:
         kind, what = "uint8_t", "Compute the number of the class, 0 or 1."
-        last = [f"return output[0] > {answers.threshold_text};"]
+        last = [f"return output[0] > {_threshold(answers)};"]
     else:
         kind, what = index, "Compute the number of the class."
         run = [f"{index} i, best = 0;", *run[:1], "@output most;", *run[1:]]
-        last = [
-            "most = output[0];",
-            f"for (i = 1; i < {n}; i++)",
-            "    if (output[i] > most) {",
-            "        most = output[i];",
-            "        best = i;",
-            "    }",
-            "return best;",
-        ]
-    return [
-        f"/* {what} */",
-        f"static inline {kind} @predict({writer.own_state()}const @input *input"
-        f"{argument})",
-        "{",
-        *indent([*run, *last]),
-        "}",
-        "",
-    ]
+        last = fill("best_class", n=n)
+    lines = fill(
+        "predict",
+        what=what,
+        type=kind,
+        state=writer.own_state(),
+        argument=argument,
+        body=[*run, *last],
+    )
+    return [*lines, ""]
 
 
-def _probabilities(program, answers):
+def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
     """Probabilities of classes; compiled if a macro asks for them."""
+    labels = answers.labels
+    if labels is None or not answers.has_probabilities:
+        return []
     n, activation = program.network.layout.sizes[-1], program.network.out_activation
     value = "(float)output[i] * @SCALE + @OFFSET"
     if program.network.answers_raw and activation == "logistic":
         value = f"1.0f / (1.0f + expf(-({value})))"
     index = counter(n + 1)
-    lines = [f"{index} i;"]
+    lines = []
     if activation == "softmax" and program.network.answers_raw:
-        lines += f"""\
-@output most = output[0];
-float total = 0.0f;
-for (i = 1; i < {n}; i++) if (output[i] > most) most = output[i];
-for (i = 0; i < {n}; i++)
-    total += probabilities[i] = expf(((float)output[i] - (float)most) * @SCALE);
-for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
+        lines += fill("exponentials", n=n)
     else:
         lines.append(f"for (i = 0; i < {n}; i++) probabilities[i] = {value};")
-        if answers.labels.one_of_many:
-            lines += [
-                "{",
-                "    float total = 0.0f;",
-                f"    for (i = 0; i < {n}; i++) total += probabilities[i];",
-                f"    for (i = 0; i < {n}; i++) probabilities[i] /= total;",
-                "}",
-            ]
-    if n == 1 and not answers.labels.multilabel:
+        if labels.one_of_many:
+            lines += fill("normalize", n=n)
+    if n == 1 and not labels.multilabel:
         lines += [
             "probabilities[1] = probabilities[0];",
             "probabilities[0] = 1.0f - probabilities[1];",
         ]
-    return [
-        "#ifdef @WITH_PROBABILITIES",
-        "#include <math.h>",
-        "/* From what @run has computed to the probability of each class. */",
-        "static inline void @probabilities(const @output *output,",
-        "    float *probabilities)",
-        "{",
-        *indent(lines),
-        "}",
-        "#endif",
-        "",
-    ]
+    return [*fill("probabilities", counter=index, body=lines), ""]
 
 
-def test_file(name, program, raw, expected):
+def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> str:
     """Text of a program that compares outputs with those of the emulator.
 
     Parameters
@@ -378,28 +301,15 @@ def test_file(name, program, raw, expected):
                 f"{{{listed}}},", 84, initial_indent="    ", subsequent_indent="     "
             )
         tables.append("};")
-    state, reset = ("&state, ", ["@state state;"]) if writer.is_recurrent else ("", [])
-    lines = [
-        f"/* Compares {name}.h with what is expected; returns how many rows differ. */",
-        "#include <stdio.h>",
-        f'#include "{name}.h"',
-        "",
-        *tables,
-        "",
-        "int main(void)",
-        "{",
-        *indent([*reset, "int row, k, wrong = 0;"]),
-        *indent(["@reset(&state);"] if reset else []),
-        f"    for (row = 0; row < {len(raw)}; row++) {{",
-        f"        @output output[{writer.sizes[-1]}];",
-        "        int differs = 0;",
-        f"        @run({state}inputs[row], output);",
-        f"        for (k = 0; k < {writer.sizes[-1]}; k++)",
-        "            if (output[k] != outputs[row][k]) differs = 1;",
-        "        wrong += differs;",
-        "    }",
-        f'    printf("{name}: %d of {len(raw)} rows differ\\n", wrong);',
-        "    return wrong;",
-        "}",
-    ]
+    is_recurrent = writer.is_recurrent
+    lines = fill(
+        "test",
+        name=name,
+        tables=tables,
+        state=["@state state;"] if is_recurrent else [],
+        reset=["@reset(&state);"] if is_recurrent else [],
+        argument="&state, " if is_recurrent else "",
+        n_rows=len(raw),
+        n=writer.sizes[-1],
+    )
     return _named("\n".join(lines) + "\n", name)

@@ -1,0 +1,5 @@
+#ifdef @ASSEMBLER
+$assembler
+#else
+$plain
+#endif

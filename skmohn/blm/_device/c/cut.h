@@ -1,0 +1,6 @@
+/* Within limits no sum overflows; what is not a number counts as the mean. */
+static float @cut(float x)
+{
+    if (x != x) return 0.0f;
+    return x > $limit ? $limit : x < -$limit ? -$limit : x;
+}

@@ -1,0 +1,6 @@
+static void @member($arguments)
+{
+    $counter j;
+    $buffers
+    $layers
+}

@@ -1,0 +1,5 @@
+/* $what */
+static inline $type @predict(${state}const @input *input$argument)
+{
+    $body
+}

@@ -1,0 +1,5 @@
+static void @read(const @input *input, $outputs)
+{
+    $counter i;
+    $body
+}

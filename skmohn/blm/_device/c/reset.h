@@ -1,0 +1,6 @@
+/* Begin a sequence: all hidden units are silent. */
+static inline void @reset(@state *state)
+{
+    $indices
+    $fill
+}

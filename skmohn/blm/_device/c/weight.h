@@ -1,0 +1,5 @@
+static $type @weight(const uint8_t *w, $place k)
+{
+    $lines
+    return $weight;
+}

@@ -1,0 +1,430 @@
+"""Training by iterated local search: what data sets and black boxes have in common.
+
+Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+networks", IEEE TNNLS 28 (2017), sections III and V.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from math import inf
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from skmohn.blm._search import (
+    InitOptions,
+    MoveOptions,
+    draw_codes,
+    perturb,
+    resume,
+    start_search,
+)
+from skmohn.blm._search_kernels import Search
+
+# None is not in the types of joblib.
+_n_workers: Any = effective_n_jobs
+
+LOCAL_MINIMUM = "local minimum: no move improves"
+Codes = NDArray[np.integer]
+
+
+class Stream(IntEnum):
+    """Purposes of random numbers that must not depend on each other."""
+
+    STARTS, MINIMA, OBJECTIVES, SEARCHES = range(4)
+
+
+class Evaluated(NamedTuple):
+    """Codes, and the mean loss of so many evaluations."""
+
+    codes: Codes
+    loss: float
+    n_evaluations: int = 1
+
+
+@dataclass(eq=False)
+class TrainingState:
+    """One training run; it can be sent to another process and resumed there.
+
+    Attributes
+    ----------
+    seed : sequence of int
+        Of all that it draws.
+    index : int
+        Which restart it is.
+    search : Search
+        Present codes and state of the search; missing before the first evaluation.
+    network : object
+        Network of the present codes, while the state is advanced.
+    rng : Generator or None
+        Of problems with one stream of random numbers.
+    stage, n_stages_done : int
+        Present stage; stages that have reached their goals, or their ends without one.
+    evaluations, stage_evaluations : int
+        Moves or objective calls so far, and in this stage.
+    n_evaluations : int
+        Evaluations of the present codes, whose mean is their loss.
+    best_minimum : Evaluated or None
+        Best local minimum of this stage.
+    reference_evaluation : tuple of (stage, codes, seeds, loss) or None
+        Latest evaluation of a black box that was not bounded.
+    validated : Evaluated or None
+        Codes with the latest validation loss.
+    best_codes : ndarray of shape (n_weights,), int32
+        Those with the lowest validation loss or, without validation, the lowest loss of
+        the latest stage.
+    best_loss : float
+        That loss.
+    best_stage : int
+        Stage whose loss it is, -1 for none; the last one with validation.
+    reference_loss : float
+        Last `best_loss` that improved by more than the tolerance.
+    patience_used : int
+        Epochs since then.
+    records : list of dict
+        One for each epoch.
+    stopping_reason : str or None
+        None while it can be advanced.
+    succeeded : bool
+        Whether a goal was reached.
+    """
+
+    seed: Sequence[int]
+    index: int = 0
+    search: Search = field(init=False, repr=False)
+    network: Any = None
+    rng: np.random.Generator | None = None
+    stage: int = 0
+    n_stages_done: int = 0
+    evaluations: int = 0
+    stage_evaluations: int = 0
+    n_evaluations: int = 1
+    best_minimum: Evaluated | None = None
+    reference_evaluation: tuple[int, Codes, list[int], float] | None = None
+    validated: Evaluated | None = None
+    best_codes: Codes = field(init=False, repr=False)
+    best_loss: float = inf
+    best_stage: int = -1
+    reference_loss: float = inf
+    patience_used: int = 0
+    records: list[dict[str, Any]] = field(default_factory=list)
+    stopping_reason: str | None = None
+    succeeded: bool = False
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether any codes have been evaluated."""
+        return hasattr(self, "search")
+
+    @property
+    def loss(self) -> float:
+        """Loss of the present codes."""
+        return float(self.search.state[0].loss)
+
+    @loss.setter
+    def loss(self, loss: float) -> None:
+        self.search.state[0].loss = loss
+
+    @property
+    def present(self) -> Evaluated:
+        """The present codes."""
+        return Evaluated(self.search.codes, self.loss, self.n_evaluations)
+
+    @property
+    def lowest(self) -> Evaluated:
+        """The codes of lowest loss in this stage."""
+        minimum = self.best_minimum
+        if minimum is not None and minimum.loss < self.loss:
+            return minimum
+        return self.present
+
+    @property
+    def rank(self) -> tuple[int, float, int]:
+        """The smaller the better."""
+        return -self.best_stage, self.best_loss, self.index
+
+
+class Problem(Protocol):
+    """What is to be learned: it evaluates codes and has the random numbers."""
+
+    @property
+    def step(self) -> NDArray[np.float64]:
+        """What one unit of each code stands for, shape (n_weights,)."""
+        ...
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether equal codes have another loss each time."""
+        ...
+
+    @property
+    def last_stage(self) -> int:
+        """Index of the last stage."""
+        ...
+
+    def rng(self, state: TrainingState, stream: Stream) -> np.random.Generator:
+        """Random numbers for a purpose, at the present stage of a run."""
+        ...
+
+    def prepare(self, state: TrainingState) -> None:
+        """Make the network of the present codes."""
+        ...
+
+    def restart(self, state: TrainingState, codes: Codes) -> float:
+        """Give the network other codes; return their loss, finite."""
+        ...
+
+    def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
+        """Add one evaluation to the mean, of noisy objectives only."""
+        ...
+
+    def descend(self, state: TrainingState, end: float, deadline: float) -> bool:
+        """Try moves up to `end` evaluations; return whether none improves."""
+        ...
+
+    def next_stage(self, state: TrainingState, reason: str | None) -> bool:
+        """End the stage for a reason, or if it is due; return whether one follows."""
+        ...
+
+    def record(self, state: TrainingState) -> dict[str, Any]:
+        """What the history says of an epoch."""
+        ...
+
+
+class Validation(Protocol):
+    """What decides which codes are kept."""
+
+    def evaluate(self, codes: Codes, bound: float = inf) -> float:
+        """Loss of codes; those that exceed a bound may have any above it."""
+        ...
+
+
+ProblemType = TypeVar("ProblemType", bound=Problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trainer(Generic[ProblemType]):
+    """How to train.
+
+    Parameters
+    ----------
+    problem : Problem
+    validation : Validation or None
+    moves : MoveOptions
+    init : InitOptions
+    perturbation : float
+        Fraction of the weights drawn anew at a local minimum; 0 ends the stage there.
+    epoch : int
+        Evaluations between two records.
+    max_flips : float, default=inf
+        Maximum number of moves of a run.
+    tol : float, default=0.0
+        Improvement of the loss that counts, as a fraction of it.
+    n_iter_no_change : float, default=inf
+        Epochs without such an improvement that end a run.
+    validation_goal : float, default=None
+        Validation loss that ends a run with success.
+    """
+
+    problem: ProblemType
+    validation: Validation | None
+    moves: MoveOptions
+    init: InitOptions
+    perturbation: float
+    epoch: int
+    max_flips: float = inf
+    tol: float = 0.0
+    n_iter_no_change: float = inf
+    validation_goal: float | None = None
+
+    def begin(
+        self, seed: Sequence[int], codes: Codes | None = None, index: int = 0
+    ) -> TrainingState:
+        """Start a run, from given codes or at random."""
+        state = TrainingState(seed, index)
+        self._start(state, codes)
+        self._record(state)
+        state.network = None
+        return state
+
+    def advance(
+        self,
+        state: TrainingState,
+        n_evaluations: int | None = None,
+        seconds: float = inf,
+    ) -> TrainingState:
+        """Train for an epoch; return the state itself, for other processes."""
+        deadline = time.perf_counter() + seconds
+        if not state.is_begun:
+            self._start(state, None)
+        problem = self.problem
+        problem.prepare(state)
+        # So that a lucky evaluation of noisy codes does not last.
+        _, state.loss, state.n_evaluations = problem.reevaluate(state, state.present)
+        end = min(state.evaluations + (n_evaluations or self.epoch), self.max_flips)
+        self._end_stages(state)
+        while (
+            state.stopping_reason is None
+            and state.evaluations < end
+            and time.perf_counter() < deadline
+        ):
+            at_minimum = problem.descend(state, end, deadline)
+            if at_minimum and self.perturbation and state.evaluations < end:
+                self._perturb(state)
+            is_final = at_minimum and not self.perturbation
+            self._end_stages(state, LOCAL_MINIMUM if is_final else None)
+        self._record(state)
+        self._stop_if_due(state)
+        state.network = None
+        return state
+
+    def enter_stage(self, state: TrainingState, codes: Codes) -> None:
+        """Begin the stage of a run from these codes, with few bits again."""
+        state.stage_evaluations, state.best_minimum = 0, None
+        loss = self.problem.restart(state, codes)
+        seed = int(self.problem.rng(state, Stream.SEARCHES).integers(2**63))
+        first_step = self.moves.first_step
+        state.search = start_search(codes, loss, self.moves, seed, first_step)
+
+    def keep_best(self, state: TrainingState) -> None:
+        """Keep the present codes if they are the best so far."""
+        codes, loss, _ = state.present
+        stage, minimum = state.stage, state.best_minimum
+        # A mean over noise may have risen since; what was kept may owe it to noise too.
+        is_better = self.problem.is_noisy and (minimum is None or loss < minimum.loss)
+        if self.validation is not None:
+            known = state.validated
+            if known is None or not np.array_equal(codes, known.codes):
+                loss = self.validation.evaluate(codes, state.best_loss)
+                known = state.validated = Evaluated(codes.copy(), loss)
+            loss, stage, is_better = known.loss, self.problem.last_stage, False
+        if is_better or stage > state.best_stage or loss < state.best_loss:
+            state.best_codes, state.best_loss = codes.copy(), float(loss)
+            state.best_stage = stage
+
+    def _start(self, state: TrainingState, codes: Codes | None) -> None:
+        """Evaluate the first codes of a run."""
+        if codes is None:
+            rng = self.problem.rng(state, Stream.STARTS)
+            codes = draw_codes(rng, self.moves, self.init, self.problem.step)
+        self.enter_stage(state, codes)
+
+    def _perturb(self, state: TrainingState) -> None:
+        """Resume from the best local minimum with some weights drawn anew."""
+        self.keep_best(state)
+        minimum, problem = state.present, self.problem
+        minimum = minimum._replace(codes=minimum.codes.copy())
+        if state.best_minimum is not None:
+            state.best_minimum = problem.reevaluate(state, state.best_minimum)
+        if state.best_minimum is None or minimum.loss < state.best_minimum.loss:
+            state.best_minimum = minimum
+        rng = problem.rng(state, Stream.MINIMA)
+        options = self.perturbation, self.moves, self.init, problem.step
+        codes = perturb(rng, state.best_minimum.codes, *options)
+        loss = problem.restart(state, codes)
+        resume(state.search, codes, loss, self.moves.first_step)
+
+    def _end_stages(self, state: TrainingState, reason: str | None = None) -> None:
+        """End the stage for a reason, and each that is due."""
+        while self.problem.next_stage(state, reason):
+            self.enter_stage(state, state.lowest.codes.copy())
+            reason = None
+
+    def _record(self, state: TrainingState) -> None:
+        """Record the epoch, and whether it has improved the loss."""
+        self.keep_best(state)
+        record = self.problem.record(state)
+        widened = state.records and state.records[-1]["bits"] < record["bits"]
+        # Small improvements add up until they count.
+        least = self.tol * abs(state.reference_loss) if self.tol else 0.0
+        improved = state.best_loss < state.reference_loss - least
+        if improved or widened or not state.records:
+            state.reference_loss, state.patience_used = state.best_loss, 0
+        else:
+            state.patience_used += 1
+        state.records.append(record)
+
+    def _stop_if_due(self, state: TrainingState) -> None:
+        """End a run that is good enough, or whose budget or patience is used."""
+        reason = None
+        if self.validation_goal is not None:
+            state.succeeded = state.best_loss <= self.validation_goal
+            reason = "validation_goal" if state.succeeded else None
+        if reason is None and state.evaluations >= self.max_flips:
+            reason = "max_flips"
+        if reason is None and state.patience_used >= self.n_iter_no_change:
+            reason = "no improvement: the loss no longer falls by more than tol"
+        state.stopping_reason = state.stopping_reason or reason
+
+
+def train(
+    trainer: Trainer[ProblemType],
+    states: Sequence[TrainingState],
+    *,
+    order: Literal["parallel", "until_success"],
+    n_jobs: int | None,
+    report: Callable[[list[TrainingState], TrainingState], object],
+    deadline: float = inf,
+) -> tuple[list[TrainingState], str | None]:
+    """Advance runs, epoch by epoch, until each has ended.
+
+    Neither order lets the result depend on `n_jobs`: with "until_success" it is the
+    first run that succeeds, by its index and not by the clock.
+
+    Parameters
+    ----------
+    trainer : Trainer
+    states : sequence of TrainingState
+        By index; with "until_success" some need not have begun.
+    order : {"parallel", "until_success"}
+        All runs together in threads, which kernels leave free, or as many as `n_jobs`
+        at a time in processes, and no further ones after a success.
+    n_jobs : int or None
+    report : callable
+        Called after each round with the advanced states and the best of all; stops
+        when it returns true.
+    deadline : float, default=inf
+        Reading of `time.perf_counter` at which all stop.
+
+    Returns
+    -------
+    states : list of TrainingState
+        Those that have begun, the best first.
+    reason : str or None
+        What has stopped runs that had not ended.
+    """
+    prefer = "threads" if order == "parallel" else None
+    # Large arrays would come as files that cannot be written to.
+    parallel = Parallel(n_jobs=n_jobs, prefer=prefer, max_nbytes=None)
+    n_slots = len(states) if order == "parallel" else _n_workers(n_jobs)
+    states, reason = list(states), None
+    while reason is None:
+        first = min((state.index for state in states if state.succeeded), default=inf)
+        states = [state for state in states if state.index <= first]
+        open_states = [k for k, s in enumerate(states) if s.stopping_reason is None]
+        going = [k for k in open_states if states[k].is_begun]
+        waiting = [k for k in open_states if not states[k].is_begun]
+        going += waiting[: max(n_slots - len(going), 0)]
+        if not going:
+            break
+        left = deadline - time.perf_counter()
+        advanced: Any = parallel(
+            delayed(trainer.advance)(states[k], None, left) for k in going
+        )
+        for k, state in zip(going, advanced, strict=True):
+            states[k] = state
+        best = min(filter(_is_begun, states), key=lambda state: state.rank)
+        if report([states[k] for k in going], best):
+            reason = "a callback"
+        elif time.perf_counter() >= deadline:
+            reason = "max_time"
+    begun = filter(_is_begun, states)
+    return sorted(begun, key=lambda state: (not state.succeeded, state.rank)), reason
+
+
+def _is_begun(state: TrainingState) -> bool:
+    return state.is_begun
