@@ -118,8 +118,10 @@ def _compile_energynet() -> None:
 
 
 def _compile_optimize() -> None:
+    from skmohn.datasets import make_mk_trap
     from skmohn.optimize import maximize
 
+    make_mk_trap(2, 1)
     for method in ("annealing", "tabu", "weight_satisfaction", "exact"):
         maximize({(0, 1, 2): 1.0, (0, 3): 1.0}, method)
 

@@ -15,8 +15,8 @@ from skmohn._core._names import find_column
 from skmohn._core._options import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_integer
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._require import require_regressor
 from skmohn.mohn._stacking import SparseClassModel

@@ -19,6 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from skmohn._core._numba import can_look_up
 from skmohn._core._types import Term
+from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import plane_kernels as _kernels
 from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.design import (
@@ -26,7 +27,6 @@ from skmohn.mohn._design.design import (
     PackedDesign,
     as_tuples,
     find_equal,
-    flatten_sets,
 )
 from skmohn.mohn._design.lookup import Stems, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
