@@ -38,8 +38,8 @@ def compile_family(family: str) -> None:
 
 
 def _compile_mohn() -> None:
+    from skmohn._core._bits import pack_bits
     from skmohn.mohn import MOHNRegressor
-    from skmohn.mohn._design.bits import pack_bits
     from skmohn.mohn._design.design import PackedDesign
     from skmohn.mohn._design.pair_screening import best_pairs
     from skmohn.mohn._design.plane_design import PlaneDesign, Planes
