@@ -19,6 +19,8 @@ import skmohn
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 DOOR = PACKAGE / "_core" / "_sklearn.py"
+# Alone import private names of other packages.
+DOORS = {"skmohn._core._numba", "skmohn._core._sklearn", "skmohn.integrations._optuna"}
 STRUCTURE = runpy.run_path(str(Path(__file__).with_name("structure.py")))
 
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
@@ -313,6 +315,32 @@ def test_a_read_of_numbas_inside_is_seen(source, expected):
     found = insides_of_numba("skmohn.mohn._kernels", source)
     assert len(found) == bool(expected)
     assert all(name.endswith(expected) for name in found)
+
+
+def private_imports(module, source):
+    """Private names of other packages that a file imports."""
+    names = imported_modules(module, source)
+    return [n for n in names if is_private(n) and n.split(".")[0] != "skmohn"]
+
+
+def test_private_names_of_other_packages_pass_three_doors():
+    found = {module: private_imports(module, source) for module, source in sources()}
+    found = {module: names for module, names in found.items() if names}
+    assert found.keys() <= DOORS, pformat(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "n_private"),
+    [
+        ("from scipy._lib._util import check_random_state", 1),
+        ("import matplotlib._mathtext", 1),
+        ("def f():\n    from pandas import _libs", 1),
+        ("from ._display import draw\nfrom skmohn._core import _walsh", 0),
+        ("from scipy import sparse\nfrom numpy import __version__", 0),
+    ],
+)
+def test_a_private_name_of_another_package_is_seen(source, n_private):
+    assert len(private_imports("skmohn.inspection._qq", source)) == n_private
 
 
 def private_reads(source):
