@@ -38,8 +38,8 @@ def compile_family(family: str) -> None:
 
 
 def _compile_mohn() -> None:
+    from skmohn._core._bits import pack_bits
     from skmohn.mohn import MOHNRegressor
-    from skmohn.mohn._design.bits import pack_bits
     from skmohn.mohn._design.design import PackedDesign
     from skmohn.mohn._design.pair_screening import best_pairs
     from skmohn.mohn._design.plane_design import PlaneDesign, Planes
@@ -118,8 +118,10 @@ def _compile_energynet() -> None:
 
 
 def _compile_optimize() -> None:
+    from skmohn.datasets import make_mk_trap
     from skmohn.optimize import maximize
 
+    make_mk_trap(2, 1)
     for method in ("annealing", "tabu", "weight_satisfaction", "exact"):
         maximize({(0, 1, 2): 1.0, (0, 3): 1.0}, method)
 

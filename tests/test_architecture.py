@@ -19,6 +19,8 @@ import skmohn
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 DOOR = PACKAGE / "_core" / "_sklearn.py"
+# Alone import private names of other packages.
+DOORS = {"skmohn._core._numba", "skmohn._core._sklearn", "skmohn.integrations._optuna"}
 STRUCTURE = runpy.run_path(str(Path(__file__).with_name("structure.py")))
 
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
@@ -76,6 +78,8 @@ TUPLE = namedtuple("TUPLE", "x")
 # By which Optuna has its samplers write on trials: there is no public way.
 OF_OPTUNA = {"_storage", "_trial_id"}
 MOST_CODE_LINES = 800
+# Private names of a family that applications may use, all of them in one file.
+MOST_ENGINE_NAMES = 25
 # The subpackages in which every argument and result has a type, but for kernels; in
 # strict ones all rules of pyright hold. Of subpackages inside others the innermost
 # counts.
@@ -170,11 +174,35 @@ def subpackages_allowed(subpackage):
 
 
 def is_kernels_import(module, name):
-    """Whether a kernel file may import a name: tools, or kernels of its own family."""
-    family = module.rpartition(".")[0]
+    """Whether a kernel file may import a name: tools, or kernels of its own folder."""
+    folder = re.escape(module.rpartition(".")[0])
     return f"{name}.".startswith(
         tuple(f"{may}." for may in KERNELS_MAY_IMPORT)
-    ) or name.startswith(f"{family}._search_kernels.")
+    ) or bool(re.match(rf"{folder}\.\w+_kernels\.", name))
+
+
+@cache
+def exported(family, file="__init__"):
+    """What `__all__` of a file of a family lists."""
+    path = PACKAGE / family / f"{file}.py"
+    tree = parse(path.read_text(encoding="utf-8") if path.exists() else "")
+    lists = [
+        part.value
+        for part in tree.body
+        if isinstance(part, ast.Assign) and name_of(part.targets[0]) == "__all__"
+    ]
+    return set(chain(*map(ast.literal_eval, lists)))
+
+
+def is_application_import(module, name):
+    """Whether an application may import a name: public, or listed by `_engine`."""
+    is_application = subpackage_of(module) in APPLICATIONS - {"_warm_up"}
+    package, family, *inside = [*name.split("."), ""]
+    if not is_application or package != "skmohn" or family not in FAMILIES:
+        return True
+    if inside[0] == "_engine":
+        return inside[1] in exported(family, "_engine")
+    return inside[0] in {*exported(family), ""}
 
 
 def is_inner_import(module, name):
@@ -198,6 +226,10 @@ def violations(module, source):
             found.append(f"{module} may not import {name}: it is another subpackage's")
         elif is_kernel and not is_kernels_import(module, name):
             found.append(f"{module} may not import {name}: kernels know no more")
+        elif not is_application_import(module, name):
+            found.append(
+                f"{module} may not import {name}: see _engine.py of the family"
+            )
         elif not is_inner_import(module, name):
             found.append(f"{module} may not import {name}: another inner subpackage's")
     return found
@@ -206,6 +238,17 @@ def violations(module, source):
 def test_imports_keep_the_rules():
     found = chain(*(violations(module, source) for module, source in sources()))
     assert not (broken := list(found)), "\n".join(broken)
+
+
+@pytest.mark.parametrize("family", ["blm", "mohn"])
+def test_an_engine_is_small_and_needed(family):
+    listed, used = exported(family, "_engine"), set()
+    for module, source in sources():
+        if subpackage_of(module) in APPLICATIONS:
+            names = [name.split(".") for name in imported_modules(module, source)]
+            used |= {n[3] for n in names if n[:3] == ["skmohn", family, "_engine"]}
+    assert len(listed) <= MOST_ENGINE_NAMES
+    assert listed == used
 
 
 def files_imported(path):
@@ -272,6 +315,32 @@ def test_a_read_of_numbas_inside_is_seen(source, expected):
     found = insides_of_numba("skmohn.mohn._kernels", source)
     assert len(found) == bool(expected)
     assert all(name.endswith(expected) for name in found)
+
+
+def private_imports(module, source):
+    """Private names of other packages that a file imports."""
+    names = imported_modules(module, source)
+    return [n for n in names if is_private(n) and n.split(".")[0] != "skmohn"]
+
+
+def test_private_names_of_other_packages_pass_three_doors():
+    found = {module: private_imports(module, source) for module, source in sources()}
+    found = {module: names for module, names in found.items() if names}
+    assert found.keys() <= DOORS, pformat(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "n_private"),
+    [
+        ("from scipy._lib._util import check_random_state", 1),
+        ("import matplotlib._mathtext", 1),
+        ("def f():\n    from pandas import _libs", 1),
+        ("from ._display import draw\nfrom skmohn._core import _walsh", 0),
+        ("from scipy import sparse\nfrom numpy import __version__", 0),
+    ],
+)
+def test_a_private_name_of_another_package_is_seen(source, n_private):
+    assert len(private_imports("skmohn.inspection._qq", source)) == n_private
 
 
 def private_reads(source):
@@ -726,11 +795,22 @@ def test_types_are_let_through():
         ("skmohn.mohn._regressor", "from ..optimize import climb"),
         ("skmohn.mohn.__init__", "from ..energynet import _irbm"),
         ("skmohn.mohn._regressor", "def f():\n    from skmohn import inspection"),
-        ("skmohn.datasets._walsh", "from ..optimize import climb"),
+        ("skmohn.datasets._nk", "from ..optimize import climb"),
         ("skmohn.optimize._local_search", "from skmohn.integrations import to_dimod"),
         ("skmohn.integrations._dimod", "from skmohn.datasets import make_ising"),
+        ("skmohn.optimize._solve", "from skmohn.mohn._design.design import Design"),
+        ("skmohn.inspection._qq", "from ..mohn._regressor import MOHNRegressor"),
+        ("skmohn.inspection._qq", "from skmohn.mohn import _effects"),
+        ("skmohn.inspection._qq", "import skmohn.energynet._rbm"),
+        ("skmohn.optimize._solve", "from skmohn.mohn._engine import MOHNRegressor"),
+        ("skmohn.optimize._solve", "from skmohn.energynet._engine import RBM"),
         ("skmohn.mohn._kernels", "from ._learning import lasso"),
         ("skmohn.mohn._kernels", "from skmohn.blm._search_kernels import ask"),
+        ("skmohn.mohn._kernels", "from ._design.plane_kernels import expand"),
+        (
+            "skmohn.optimize._kernels",
+            "from .._core._walsh_kernels import transform",
+        ),
         ("skmohn.mohn._kernels", "from .._core._history import History"),
         ("skmohn.mohn._kernels", "import scipy.linalg"),
         ("skmohn.mohn._kernels", "import numbalike"),
@@ -765,10 +845,15 @@ def test_breach_of_a_rules_is_seen(module, source):
         ("skmohn.mohn.__init__", "from ._regressor import MOHNRegressor"),
         ("skmohn.optimize._local_search", "from ..mohn import MOHNRegressor"),
         ("skmohn.integrations._optuna", "from skmohn.optimize import maximize"),
+        ("skmohn.integrations._onnx", "from skmohn.blm._engine import network_of"),
+        ("skmohn.optimize._solve", "from ..mohn._engine import ExactPosterior"),
+        ("skmohn.inspection._qq", "from skmohn import mohn"),
+        ("skmohn._warm_up", "from skmohn.mohn._design.design import PackedDesign"),
         ("skmohn.mohn._kernels", "import numpy as np\nimport numba"),
         ("skmohn.mohn._kernels", "from numba.extending import intrinsic"),
         ("skmohn.mohn._kernels", "from .._core._numba import jit"),
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
+        ("skmohn._core._elimination_kernels", "from ._walsh_kernels import transform"),
         ("skmohn.mohn._kernels", "from skmohn._core._numba import jit"),
         ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import Solution"),
         (

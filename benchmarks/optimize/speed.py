@@ -17,8 +17,8 @@ logarithm of n.
 import numpy as np
 
 from benchmarks.shared import common
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_sparse_walsh
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import minimize
 from skmohn.optimize._methods import temperatures_of
 from skmohn.optimize._polynomial import make_polynomial

@@ -15,9 +15,9 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from benchmarks.shared import common
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_bmda_quadratic, make_ising, make_mk_trap, make_nk
-from skmohn.datasets._optimum import find_optima
-from skmohn.datasets._walsh import walsh_function
+from skmohn.datasets._sampling import find_optima
 from skmohn.optimize import minimize
 
 # Weights of edges, capacities and the like are drawn with the instance's number; the
@@ -179,8 +179,8 @@ def max_cut(n, n_edges, name, instance):
     """Weights of the edges that are cut, with their sign changed."""
     edges = _graph(n, n_edges, instance)
     weights = np.random.default_rng(instance).integers(1, 11, n_edges) / 2
-    function = walsh_function(n, zip(edges.tolist(), weights, strict=True))
-    lowest = find_optima(function, optimum=True)[0][0]
+    function = WalshPolynomial.collect(zip(edges.tolist(), weights, strict=True))
+    lowest = find_optima(function, n, optimum=True)[0][0]
     uncut = _sum_of_products(edges, weights)
     total = weights.sum()
     return _masked(name, instance, n, lambda x: float(uncut(x) - total), lowest - total)

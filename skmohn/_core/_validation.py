@@ -211,15 +211,6 @@ def as_counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return weights / weight_unit(weights)
 
 
-def require_policy(policy: object) -> None:
-    """Refuse what cannot be asked step by step."""
-    if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
-        raise TypeError(
-            "policy must have the methods initial_state and step, such as those of "
-            f"skmohn.blm.make_policy, got {policy!r}"
-        )
-
-
 def is_pair_given(X: object, y: object, which: str = "_val") -> bool:
     """Whether there are samples, such as for validation; refuse one half of them."""
     if X is None and y is None:

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import validate_params
-from skmohn.datasets._optimum import Optima
-from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, Count, sample
-from skmohn.datasets._walsh import sum_of_tables
+from skmohn._core._walsh import WalshPolynomial
+from skmohn._core._walsh_kernels import transform
+from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, Count, Optima, sample
 
 
 @validate_params(
@@ -122,7 +122,8 @@ def make_mk_trap(
     ones = np.array([index.bit_count() for index in range(2**k)])
     trap = np.where(ones == k, k, k - 1 - ones).astype(np.float64)
     return sample(
-        sum_of_tables(k * m, blocks, np.tile(trap, (m, 1))),
+        sum_of_tables(blocks, np.tile(trap, (m, 1))),
+        k * m,
         rng,
         n_samples=n_samples,
         noise=noise,
@@ -216,9 +217,8 @@ def make_bmda_quadratic(
     rng = check_random_state(random_state)
     blocks = _deal(rng, n_features // 2, 2, shuffle)
     return sample(
-        sum_of_tables(
-            n_features, blocks, np.tile([0.9, 0.0, 0.0, 1.0], (len(blocks), 1))
-        ),
+        sum_of_tables(blocks, np.tile([0.9, 0.0, 0.0, 1.0], (len(blocks), 1))),
+        n_features,
         rng,
         n_samples=n_samples,
         noise=noise,
@@ -246,3 +246,25 @@ def _known_optima(blocks: NDArray[np.intp], maximum: float) -> Optima:
     x_minimum = x_maximum.copy()
     x_minimum[blocks[:, 0]] = -1.0
     return (0.0, x_minimum), (float(maximum), x_maximum)
+
+
+def sum_of_tables(
+    blocks: NDArray[np.intp], tables: NDArray[np.float64]
+) -> WalshPolynomial:
+    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]], O(n_blocks k 2**k).
+
+    Bit j of the last index of a table is 1 where variable ``blocks[b, j]`` is +1.
+    """
+    size = tables.shape[1]
+    # The transform has 1 for -1, and for the variables of a set.
+    weights = tables[:, ::-1].copy()
+    for row in weights:
+        transform(row, size)
+    subsets = [
+        [j for j in range(blocks.shape[1]) if index >> j & 1] for index in range(size)
+    ]
+    return WalshPolynomial.collect(
+        ([block[j] for j in subset], weight)
+        for block, row in zip(blocks.tolist(), (weights / size).tolist(), strict=True)
+        for subset, weight in zip(subsets, row, strict=True)
+    )

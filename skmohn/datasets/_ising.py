@@ -9,9 +9,13 @@ from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import StrOptions, validate_params
 from skmohn._core._validation import is_integer
-from skmohn.datasets._optimum import find_optima
-from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
-from skmohn.datasets._walsh import walsh_function
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.datasets._sampling import (
+    OPTIMUM_CONSTRAINT,
+    SAMPLING_CONSTRAINTS,
+    find_optima,
+    sample,
+)
 
 
 @validate_params(
@@ -144,17 +148,20 @@ def make_ising(
         strengths = rng.choice([-1.0, 1.0], size=len(edges))
     else:
         strengths = rng.standard_normal(len(edges))
-    energy = walsh_function(sites.size, zip(edges.tolist(), -strengths, strict=True))
+    energy = WalshPolynomial.collect(zip(edges.tolist(), -strengths, strict=True))
     torus = " x ".join(map(str, shape))
     return sample(
         energy,
+        sites.size,
         rng,
         n_samples=n_samples,
         noise=noise,
         snr=snr,
         coding=coding,
         return_X_y=return_X_y,
-        optima=find_optima(energy, optimum=False if return_X_y else optimum),
+        optima=find_optima(
+            energy, sites.size, optimum=False if return_X_y else optimum
+        ),
         direction="minimize",
         descr=f"Energy of an Ising spin glass, {torus} torus, {couplings} couplings.",
         feature_names=[

@@ -6,14 +6,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import StrOptions, validate_params
-from skmohn.datasets._optimum import find_optima
+from skmohn.datasets._blocks import sum_of_tables
 from skmohn.datasets._sampling import (
     OPTIMUM_CONSTRAINT,
     SAMPLING_CONSTRAINTS,
     Count,
+    find_optima,
     sample,
 )
-from skmohn.datasets._walsh import sum_of_tables
 
 
 @validate_params(
@@ -126,16 +126,19 @@ def make_nk(
         # Drawn among the n_features - 1 others: skip the feature itself.
         blocks = np.array([[i, *(o + (o >= i))] for i, o in enumerate(others)])
     tables = rng.uniform(size=(n_features, 2 ** (k + 1)))
-    landscape = sum_of_tables(n_features, blocks, tables / n_features)
+    landscape = sum_of_tables(blocks, tables / n_features)
     return sample(
         landscape,
+        n_features,
         rng,
         n_samples=n_samples,
         noise=noise,
         snr=snr,
         coding=coding,
         return_X_y=return_X_y,
-        optima=find_optima(landscape, optimum=False if return_X_y else optimum),
+        optima=find_optima(
+            landscape, n_features, optimum=False if return_X_y else optimum
+        ),
         direction="maximize",
         descr=f"NK landscape with N={n_features}, K={k} and {neighbors} neighbors.",
         blocks=blocks,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from skmohn._core._types import check_array
-from skmohn._core._validation import require_policy
+from skmohn.blm._engine import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
 _LARGEST = float(np.finfo(float).max)

@@ -1,16 +1,28 @@
 """Draw samples of a known function: what all generators share."""
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from skmohn._core._elimination import (
+    find_neighbors,
+    maximize_by_order,
+    order_by_degree,
+)
 from skmohn._core._sklearn import Interval, Options, StrOptions
-from skmohn.datasets._optimum import Optima
-from skmohn.datasets._walsh import WalshFunction, evaluate
+from skmohn._core._walsh import WalshPolynomial, evaluate, flatten_sets
 
+# Minimum and maximum: the value and the spins that have it, or None twice.
+Optima: TypeAlias = tuple[
+    tuple[float | None, NDArray | None], tuple[float | None, NDArray | None]
+]
+# Table entries that elimination may compute. The first take no time, and are enough for
+# whatever 20 variables do; the second take a second and at most a gigabyte, and are
+# enough for the 10 x 10 torus.
+_MAX_ENTRIES: dict[bool | str, int] = {"auto": 2**21, True: 2**26}
 # Squares of larger numbers would be infinite.
 _LARGEST = 1e150
 
@@ -58,8 +70,41 @@ SAMPLING_CONSTRAINTS = {
 OPTIMUM_CONSTRAINT = [StrOptions({"auto"}), Options(bool, {True, False})]
 
 
+def find_optima(
+    polynomial: WalshPolynomial, n_features: int, *, optimum: bool | str
+) -> Optima:
+    """Minimum and maximum of a function, where they are wanted and not too costly."""
+    unknown = (None, None), (None, None)
+    if optimum is False:
+        return unknown
+    max_entries = _MAX_ENTRIES[optimum]
+    # A table over k variables and the one to eliminate has 2^(k + 1) entries.
+    order = order_by_degree(
+        find_neighbors(polynomial, n_features),
+        max_width=max_entries.bit_length() - 2,
+    )
+    if not order.held and order.cost <= max_entries:
+        advice = 'use optimum="auto" or optimum=False'
+        low, high = (
+            maximize_by_order(polynomial.times(sign), order, -1, advice)
+            for sign in (-1.0, 1.0)
+        )
+        return (
+            (polynomial.exact_value(low), low),
+            (polynomial.exact_value(high), high),
+        )
+    if optimum is True:
+        raise ValueError(
+            "optimum=True: the interactions of this function are too entangled for an "
+            f"exact optimum with at most {max_entries} table entries. "
+            'Use optimum="auto" or optimum=False.'
+        )
+    return unknown
+
+
 def sample(
-    function: WalshFunction,
+    polynomial: WalshPolynomial,
+    n_features: int,
     rng: np.random.RandomState,
     *,
     n_samples: int,
@@ -81,9 +126,11 @@ def sample(
             raise ValueError(
                 f"noise={noise} and snr={snr} both set the noise: give one of them."
             )
-        noise = np.sqrt(function.variance / snr)
-    spins = 2 * rng.randint(2, size=(n_samples, function.n_features), dtype=np.int8) - 1
-    y = evaluate(spins, function.terms, function.weights, function.intercept)
+        noise = np.sqrt(polynomial.variance / snr)
+    spins = 2 * rng.randint(2, size=(n_samples, n_features), dtype=np.int8) - 1
+    # The constant comes first, so that rounding is that of a plain sum.
+    weights = np.array([polynomial.intercept, *polynomial.coef])
+    y = evaluate(spins, *flatten_sets([(), *polynomial.terms]), weights)
     if noise:
         y += noise * rng.standard_normal(n_samples)
 
@@ -100,11 +147,11 @@ def sample(
     return Bunch(
         X=X,
         y=y,
-        terms=function.terms,
-        weights=function.weights,
-        intercept=function.intercept,
+        terms=list(polynomial.terms),
+        weights=polynomial.coef,
+        intercept=polynomial.intercept,
         noise=float(noise),
-        feature_names=feature_names or [f"x{i}" for i in range(function.n_features)],
+        feature_names=feature_names or [f"x{i}" for i in range(n_features)],
         direction=direction,
         DESCR=descr,
         **ends,

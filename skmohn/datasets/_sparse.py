@@ -1,22 +1,21 @@
 """Random sparse Walsh functions."""
 
-from itertools import chain
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._sklearn import StrOptions, validate_params
-from skmohn.datasets._optimum import find_optima
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets._sampling import (
     OPTIMUM_CONSTRAINT,
     SAMPLING_CONSTRAINTS,
     Count,
     Number,
+    find_optima,
     sample,
 )
 from skmohn.datasets._terms import terms_by_order, terms_by_tower
-from skmohn.datasets._walsh import walsh_function
 
 WEIGHT_DISTRIBUTIONS = {
     "gaussian": lambda rng, size: rng.standard_normal(size),
@@ -157,17 +156,19 @@ def make_sparse_walsh(
     else:
         terms = terms_by_tower(rng, n_features, n_terms, max_order, heredity)
     weights = WEIGHT_DISTRIBUTIONS[weight_distribution](rng, len(terms))
-    weights = chain([((), intercept)], zip(terms, weights, strict=True))
-    function = walsh_function(n_features, weights)
+    polynomial = WalshPolynomial.collect(zip(terms, weights, strict=True), intercept)
     return sample(
-        function,
+        polynomial,
+        n_features,
         rng,
         n_samples=n_samples,
         noise=noise,
         snr=snr,
         coding=coding,
         return_X_y=return_X_y,
-        optima=find_optima(function, optimum=False if return_X_y else optimum),
+        optima=find_optima(
+            polynomial, n_features, optimum=False if return_X_y else optimum
+        ),
         direction="maximize",
         descr=(
             f"Random function of {n_features} features with {len(terms)} Walsh terms "

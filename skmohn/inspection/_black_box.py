@@ -8,8 +8,7 @@ from scipy.optimize import OptimizeResult
 from skmohn._core._validation import read_names
 from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style, numbers_of
 from skmohn.inspection._labels import add_legend, shorten
-from skmohn.mohn._effects import OBSERVED, UNIFORM, tabulate_sobol
-from skmohn.mohn._require import require_regressor
+from skmohn.mohn._engine import require_regressor, tabulate_sobol
 
 _COLORS = {
     "uniform": GRAY,
@@ -256,7 +255,7 @@ class ImportancesDisplay:
         TypeError
             If it is another estimator.
         """
-        return cls._draw(estimator, OBSERVED, n_variables, ax)
+        return cls._draw(estimator, "observed", n_variables, ax)
 
     @classmethod
     def from_result(cls, result, *, n_variables=15, ax=None) -> Self:
@@ -285,7 +284,7 @@ class ImportancesDisplay:
             If it is neither.
         """
         # Points were chosen near the best; what matters in the space is another thing.
-        return cls._draw(_result_of(result).model, UNIFORM, n_variables, ax)
+        return cls._draw(_result_of(result).model, "uniform", n_variables, ax)
 
     @classmethod
     def _draw(cls, estimator, distribution, n_variables, ax):
@@ -420,18 +419,10 @@ class ParallelCoordinatesDisplay:
             If it is neither.
         """
         result = _result_of(result)
-        found = {}
-        for record in result.history:
-            point = _named(record["point"])
-            if np.isfinite(record["value"]):
-                found.setdefault(repr(point), (point, []))[1].append(record["value"])
-        points = [(point, float(np.mean(values))) for point, values in found.values()]
-        points.sort(key=lambda pair: -pair[1] if result.maximize else pair[1])
-        best = _named(result.x)
-        points = points[[point for point, _ in points].index(best) :]
+        points = _best_points(result)
         names = list(points[0][0])
         if result.model is not None:
-            total = np.array(tabulate_sobol(result.model, UNIFORM)["total"])
+            total = np.array(tabulate_sobol(result.model, "uniform")["total"])
             names = [names[i] for i in np.argsort(-total, kind="stable")]
         variables = {
             name: _in_order({point[name] for point, _ in points})
@@ -475,7 +466,7 @@ class ParallelCoordinatesDisplay:
         apart = np.linspace(-1.0, 1.0, len(value)) if len(value) > 1 else [0.0]
         self.lines_ = []
         for rank, point in enumerate(self.points):
-            neg_log10_p = [
+            heights = [
                 _height(values, point[name]) + apart[rank] * _spread(values)
                 for name, values in self.variables.items()
             ]
@@ -483,7 +474,7 @@ class ParallelCoordinatesDisplay:
             if rank == 0:
                 shade = {"color": RED, "lw": 2.5, "label": "the best"}
             style = merge_style("line", {**shade, "zorder": 2.5 - rank / 1e3}, line_kw)
-            self.lines_ += ax.plot(range(len(names)), neg_log10_p, **style)
+            self.lines_ += ax.plot(range(len(names)), heights, **style)
         self.texts_ = []
         for x, name in enumerate(names):
             ax.axvline(x, color=GRAY, lw=1.0, zorder=1)
@@ -514,6 +505,19 @@ def _result_of(result):
             f"BlackBoxOptimizer, got {type(result).__name__}"
         )
     return result
+
+
+def _best_points(result):
+    """Different points and their mean values, from that of the result downward."""
+    found = {}
+    for record in result.history:
+        point = _named(record["point"])
+        if np.isfinite(record["value"]):
+            found.setdefault(repr(point), (point, []))[1].append(record["value"])
+    points = [(point, float(np.mean(values))) for point, values in found.values()]
+    points.sort(key=lambda pair: -pair[1] if result.maximize else pair[1])
+    best = _named(result.x)
+    return points[[point for point, _ in points].index(best) :]
 
 
 def _named(point):

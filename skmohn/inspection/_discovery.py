@@ -9,7 +9,7 @@ from sklearn.utils import check_consistent_length
 from skmohn._core._validation import read_vector
 from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style, numbers_of
 from skmohn.inspection._labels import add_legend
-from skmohn.mohn._require import require_regressor
+from skmohn.mohn._engine import require_regressor
 
 # Of orders 1 to 5, and of all above.
 _COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")

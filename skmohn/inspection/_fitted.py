@@ -10,7 +10,7 @@ from skmohn.energynet import (
     EnergyNetRegressor,
     EnergyNetTransformer,
 )
-from skmohn.mohn._require import require_regressor
+from skmohn.mohn._engine import require_regressor
 
 # Of the two lines that most displays have, and of what divides them.
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"

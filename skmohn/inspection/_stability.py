@@ -16,7 +16,7 @@ from skmohn._core._long import say_when_long
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import N_JOBS, Interval, validate_params
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._engine import NUMERIC, InputCoding
 
 # Rows that are different in a large bootstrap sample.
 _SHARE = 1.0 - math.exp(-1.0)

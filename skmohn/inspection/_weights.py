@@ -161,18 +161,16 @@ class WeightsDisplay:
         self._name(ax, names, [len(terms[j]) for j in self.columns_])
         return self
 
-    def _separate(self, ax, neg_log10_p, terms, part):
+    def _separate(self, ax, heights, terms, part):
         """Lines between the components."""
-        if not 1 < len(neg_log10_p) <= _MOST_LINES:
+        if not 1 < len(heights) <= _MOST_LINES:
             return
         widths = np.bincount([part[term[0]] for term in terms])
         # Thin beside a cell, however many there are: a line must not hide a weight.
         box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
         cell = 72.0 * min(box.width / len(terms), box.height / len(self.rows_))
         style = {"color": GRAY, "lw": min(0.8, cell / 8.0)}
-        for x, y in zip(
-            np.cumsum(widths)[:-1], np.cumsum(neg_log10_p)[:-1], strict=True
-        ):
+        for x, y in zip(np.cumsum(widths)[:-1], np.cumsum(heights)[:-1], strict=True):
             ax.axvline(x - 0.5, **style)
             ax.axhline(y - 0.5, **style)
 

@@ -4,8 +4,7 @@ from numbers import Integral
 
 from skmohn._core._optional import import_optional
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._from_terms import read_polynomial
-from skmohn.mohn._require import require_regressor
+from skmohn.mohn._engine import read_polynomial, require_regressor
 
 # Up to this many, integers are indices of columns.
 _MOST_COLUMNS = 10**6

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
 from skmohn._core._optional import import_optional
-from skmohn._core._validation import is_integer, require_policy
+from skmohn._core._validation import is_integer
+from skmohn.blm._engine import require_policy
 
 
 class GymnasiumObjective:

@@ -1,7 +1,7 @@
 """Models as networkx graphs."""
 
 from skmohn._core._optional import import_optional
-from skmohn.mohn._require import require_regressor
+from skmohn.mohn._engine import require_regressor
 
 
 def to_networkx(model):

@@ -10,9 +10,14 @@ from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._device.agreement import coarse_numbers, compare, report
-from skmohn.blm._device.inputs import InputSpec
-from skmohn.blm._device.network import network_of, read_rows
+from skmohn.blm._engine import (
+    InputSpec,
+    coarse_numbers,
+    compare,
+    network_of,
+    read_rows,
+    report,
+)
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
 # must say that it is at least.

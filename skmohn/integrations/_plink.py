@@ -8,10 +8,10 @@ from sys import intern
 
 import numpy as np
 
+from skmohn._core._bits import row_bits, words_of
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn import Genotypes
-from skmohn.mohn._design.bits import row_bits, words_of
-from skmohn.mohn._table.variants import UNKNOWN_ALLELES
+from skmohn.mohn._engine import UNKNOWN_ALLELES
 
 # A file whose variants follow each other, each with all samples.
 _HEAD = bytes([0x6C, 0x1B, 0x01])

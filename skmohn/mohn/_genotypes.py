@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
+from skmohn._core._bits import pack_bits, row_bits, unpack_bits
 from skmohn._core._categories import Categories, CategoryReader, read_table
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.columns import repeated_name

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import (

@@ -35,10 +35,10 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import validate_held_out
 from skmohn._core._types import TableLike
 from skmohn._core._validation import read_probabilities, read_sets
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import _effects as effects
 from skmohn.mohn import _multioutput as several
 from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._findings import (
     findings_of,
     no_findings,

@@ -10,8 +10,8 @@ from scipy.stats import sem
 
 from skmohn._core._memory import format_bytes
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp

@@ -19,7 +19,7 @@ from skmohn._core._sklearn import (
     validate_parameter_constraints,
 )
 from skmohn._core._validation import read_vector, refuse_set
-from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._portfolio import EXTERNAL, SOURCES, Portfolio
 from skmohn.optimize._report import as_table, describe, to_html

@@ -33,7 +33,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._validation import read_sets, to_numpy
-from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
 
 # "auto": so many subsets for each column or group, and at least.

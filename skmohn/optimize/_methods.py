@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core import _elimination
 from skmohn._core._sklearn import Interval
-from skmohn.optimize import _elimination, _kernels
+from skmohn.optimize import _kernels
 from skmohn.optimize._polynomial import (
     changes_of_flip,
     fields,

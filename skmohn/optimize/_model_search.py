@@ -12,7 +12,7 @@ from skmohn._core._names import index_names
 from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, validate_params
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import has_read_inputs
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize._methods import (
     CALLBACK,
     DONE,

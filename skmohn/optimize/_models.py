@@ -15,12 +15,17 @@ from skmohn._core._names import find_column
 from skmohn._core._options import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_integer
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
-from skmohn.mohn._design.hypergraph import WalshPolynomial
-from skmohn.mohn._from_terms import read_polynomial
-from skmohn.mohn._require import require_regressor
-from skmohn.mohn._stacking import SparseClassModel
-from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
+from skmohn.mohn._engine import (
+    CATEGORIES,
+    CONSTANT,
+    NUMERIC,
+    ONE_HOT,
+    SparseClassModel,
+    read_polynomial,
+    require_regressor,
+)
 from skmohn.optimize._product_sums import GPMean
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.

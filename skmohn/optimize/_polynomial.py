@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _kernels
 
 # Gains smaller than this fraction of the largest possible one are rounding error.
@@ -191,14 +191,14 @@ def fix_variables(graph, values):
     graph : WalshPolynomial
         Terms that have become equal are one; those that cancel are gone.
     """
-    weights = {}
-    for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
-        rest = tuple(i for i in term if i not in values)
-        factor = math.prod(values[i] for i in term if i in values)
-        weights.setdefault(rest, []).append(coef * factor)
-    weights = {term: math.fsum(parts) for term, parts in weights.items()}
-    weights = {term: weight for term, weight in weights.items() if weight or not term}
-    return WalshPolynomial.sort(list(weights), list(weights.values()), graph.intercept)
+    weights = (
+        (
+            [i for i in term if i not in values],
+            coef * math.prod(values[i] for i in term if i in values),
+        )
+        for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True)
+    )
+    return WalshPolynomial.collect(weights, graph.intercept)
 
 
 def split(graph, n_variables):

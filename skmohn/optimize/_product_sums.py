@@ -13,9 +13,7 @@ import numpy as np
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
-from skmohn.mohn._design.products import Products
-from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.target import Logarithm, Unchanged
+from skmohn.mohn._engine import InputCoding, Logarithm, Products, Unchanged
 from skmohn.optimize._methods import CALLBACK, DONE, RunResult, tenures
 from skmohn.optimize._solve import MAX_WIDTH, SearchResult, better, restart
 

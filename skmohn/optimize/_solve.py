@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-from skmohn._core._validation import require_memory
-from skmohn.mohn._design.hypergraph import WalshPolynomial
-from skmohn.optimize import _elimination, _methods
+from skmohn._core import _elimination
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.optimize import _methods
 from skmohn.optimize._methods import (
     CALLBACK,
     DONE,
@@ -244,7 +244,7 @@ def _eliminate(question, max_width=MAX_WIDTH):
     looks, status = 0, DONE
     for variables, graph, plan in plans:
         if status == DONE:
-            spins[variables] = _solve(graph, plan)
+            spins[variables] = _maximize(graph, plan)
             looks += plan.cost
             status = question.budget.status(0)  # only the clock can have changed
     if status == DONE and question.tell(SearchResult(spins, looks, 1, DONE, True, [])):
@@ -254,23 +254,15 @@ def _eliminate(question, max_width=MAX_WIDTH):
 
 def _exact_plan(graph, n_variables, rng, max_width):
     """Order in which all variables go, but one that may have any value."""
-    neighbors = _elimination.neighbors_of(graph, n_variables)
+    neighbors = _elimination.find_neighbors(graph, n_variables)
     held = _elimination.symmetric_variables(graph, neighbors)
-    return _elimination.cheapest_plan(neighbors, rng, held=held, max_width=max_width)
+    return _elimination.cheapest_order(neighbors, rng, held=held, max_width=max_width)
 
 
-def _solve(graph, plan):
+def _maximize(graph, plan):
     """Best spins of a part, all variables of which but symmetric ones are ordered."""
-    require_memory(
-        plan.cost / 2 + 64.0 * 2**plan.width,
-        f"elimination with tables over {plan.width} variables",
-        'fix variables or use method="auto" with a smaller max_width',
-    )
-    schedule = _elimination.make_schedule(graph, plan)
-    spins = np.ones(len(plan.scopes) + len(plan.held), dtype=np.int8)
-    ties = np.zeros(len(schedule.order), dtype=bool)
-    _elimination.eliminate(schedule, ties, spins)
-    return spins
+    advice = 'fix variables or use method="auto" with a smaller max_width'
+    return _elimination.maximize_by_order(graph, plan, 1, advice)
 
 
 # ---------------------------------------------------------------------------- auto
@@ -293,7 +285,7 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
             min(_EXACT_COST, question.budget.looks - looks),
         )
         if plan is not None:
-            spins[variables] = _solve(graph, plan)
+            spins[variables] = _maximize(graph, plan)
             looks += plan.cost
         else:
             hard.append((variables, graph))
@@ -327,7 +319,7 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
 
 def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
     """Order in which all variables go at low cost, or None."""
-    neighbors = _elimination.neighbors_of(graph, n_variables)
+    neighbors = _elimination.find_neighbors(graph, n_variables)
     if _elimination.exceeds_treewidth(neighbors, rng, max_width):
         return None
     plan = _exact_plan(graph, n_variables, rng, max_width)
@@ -377,10 +369,10 @@ def _search_part(part, rng, n_sweeps):
 def _move_schedules(part, rng):
     """Schedules that each hold other variables; none where they would hold most."""
     n_variables = part.n_variables
-    neighbors = _elimination.neighbors_of(part.graph, n_variables)
+    neighbors = _elimination.find_neighbors(part.graph, n_variables)
     schedules = []
     for _ in range(min(32, max(2, _ORDERED // n_variables))):
-        plan = _elimination.make_plan(neighbors, rng, max_width=_MOVE_WIDTH)
+        plan = _elimination.order_by_degree(neighbors, rng, max_width=_MOVE_WIDTH)
         if len(plan.held) > _MOST_HELD * n_variables:
             return []
         schedules.append(_elimination.make_schedule(part.graph, plan))

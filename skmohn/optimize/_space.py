@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from skmohn._core._validation import refuse_set, to_numpy
-from skmohn.mohn._table.rows import Categorical, EncodedRows
+from skmohn.mohn._engine import Categorical, EncodedRows
 from skmohn.optimize._variables import (
     Variable,
     columns_of,

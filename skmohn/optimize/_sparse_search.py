@@ -7,12 +7,15 @@ import numpy as np
 
 from skmohn._core._fitting import gather_warnings
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
-from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.mohn._sparse.exact_fit import ExactFitTest
-from skmohn.mohn._sparse.message_passing import bytes_of_candidate
-from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._engine import (
+    ExactFitTest,
+    Pursuit,
+    PursuitControl,
+    bytes_of_candidate,
+    make_design,
+)
 from skmohn.optimize._model_search import minimize
 
 # Evaluations before anything is believed, at least.

@@ -4,10 +4,13 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.metrics import r2_score
 
-from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.marginal_likelihood import join_equal_rows, learn_prior
-from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import standardize
+from skmohn.mohn._engine import (
+    Covariance,
+    ExactPosterior,
+    join_equal_rows,
+    learn_prior,
+    standardize,
+)
 from skmohn.optimize._space import keys_of
 
 # The hyperparameters are learned anew when the evaluations have grown by this share.

@@ -18,7 +18,6 @@ from skmohn.datasets import (
     make_sparse_walsh,
     make_two_spirals,
 )
-from skmohn.datasets._walsh import evaluate
 
 # Small enough to enumerate.
 SMALL = {
@@ -52,6 +51,12 @@ all_generators = pytest.mark.parametrize("make", GENERATORS)
 def everything(n_features):
     """All inputs; feature i of row v is bit i of v."""
     return 2 * (np.arange(2**n_features)[:, None] >> np.arange(n_features) & 1) - 1
+
+
+def evaluate(X, terms, weights, intercept):
+    """Values of a Walsh polynomial, from the definition."""
+    products = [X[:, list(term)].prod(axis=1) for term in terms]
+    return intercept + sum(map(np.multiply, weights, products), np.zeros(len(X)))
 
 
 def plain_ising(data, x):
@@ -127,6 +132,22 @@ def test_problem_is_what_it_says(make):
     assert data.maximum == pytest.approx(y.max(), abs=1e-12)
     assert y[index[tuple(data.x_minimum)]] == pytest.approx(y.min(), abs=1e-12)
     assert y[index[tuple(data.x_maximum)]] == pytest.approx(y.max(), abs=1e-12)
+
+
+@all_small
+def test_optima_of_any_seed_are_those_of_enumeration(make):
+    for seed in range(5):
+        data = make(n_samples=1, random_state=seed)
+        X = everything(data.X.shape[1])
+        y = evaluate(X, data.terms, data.weights, data.intercept)
+        optima = evaluate(
+            np.array([data.x_minimum, data.x_maximum]),
+            data.terms,
+            data.weights,
+            data.intercept,
+        )
+        np.testing.assert_allclose(optima, [y.min(), y.max()], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(optima, [data.minimum, data.maximum], atol=1e-12)
 
 
 @all_small

@@ -17,9 +17,9 @@ from sklearn.model_selection import KFold
 
 from skmohn import MOHNRegressor
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._options import FitSettings

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skmohn import MOHNRegressor
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import PackedDesign
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import EncodedRows

@@ -11,7 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skmohn.mohn._design.design import (
     DenseDesign,
     PackedDesign,
-    flatten_sets,
     make_design,
     pack_signs,
 )
@@ -45,16 +44,6 @@ def products(inputs, sets):
 
 
 # -------------------------------------------------------------------------- forms
-
-
-def test_compressed_sets():
-    indptr, members = flatten_sets([(), (2,), (0, 3)])
-    assert indptr.tolist() == [0, 0, 1, 3]
-    assert members.tolist() == [2, 0, 3]
-    assert members.dtype == np.int32
-    indptr, members = flatten_sets([])
-    assert indptr.tolist() == [0]
-    assert members.size == 0
 
 
 @pytest.mark.parametrize("n_samples", [1, 8, 63, 64, 65, 511, 512, 513])

@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from sklearn.inspection import permutation_importance
 
 from skmohn import Genotypes, GPOptions, MOHNClassifier, MOHNRegressor
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._effects import _change, _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._gp.classification import MemberFit

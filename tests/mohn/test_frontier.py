@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from skmohn.mohn._design.bits import pack_bits
+from skmohn._core._bits import pack_bits
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 from skmohn.mohn._design.terms import count_holding

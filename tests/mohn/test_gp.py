@@ -15,13 +15,13 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
+from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp import hyperparameter_uncertainty as _doubt
 from skmohn.mohn._gp import model as _gp_model
 from skmohn.mohn._gp import term_variances as _terms
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import fit_noise_model
-from skmohn.mohn._gp.hypercube import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, log_density
 from skmohn.mohn._gp.model import choose_route, fit_gp
 from skmohn.mohn._gp.term_variances import (

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.linalg import hadamard
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import (
@@ -17,9 +16,10 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.hypercube import WalshPosterior, vertices, walsh_transform
+from skmohn.mohn._gp.hypercube import WalshPosterior, vertices
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.weight_prior import Covariance, parity
@@ -239,13 +239,6 @@ def test_rows_that_are_there_already_may_be_added(route):
 
 
 # --------------------------------------------------------------------------- routes
-
-
-@pytest.mark.parametrize("n_bits", [0, 1, 4, 5, 6, 11])
-def test_walsh_transform_sums_parities(n_bits):
-    size = 1 << n_bits
-    values = np.random.default_rng(0).standard_normal((3, size))
-    assert_allclose(walsh_transform(values), values @ hadamard(size), atol=1e-10)
 
 
 def test_vertices_are_numbered_as_the_transform_expects():

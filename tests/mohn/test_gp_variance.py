@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._gp.hypercube import WalshPosterior, walsh_transform
+from skmohn.mohn._gp.hypercube import WalshPosterior
 from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.nystroem import NystroemPosterior

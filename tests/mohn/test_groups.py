@@ -9,8 +9,8 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
 from skmohn import MOHNClassifier, MOHNRegressor
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import find_mode, leave_groups_out, leave_one_out

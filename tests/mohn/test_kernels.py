@@ -7,8 +7,9 @@ import pytest
 from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import product_kernels as _kernels
-from skmohn.mohn._design.design import flatten_sets, pack_signs
+from skmohn.mohn._design.design import pack_signs
 
 SETS = [(), (0,), (3,), (0, 1), (2, 4), (0, 2, 3), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 # All remainders mod 64 twice, and both sides of the blocks of 512 samples.
@@ -110,16 +111,6 @@ def test_dense_columns(n_samples):
     _kernels.dense_columns(inputs, *flatten_sets(SETS), columns)
     expected = [inputs[list(members)].prod(axis=0) for members in SETS]
     assert_allclose(columns, expected, atol=1e-15)
-
-
-def test_evaluate_adds_the_weighted_products():
-    rng = np.random.default_rng(0)
-    inputs = rng.uniform(-1, 1, (37, 5))
-    coef = rng.standard_normal(len(SETS))
-    out = np.full(37, 2.0)
-    _kernels.evaluate(inputs, *flatten_sets(SETS), coef, out)
-    products = np.stack([inputs[:, list(members)].prod(axis=1) for members in SETS])
-    assert_allclose(out, 2.0 + coef @ products, atol=1e-13)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 7, 50, 60])

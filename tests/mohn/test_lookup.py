@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from skmohn._core import _numba
+from skmohn._core._bits import pack_bits
 from skmohn.mohn._design import design as _design
 from skmohn.mohn._design import plane_design as _plane_design
-from skmohn.mohn._design.bits import pack_bits
 from skmohn.mohn._design.design import PackedDesign
 from skmohn.mohn._design.lookup import Stems, lay_out
 from skmohn.mohn._design.pair_screening import best_pairs

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmohn._core._bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design import plane_design as _plane_design
 from skmohn.mohn._design import plane_kernels as _kernels
-from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.design import DenseDesign
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes

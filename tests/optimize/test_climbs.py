@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._local_search import LocalSearch

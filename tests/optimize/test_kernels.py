@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, chisquare
 
 from skmohn._core._kernel_args import Borrowable
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _kernels
 from skmohn.optimize._methods import make_memory
 from skmohn.optimize._polynomial import make_polynomial, make_state

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
 from skmohn import MOHNClassifier, MOHNRegressor
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_ising, make_mk_trap
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.optimize import maximize, minimize
 
 METHODS = ["auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", "exact"]

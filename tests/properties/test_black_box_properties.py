@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint
 
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import Space

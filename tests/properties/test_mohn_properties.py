@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skmohn import MOHNRegressor
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 
 FEW = settings(max_examples=settings.default.max_examples // 16)
 MANY = settings(max_examples=settings.default.max_examples * 3 // 5)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from skmohn._core._numba import can_look_up
 from skmohn._core._rows import are_signs, distinct_rows
 from skmohn._core._types import Term
+from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import product_kernels as _kernels
 from skmohn.mohn._design.lookup import Stems, lay_out
 from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
@@ -58,25 +59,6 @@ def number_rows(inputs: BitPlanes | NDArray) -> NDArray[np.intp]:
     if not isinstance(inputs, np.ndarray):
         return inputs.number_rows()
     return distinct_rows(inputs)[1]
-
-
-def flatten_sets(
-    sets: Sequence[Term] | NDArray[np.integer],
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Put sets of inputs in compressed form: where each begins, and their members.
-
-    In an array, (n_sets, longest), -1 fills up shorter sets.
-    """
-    indptr = np.zeros(len(sets) + 1, dtype=np.int64)
-    if isinstance(sets, np.ndarray):
-        is_member = sets >= 0
-        np.cumsum(is_member.sum(axis=1), out=indptr[1:])
-        return indptr, sets[is_member].astype(np.int32)
-    np.cumsum([len(members) for members in sets], out=indptr[1:])
-    members = np.fromiter(
-        (i for members in sets for i in members), dtype=np.int32, count=indptr[-1]
-    )
-    return indptr, members
 
 
 def find_equal(columns: NDArray | Sequence[bytes]) -> NDArray[np.intp]:

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from skmohn._core._bits import pack_bits, row_bits, unpack_bits
 from skmohn._core._numba import can_look_up
 from skmohn._core._types import Term
+from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import plane_kernels as _kernels
-from skmohn.mohn._design.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._design.design import (
     DenseDesign,
     PackedDesign,
     as_tuples,
     find_equal,
-    flatten_sets,
 )
 from skmohn.mohn._design.lookup import Stems, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs

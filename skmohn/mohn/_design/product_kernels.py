@@ -120,23 +120,6 @@ def packed_combine(columns, coef, out):
                 )
 
 
-@jit
-def evaluate(inputs, indptr, members, coef, out):
-    """Add ``sum_j coef_j prod_i x_i`` of every row to ``out``.
-
-    ``inputs`` (D, n) float64, ``out`` (D,) float64. O(D * number of members).
-    """
-    for d in range(inputs.shape[0]):
-        row = inputs[d]
-        total = 0.0
-        for j in range(indptr.shape[0] - 1):
-            product = coef[j]
-            for e in range(indptr[j], indptr[j + 1]):
-                product *= row[members[e]]
-            total += product
-        out[d] += total
-
-
 # ------------------------------------------------------------------- the best few
 
 

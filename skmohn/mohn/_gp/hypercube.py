@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
 from skmohn._core._types import Term
+from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import CubeVariance
 from skmohn.mohn._gp.weight_prior import Covariance
@@ -35,36 +36,6 @@ _MAX_ITER = 500
 _N_PROBES = 16
 # Numbers in a batch of cubes that are transformed together.
 _NUMBERS_AT_ONCE = 1 << 21
-
-
-def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums of ``values[x] * prod_{i in Q} x_i`` over all vertices, for all sets Q.
-
-    Bit i of an index says whether input i is -1, or whether it is in the set. The
-    transform is its own inverse but for a factor of the length. O(n 2^n).
-    """
-    shape = values.shape
-    size = shape[-1]
-    n_bits = size.bit_length() - 1
-    done = 0
-    while done < n_bits:
-        # Several bits at once are a product with a small Hadamard matrix. The axis
-        # comes back in its place when all bits have had their turn.
-        bits = min(5, n_bits - done)
-        block = values.reshape(-1, 1 << bits, size >> bits)
-        values = np.swapaxes(block, 1, 2) @ _HADAMARD[bits]
-        done += bits
-    return values.reshape(shape)
-
-
-def _hadamard(n_bits: int) -> NDArray[np.float64]:
-    matrix = np.ones((1, 1))
-    for _ in range(n_bits):
-        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
-    return matrix
-
-
-_HADAMARD = [_hadamard(n_bits) for n_bits in range(6)]
 
 
 def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -12,7 +12,7 @@ from skmohn._core._memory import format_bytes
 from skmohn._core._rows import row_slices
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior

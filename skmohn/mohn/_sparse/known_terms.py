@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._types import Term
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution, SolverData
 from skmohn.mohn._options import FitSettings, Report

@@ -19,8 +19,8 @@ from scipy.optimize import minimize
 
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import DenseDesign, Design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,

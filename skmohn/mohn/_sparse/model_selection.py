@@ -25,8 +25,8 @@ from sklearn.model_selection import GroupKFold
 from skmohn._core._fitting import last_of
 from skmohn._core._sklearn import lasso_cv
 from skmohn._core._types import Term
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import SolverData
 from skmohn.mohn._sparse.active_set import ActiveSet

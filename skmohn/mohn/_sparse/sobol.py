@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._design.hypergraph import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._table.variables import Variable, input_moments
 

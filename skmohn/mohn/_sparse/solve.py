@@ -12,8 +12,8 @@ import numpy as np
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._validation import require_memory
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.terms import count_orders, with_kept
 from skmohn.mohn._models import Solution, SolverData, SolverValidationData
 from skmohn.mohn._options import FitSettings, Report

@@ -13,8 +13,8 @@ from scipy.stats import norm
 from skmohn._core._rows import row_slices
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._design.hypergraph import WalshPolynomial
 from skmohn.mohn._design.products import Products
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._kernel_args import Borrowable, borrower_of
 from skmohn._core._numba import jit
+from skmohn._core._walsh_kernels import transform
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Schedule(Borrowable):
     order: NDArray[np.int32]  # (v,), the variables
     scope_ptr: NDArray[np.int64]  # (v + 1,)
     scope: NDArray[np.int32]  # variables
-    place: NDArray[np.int64]  # their bits in the table of the receiver
+    bit: NDArray[np.int64]  # that each has in the table of the receiver
     message_ptr: NDArray[np.int64]  # (v + 1,)
     messages: NDArray[np.int32]  # the eliminations whose messages are received
     term_ptr: NDArray[np.int64]  # (v + 1,), terms that each elimination adds
@@ -34,25 +35,25 @@ class Schedule(Borrowable):
     held_ptr: NDArray[np.int64]  # for each of these terms
     held: NDArray[np.int32]  # its variables that are not eliminated
     choice_ptr: NDArray[np.int64]  # (v + 1,), start of the table of choices
-    slot: NDArray[np.int64]  # (v,), where the memory of each message begins
+    offset: NDArray[np.int64]  # (v,), where the memory of each message begins
     size: int  # v
 
 
 @dataclass(frozen=True)
-class Room(Borrowable):
-    """Memory for eliminations, the largest with a table of 2m entries."""
+class Workspace(Borrowable):
+    """Memory of eliminations, the largest with a table of 2m entries."""
 
     ties: NDArray[np.int8]  # (v,), which of two equal values is taken
-    spins: NDArray[np.int8]  # (n,), those held, and room for the others
+    spins: NDArray[np.int8]  # (n,); those that are not held are written
     choices: NDArray[np.int8]  # which value is best, for all tables
-    messages: NDArray[np.float64]  # those that nobody has received yet
+    messages: NDArray[np.float64]  # those not received yet
     table: NDArray[np.float64]  # (2m,)
     low: NDArray[np.int64]  # (256,), index into a message, by the lowest bits
     high: NDArray[np.int64]  # (1 + m / 128,), and by the others
 
 
 _schedule_at = borrower_of(Schedule)
-_room_at = borrower_of(Room)
+_workspace_at = borrower_of(Workspace)
 # Bits of an index that are looked up together.
 LOW_BITS = 8
 
@@ -64,18 +65,6 @@ def _is_odd(bits):
     bits ^= bits >> 8
     bits ^= bits >> 4
     return (0x6996 >> (bits & 15)) & 1
-
-
-@jit
-def _walsh(table, m):
-    """Walsh-Hadamard transform of m entries in place. O(m log m)."""
-    half = 1
-    while half < m:
-        for start in range(0, m, 2 * half):
-            for b in range(start, start + half):
-                left, right = table[b], table[b + half]
-                table[b], table[b + half] = left + right, left - right
-        half *= 2
 
 
 @jit
@@ -97,7 +86,7 @@ def _add_terms(s, v, spins, table, m):
         else:
             table[mask] += weight
     if not few:
-        _walsh(table, m)
+        transform(table, m)
 
 
 @jit
@@ -112,7 +101,7 @@ def _spread(s, child, first, table, m):
     while size < m:
         value = 0
         for e in range(start, end):
-            if s.place[e] == bit:
+            if s.bit[e] == bit:
                 value = 1 << (e - start)
         for b in range(size):
             table[size + b] = table[b] + value
@@ -128,13 +117,13 @@ def _add_message(s, child, r, m):
     _spread(s, child, 0, low, block)
     _spread(s, child, LOW_BITS, high, n_blocks)
     for h in range(n_blocks):
-        base, start = s.slot[child] + high[h], h * block
+        base, start = s.offset[child] + high[h], h * block
         for b in range(block):
             table[start + b] += messages[base + low[b]]
 
 
 @jit
-def eliminate(schedule, room):
+def eliminate(schedule, workspace):
     """Give the variables of a schedule the values that are best together.
 
     Nonserial dynamic programming ([1]_): maximize over one variable for every setting
@@ -144,7 +133,7 @@ def eliminate(schedule, room):
 
     .. [1] Bertele and Brioschi, "Nonserial dynamic programming" (1972).
     """
-    s, r = _schedule_at(schedule), _room_at(room)
+    s, r = _schedule_at(schedule), _workspace_at(workspace)
     table, entries = r.table, 0
     for v in range(s.size):
         size = 1 << (s.scope_ptr[v + 1] - s.scope_ptr[v])
@@ -154,11 +143,11 @@ def eliminate(schedule, room):
         _add_terms(s, v, r.spins, table, 2 * size)
         for e in range(s.message_ptr[v], s.message_ptr[v + 1]):
             _add_message(s, s.messages[e], r, 2 * size)
-        place, first = s.slot[v], s.choice_ptr[v]
+        offset, first = s.offset[v], s.choice_ptr[v]
         for b in range(size):
             up, down = table[2 * b], table[2 * b + 1]
             r.choices[first + b] = down > up or (down == up and r.ties[v])
-            r.messages[place + b] = up if up > down else down
+            r.messages[offset + b] = up if up > down else down
     for v in range(s.size - 1, -1, -1):
         setting = s.choice_ptr[v]
         for e in range(s.scope_ptr[v], s.scope_ptr[v + 1]):

@@ -1,0 +1,24 @@
+"""What applications use of blm beside its public names."""
+
+from skmohn.blm._device.agreement import coarse_numbers, compare, report
+from skmohn.blm._device.inputs import InputSpec
+from skmohn.blm._device.network import network_of, read_rows
+
+__all__ = [
+    "InputSpec",
+    "coarse_numbers",
+    "compare",
+    "network_of",
+    "read_rows",
+    "report",
+    "require_policy",
+]
+
+
+def require_policy(policy: object) -> None:
+    """Refuse what cannot be asked step by step."""
+    if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
+        raise TypeError(
+            "policy must have the methods initial_state and step, such as those of "
+            f"skmohn.blm.make_policy, got {policy!r}"
+        )
