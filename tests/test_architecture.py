@@ -770,7 +770,7 @@ def test_breach_of_a_rules_is_seen(module, source):
         ("skmohn.mohn._kernels", "from .._core._numba import jit"),
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
         ("skmohn.mohn._kernels", "from skmohn._core._numba import jit"),
-        ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import Solution"),
+        ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import FitResult"),
         (
             "skmohn.mohn._training_data",
             "from skmohn.mohn._gp.transform_selection import choose_scale",

@@ -426,7 +426,7 @@ class MOHNClassifier(
             ensemble = cast(StackedClassModel, self.model_)
             found = learn_further(ensemble, observed, samples, FitSettings.of(self))
         self._expose(samples, found.model)
-        self.stopping_reason_ = found.reason
+        self.stopping_reason_ = found.stopping_reason
         return self
 
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:

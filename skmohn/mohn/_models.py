@@ -166,24 +166,141 @@ class SolverData(Protocol):
     def _replace(self, **parts: Any) -> Self: ...
 
 
-class Solution(NamedTuple):
-    """A fitted model and what is to be said about it.
+class FoldPath(Protocol):
+    """Models of classes along a path, learned without the held-out rows of a fold."""
 
-    `on_scores` says that its terms were chosen by the scores of the target's
-    ranks, by which they are tested, too.
+    @property
+    def validation(self) -> Any: ...
+
+    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]: ...
+
+
+class SelectedModel(NamedTuple):
+    """The model that was selected along a path, and how good it is on held-out rows.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+
+    how : {"validation", "cv", "ebic", "lasso", "whole", "stopped", "given"}
+        What chose them; "whole": they are those of the search of all samples.
+
+    folds : list of (train, test), default=None
+        Rows of the folds of a cross-validation.
+
+    limited : bool, default=False
+        Whether the samples allowed no larger model.
+
+    coef, intercept : ndarray of shape (n_terms,), float, default=None
+        The shrunken weights when `how` is "lasso".
+
+    errors : ndarray of shape (n_folds,), default=None
+        Mean squared error on each fold, or on the validation samples, of the target in
+        the unit of the samples. None for classes.
+
+    paths : list of FoldPath, default=()
+        Of classes, one for each fold.
+
+    position : int, default=0
+        Of the model on these paths.
     """
 
-    graph: WalshPolynomial
-    standard_errors: np.ndarray
-    noise: float
-    reason: str
+    terms: list[Term]
+    how: str
+    folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None
+    limited: bool = False
+    coef: np.ndarray | None = None
+    intercept: float | None = None
+    errors: np.ndarray | None = None
+    paths: Sequence[FoldPath] = ()
+    position: int = 0
+
+
+class FitResult(NamedTuple):
+    """What a strategy found: the terms, and a model unless terms were all it sought.
+
+    Attributes
+    ----------
+    terms : sequence of tuples of int
+        Those that are listed, sorted by order, then by inputs.
+
+    stopping_reason : str
+
+    coverage : list of dict
+        Per order: how many sets there are, were tried and are kept.
+
+    model : default=None
+        Of a target or of classes. None for terms alone, and for a regression that only
+        has weights.
+
+    warning : str, default=None
+
+    selection : SelectedModel, default=None
+
+    is_exact, is_stopped : bool, default=False
+        Whether the model reproduces every sample; whether a callback ended the search.
+
+    on_scores : bool, default=False
+        Whether the terms were chosen by the scores of the target's ranks, by which they
+        are tested, too.
+
+    coef, standard_errors : ndarray of shape (n_terms,)
+        Of a regression, as are `intercept` and `noise_std`, floats.
+    """
+
+    terms: Sequence[Term]
+    stopping_reason: str
     coverage: list[dict[str, Any]]
-    warning: str | None = None
     model: Any = None
+    warning: str | None = None
+    selection: SelectedModel | None = None
     is_exact: bool = False
     is_stopped: bool = False
-    choice: Any = None
     on_scores: bool = False
+    coef: np.ndarray = np.empty(0)
+    intercept: float = 0.0
+    standard_errors: np.ndarray = np.empty(0)
+    noise_std: float = 0.0
+
+    @classmethod
+    def of_weights(
+        cls,
+        graph: WalshPolynomial,
+        standard_errors: NDArray[np.float64],
+        noise_std: float,
+        stopping_reason: str,
+        coverage: list[dict[str, Any]],
+        warning: str | None = None,
+        **others: Any,
+    ) -> Self:
+        """Result of a regression, whose weights are those of a polynomial."""
+        return cls(
+            graph.terms,
+            stopping_reason,
+            coverage,
+            warning=warning,
+            coef=graph.coef,
+            intercept=graph.intercept,
+            standard_errors=standard_errors,
+            noise_std=noise_std,
+            **others,
+        )
+
+    @property
+    def graph(self) -> WalshPolynomial:
+        """The listed weights of a regression."""
+        return WalshPolynomial(tuple(self.terms), self.coef, self.intercept)
+
+    def with_weights(
+        self, graph: WalshPolynomial, standard_errors: NDArray[np.float64]
+    ) -> Self:
+        """The same result with other listed weights."""
+        return self._replace(
+            terms=graph.terms,
+            coef=graph.coef,
+            intercept=graph.intercept,
+            standard_errors=standard_errors,
+        )
 
 
 def occam_factor(

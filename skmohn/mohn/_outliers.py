@@ -28,7 +28,7 @@ from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._genotypes import Genotypes, encode
 from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._gp.transform_selection import choose_scale
-from skmohn.mohn._models import Model, Solution, count_and_precision
+from skmohn.mohn._models import FitResult, Model, count_and_precision
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.tails import cauchy_log_density
 from skmohn.mohn._training_data import TrainingData, read_samples
@@ -62,7 +62,7 @@ class Fit:
     """A solution, the samples that it was learned from, and records of its steps."""
 
     samples: TrainingData
-    solution: Solution
+    solution: FitResult
     records: Sequence[dict] = ()
 
     @property

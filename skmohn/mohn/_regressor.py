@@ -1095,9 +1095,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
         self.standard_errors_ = solution.standard_errors
-        self.noise_std_ = solution.noise
+        self.noise_std_ = solution.noise_std
         self.outliers_, n_outliers = outliers, int(outliers.sum())
-        self.stopping_reason_ = solution.reason
+        self.stopping_reason_ = solution.stopping_reason
         if n_outliers:
             left_out = f"{n_outliers} of {len(outliers)} targets"
             self.stopping_reason_ += f"; left out as outliers: {left_out}"

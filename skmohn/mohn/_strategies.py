@@ -16,7 +16,7 @@ from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
-from skmohn.mohn._models import Model, Solution
+from skmohn.mohn._models import FitResult, Model
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
@@ -73,7 +73,7 @@ class Strategy(NamedTuple):
     ----------
     solve : callable
         Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far; returns a `Solution`.
+        with a record and the model so far; returns a `FitResult`.
 
     most_steps : callable
         Of `FitSettings`; returns the most records that a history can have.
@@ -89,7 +89,7 @@ class Strategy(NamedTuple):
         Whether outliers may be left out of the fit.
     """
 
-    solve: Callable[[TrainingData, FitSettings, Report], Solution]
+    solve: Callable[[TrainingData, FitSettings, Report], FitResult]
     most_steps: Callable[[FitSettings], int]
     may_be_dense: bool = False
     may_be_sparse: bool = True
@@ -122,7 +122,7 @@ def _steps_of_spike_slab(settings: FitSettings) -> int:
 
 def _solve_spike_slab(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """All sets of low orders, or none if these have no shorter description."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
@@ -137,10 +137,10 @@ def _solve_spike_slab(
     return _choose(found, samples, settings, report)
 
 
-def _find_constant(samples: TrainingData) -> Solution:
+def _find_constant(samples: TrainingData) -> FitResult:
     """The model of a target that does not vary."""
     graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
-    return Solution(
+    return FitResult.of_weights(
         graph,
         np.empty(0),
         0.0,
@@ -153,21 +153,21 @@ def _find_constant(samples: TrainingData) -> Solution:
 
 def _solve_all(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """All weights, where any column varies."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
-    gp = cast(Solution, solve_gp(samples, settings, report))
+    gp = cast(FitResult, solve_gp(samples, settings, report))
     return _list_nothing(gp, samples)
 
 
-def _list_nothing(gp: Solution, samples: TrainingData) -> Solution:
+def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     """A Gaussian process, without terms where the mean of y describes all as well.
 
     All weights can explain noise, whose variance then seems less than it is.
     """
     least = _length_of_mean(samples, gp.model.transform) - _LEAST_GAIN
-    if not gp.graph.terms or gp.model.description_length() < least:
+    if not gp.terms or gp.model.description_length() < least:
         return gp
     reason = "no weight is listed, since nothing is significant from the mean of y"
     return _say(_without_terms(gp), reason)
@@ -175,7 +175,7 @@ def _list_nothing(gp: Solution, samples: TrainingData) -> Solution:
 
 def solve_auto(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """Fit the sparse model and, unless it is exact, others; keep the best or none."""
     # The best is the shortest description: minus the log evidence over all
     # hyperparameters, plus the logarithm of the number of ways to choose as many terms
@@ -190,14 +190,14 @@ def solve_auto(
         return sparse
     design = make_design(samples.inputs, samples.weight)
     left_out = 0.0
-    if sparse.choice is not None and sparse.choice.errors is not None:
+    if sparse.selection is not None and sparse.selection.errors is not None:
         # The unit of the errors that are known.
-        left_out = math.sqrt(sparse.choice.errors.mean()) * power_of_two_scale(
+        left_out = math.sqrt(sparse.selection.errors.mean()) * power_of_two_scale(
             samples.y
         )
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
-    errors = [posterior.weight_posterior(term)[1] for term in sparse.graph.terms]
+    errors = [posterior.weight_posterior(term)[1] for term in sparse.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
     sparse = sparse._replace(model=posterior, standard_errors=errors)
     if sparse.is_stopped:
@@ -205,7 +205,7 @@ def solve_auto(
     for name, usual in (("learning_rule", "ols"), ("max_order", None), ("terms", None)):
         if getattr(settings, name) != usual:
             return _stay(sparse, f"{name} asks for it")
-    found = {"sparse": sparse} if sparse.graph.terms else {}
+    found = {"sparse": sparse} if sparse.terms else {}
     try:
         _require_room(samples, settings)
         n_rows, n_inputs = samples.inputs.shape
@@ -232,7 +232,7 @@ def solve_auto(
 
 def _solve_categories(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """Compare the models that take more than two categories, for "auto"."""
     if settings.terms is not None:
         raise ValueError(
@@ -246,7 +246,7 @@ def _solve_categories(
                 "and columns with more than two categories need one of all "
                 "weights: leave it at its default"
             )
-    gp = cast(Solution, solve_gp(samples, settings, report))
+    gp = cast(FitResult, solve_gp(samples, settings, report))
     found = {"gp": gp}
     if gp.model.route == "cholesky":
         additive = solve_additive_categories(samples, settings)
@@ -256,8 +256,8 @@ def _solve_categories(
 
 
 def _on_scale_of(
-    gp: GPModel, additive: Solution, samples: TrainingData, settings: FitSettings
-) -> Solution:
+    gp: GPModel, additive: FitResult, samples: TrainingData, settings: FitSettings
+) -> FitResult:
     """Additive model on another scale of the target, if it is shorter there."""
     if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
         return additive
@@ -279,10 +279,10 @@ def _require_room(samples: TrainingData, settings: FitSettings) -> None:
         )
 
 
-def _find_nothing(samples: TrainingData, other: Solution) -> Solution:
+def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
     """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
-    return Solution(
+    return FitResult.of_weights(
         posterior.graph,
         np.empty(0),
         posterior.scale * math.sqrt(posterior.noise),
@@ -309,12 +309,12 @@ def _length_of_mean(samples: TrainingData, transform: Transform) -> float:
 
 
 def _choose(
-    found: dict[str, Solution],
+    found: dict[str, FitResult],
     samples: TrainingData,
     settings: FitSettings,
     report: Report,
     beyond: Sequence[str] = (),
-) -> Solution:
+) -> FitResult:
     """Choose the shortest description, or a sparse model that predicts better."""
     # Models `beyond` have descriptions that are far longer.
     lengths = {
@@ -367,13 +367,11 @@ def _choose(
     return _say(solution, f"{how} (description lengths: {said})")
 
 
-def _without_terms(solution: Solution) -> Solution:
+def _without_terms(solution: FitResult) -> FitResult:
     """The same model, of whose weights none is listed."""
-    graph = WalshPolynomial((), np.empty(0), solution.graph.intercept)
+    graph = WalshPolynomial((), np.empty(0), solution.intercept)
     coverage = with_kept(solution.coverage, ())
-    return solution._replace(
-        graph=graph, standard_errors=np.empty(0), coverage=coverage
-    )
+    return solution.with_weights(graph, np.empty(0))._replace(coverage=coverage)
 
 
 def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
@@ -402,7 +400,7 @@ def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:
 
 
 def _is_one_of_many(
-    found: dict[str, Solution], lengths: dict[str, float], samples: TrainingData
+    found: dict[str, FitResult], lengths: dict[str, float], samples: TrainingData
 ) -> bool:
     """Whether a spike-and-slab model as good as the sparse one is another function.
 
@@ -430,26 +428,26 @@ def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
     return lengths.get("gp", math.inf) < most
 
 
-def _has_interaction(found: dict[str, Solution], lengths: dict[str, float]) -> bool:
+def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
     most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
     return (
         "gp" in found
         and lengths["gp"] < most
-        and any(len(term) > 1 for term in found["gp"].graph.terms)
+        and any(len(term) > 1 for term in found["gp"].terms)
     )
 
 
-def _is_trusted(sparse: Solution | None, lengths: dict[str, float]) -> bool:
+def _is_trusted(sparse: FitResult | None, lengths: dict[str, float]) -> bool:
     """Whether errors on folds are those of a model that was not chosen by them."""
     # Terms of the search of all rows were; they count where chance is no explanation.
-    if sparse is None or sparse.choice is None or sparse.choice.how != "whole":
+    if sparse is None or sparse.selection is None or sparse.selection.how != "whole":
         return sparse is not None
     return lengths["sparse"] < lengths["nothing"] - _BEYOND_CHANCE
 
 
 def _predicts_better(
-    sparse: Solution | None, model: Model, samples: TrainingData, settings: FitSettings
+    sparse: FitResult | None, model: Model, samples: TrainingData, settings: FitSettings
 ) -> bool:
     """Whether the sparse model clearly predicts held-out rows of its folds better."""
     # A structure that chance would hardly make, such as that of blocks of inputs, has a
@@ -458,18 +456,19 @@ def _predicts_better(
     # squares are those of a few large targets. The other model keeps the
     # hyperparameters of all rows. Where a Gaussian process predicts as well from some
     # of the rows of each fold, all are not needed.
-    choice = None if sparse is None else sparse.choice
+    selection = None if sparse is None else sparse.selection
     if (
         sparse is None
-        or choice is None
-        or choice.folds is None
-        or len(choice.folds) < 2
+        or selection is None
+        or selection.folds is None
+        or selection.errors is None
+        or len(selection.folds) < 2
     ):
         return False
     if sparse.model.data_description_length() > model.description_length():
         return False
-    for errors in _errors_of_folds(model, choice.folds, samples, settings):
-        gains = errors - choice.errors
+    for errors in _errors_of_folds(model, selection.folds, samples, settings):
+        gains = errors - selection.errors
         if gains.mean() <= _CLEARLY * sem(gains):
             return False
     return True
@@ -532,12 +531,12 @@ def _fold_errors(
     return np.array(errors)
 
 
-def _stay(sparse: Solution, why: str) -> Solution:
+def _stay(sparse: FitResult, why: str) -> FitResult:
     return _say(sparse, f"the sparse model, because {why}")
 
 
-def _say(solution: Solution, first: str) -> Solution:
-    return solution._replace(reason=f"{first}; {solution.reason}")
+def _say(solution: FitResult, first: str) -> FitResult:
+    return solution._replace(stopping_reason=f"{first}; {solution.stopping_reason}")
 
 
 STRATEGIES = {

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +21,10 @@ from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import (
-    LogisticChoice,
     choose_products,
     deal_folds,
     learn_on_folds,
@@ -55,37 +55,9 @@ _REASONS = {
 }
 
 
-class Found(NamedTuple):
-    """Products that were found.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-        Sorted by size, then by inputs.
-
-    reason : str
-        Why these, in plain words.
-
-    coverage : list of dict
-
-    choice : LogisticChoice or None
-        What is known of logistic models on folds.
-    """
-
-    terms: list[Term]
-    reason: str
-    coverage: list[dict[str, Any]]
-    choice: LogisticChoice | None = None
-
-    @property
-    def result(self) -> list[Term]:
-        """Terms, which a search reports last."""
-        return self.terms
-
-
 # Of samples and settings, terms of the start, most terms and a function to report to.
 _Search: TypeAlias = Callable[
-    [TrainingData, FitSettings, list[Term], float, Report], Found
+    [TrainingData, FitSettings, list[Term], float, Report], FitResult
 ]
 
 
@@ -181,13 +153,13 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     return inputs
 
 
-def discover(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
+def discover(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
     """Find products by the strategy of the settings."""
     # `report` is called with a record and the terms so far.
     return FINDERS[settings.strategy](samples, settings, report)
 
 
-def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
+def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
     """The default strategy for numbers, or for classes."""
     kind = "pursuit" if samples.classes is None else "logistic"
     return discover(samples, replace(settings, strategy=kind), report)
@@ -195,14 +167,14 @@ def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> Fo
 
 def _search(
     find: _Search, samples: TrainingData, settings: FitSettings, report: Report
-) -> Found:
+) -> FitResult:
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
     start = in_order({*start, *_read_terms(samples, settings)})
     most = _room(settings, len(start))
     if not n_inputs:
-        return Found([], "no column of X varies: there are no products", [])
+        return FitResult([], "no column of X varies: there are no products", [])
     return find(samples, settings, start, most, report)
 
 
@@ -227,14 +199,14 @@ def _ask_for(
     samples: TrainingData,
     settings: FitSettings,
     report: Report,
-) -> Found:
+) -> FitResult:
     terms = find(samples, settings)
     if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
             f"strategy={settings.strategy!r} has {len(terms)} terms, more than "
             f"max_terms={settings.max_terms}"
         )
-    choice = None
+    selection = None
     if samples.classes is not None:
         n_models = 1 + len(deal_folds(samples, settings.selection, settings.cv))
         n_bytes = 8.0 * len(terms) * len(samples.inputs) * n_models
@@ -244,9 +216,9 @@ def _ask_for(
                 f"bytes, more than memory_budget={settings.memory_budget:.3g}: raise "
                 'it, lower max_order or set selection="ebic", which needs no folds'
             )
-        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
+        selection = learn_on_folds(samples, terms, settings.selection, settings.cv)
     report({"n_terms": len(terms)}, terms)
-    return Found(terms, "the requested terms", [], choice)
+    return FitResult(terms, "the requested terms", [], selection=selection)
 
 
 def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
@@ -294,7 +266,7 @@ def _by_score(
     start: list[Term],
     most: float,
     report: Report,
-) -> Found:
+) -> FitResult:
     """Forward search by the logistic score."""
     if samples.classes is None:
         raise ValueError(
@@ -318,7 +290,7 @@ def _by_score(
         }
         return report(record, in_order(path.model(position)))
 
-    choice = choose_products(
+    selection, coverage = choose_products(
         samples,
         control,
         selection=settings.selection,
@@ -329,8 +301,8 @@ def _by_score(
         watch=settings.watch,
         report=tell,
     )
-    reason = _REASONS[choice.how]
-    return Found(in_order(choice.terms), reason, choice.coverage, choice)
+    reason, terms = _REASONS[selection.how], in_order(selection.terms)
+    return FitResult(terms, reason, coverage, selection=selection)
 
 
 def _by_regression(
@@ -339,7 +311,7 @@ def _by_regression(
     start: list[Term],
     most: float,
     report: Report,
-) -> Found:
+) -> FitResult:
     """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
     inputs, target, weight = samples.data
     targets = [target]
@@ -370,15 +342,14 @@ def _by_regression(
     reasons, warnings, coverage = [], [], {}
     for values in targets:
         solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
-        graph = solution.graph
-        found = [posed.term_names.label(term) for term in graph.terms]
-        reasons.append(solution.reason)
+        found = [posed.term_names.label(term) for term in solution.terms]
+        reasons.append(solution.stopping_reason)
         warnings += filter(None, [solution.warning])
         for row in solution.coverage:
             coverage.setdefault(row["order"], row)
         scale = max(_deviations(values, weights), 1e-300)
         spread = _deviations(product_columns(inputs, found), weights)
-        strengths = (np.abs(graph.coef) * spread / scale).tolist()
+        strengths = (np.abs(solution.coef) * spread / scale).tolist()
         for term, value in zip(found, strengths, strict=True):
             if term not in present:
                 strength[term] = max(value, strength.get(term, 0.0))
@@ -387,11 +358,12 @@ def _by_regression(
             break
     for warning in dict.fromkeys(warnings):
         warn_caller(warning, ConvergenceWarning)
-    choice = None
+    selection = None
     if samples.classes is not None:
-        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
+        selection = learn_on_folds(samples, terms, settings.selection, settings.cv)
     coverage = with_kept(coverage.values(), terms)
-    return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
+    reason = "; ".join(dict.fromkeys(reasons))
+    return FitResult(terms, reason, coverage, selection=selection)
 
 
 def _for_regression(samples: TrainingData, settings: FitSettings) -> FitSettings:
@@ -429,7 +401,7 @@ def _deviations(columns: NDArray, weights: NDArray[np.float64]) -> Any:
 
 # What each strategy calls: of `TrainingData`, `FitSettings` and a function to report
 # to.
-FINDERS: dict[str, Callable[[TrainingData, FitSettings, Report], Found]] = {
+FINDERS: dict[str, Callable[[TrainingData, FitSettings, Report], FitResult]] = {
     "auto": _by_kind,
     "logistic": partial(_search, _by_score),
     "pursuit": partial(_search, _by_regression),

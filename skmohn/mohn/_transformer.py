@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,7 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
@@ -39,22 +40,6 @@ from skmohn.mohn._term_search import (
     expand_rows,
 )
 from skmohn.mohn._training_data import TrainingData, read_groups
-
-
-class SearchResult(Protocol):
-    """What a search returns."""
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def coverage(self) -> list[dict[str, Any]]: ...
-
-    @property
-    def result(self) -> Any: ...
-
-
-_Result = TypeVar("_Result", bound=SearchResult)
 
 
 class ProductFinder(BaseMOHN):
@@ -93,12 +78,12 @@ class ProductFinder(BaseMOHN):
         groups: ArrayLike | None,
         params: Mapping[str, Any],
         read_target: Callable[[Any], tuple[NDArray, NDArray | None]],
-        search: Callable[[TrainingData, FitSettings, Report], _Result],
+        search: Callable[[TrainingData, FitSettings, Report], FitResult],
         attributes: Callable[
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
         factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
-    ) -> tuple[TrainingData, _Result]:
+    ) -> tuple[TrainingData, FitResult]:
         """Read the samples of a fit and search; set the attributes of the search."""
         if y is None:
             raise ValueError(
@@ -133,8 +118,8 @@ class ProductFinder(BaseMOHN):
         )
         with blas_threads_for(len(samples.y)):
             found = search(samples, replace(settings, watch=loop.watch), loop.step)
-        loop.finish(found.result)
-        self.stopping_reason_ = found.reason
+        loop.finish(found.terms if found.model is None else found.model)
+        self.stopping_reason_ = found.stopping_reason
         self.search_coverage_ = found.coverage
         self.history_ = loop.history
         self.n_iter_ = max(len(loop.history), 1)
