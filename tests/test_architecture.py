@@ -15,6 +15,7 @@ import pytest
 import sklearn.base
 
 import skmohn
+from skmohn.mohn._strategies import STRATEGIES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -39,18 +40,17 @@ INNER_SUBPACKAGES = {
     "_spike_slab": {"_spike_slab", "_sparse", "_models", *_SHARED},
     # Nor do these know an estimator.
     "_training_data": {"_gp", "_genotypes", "_models", *_SHARED},
-    "_strategies": {
-        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
+    "_term_search": {
+        *("_sparse", "_models", "_genotypes", "_training_data"),
         *_SHARED,
     },
-    "_term_search": {
-        "_strategies",
-        "_training_data",
-        "_genotypes",
-        "_sparse",
-        "_gp",
-        "_models",
-        *_SHARED,
+    "_stacking": {
+        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
+        *("_term_search", *_SHARED),
+    },
+    "_strategies": {
+        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
+        *("_term_search", "_stacking", *_SHARED),
     },
 }
 
@@ -503,6 +503,42 @@ def test_chance_is_seeded_and_workers_are_joblibs():
 )
 def test_other_chances_and_workers_are_seen(source):
     assert len(other_chances_and_workers(source)) == 1
+
+
+def strategy_tables(source):
+    """Dictionaries of a module by names of strategies, with more than plain values."""
+
+    def is_table(node):
+        keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+        plain = all(
+            isinstance(part, ast.Constant | ast.Tuple | ast.List | ast.expr_context)
+            for value in node.values
+            for part in ast.walk(value)
+        )
+        return len(keys & set(STRATEGIES)) > 1 and not plain
+
+    return [
+        name_of(part.targets[0] if isinstance(part, ast.Assign) else part.target)
+        for part in parse(source).body
+        if isinstance(part, ast.Assign | ast.AnnAssign)
+        and isinstance(part.value, ast.Dict)
+        and is_table(part.value)
+    ]
+
+
+def test_strategies_have_one_table():
+    found = {
+        module: tables
+        for module, source in sources()
+        if module.startswith("skmohn.mohn") and (tables := strategy_tables(source))
+    }
+    assert found == {"skmohn.mohn._strategies": ["STRATEGIES"]}
+
+
+def test_another_table_of_strategies_is_seen():
+    row = 'FINDERS: dict = {"auto": find_few, "pursuit": partial(find, few)}'
+    assert strategy_tables(row) == ["FINDERS"]
+    assert strategy_tables('NOUNS = {"gp": ("a", "b"), "full": "c"}') == []
 
 
 def long_fits(source):

@@ -37,13 +37,13 @@ from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import FitSettings, GPOptions
 from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
 from skmohn.mohn._stacking import (
-    CLASS_STRATEGIES,
     Observed,
     SparseClassModel,
     StackedClassModel,
     asks_for_few,
     learn_further,
 )
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._term_search import expand
@@ -54,7 +54,7 @@ from skmohn.mohn._transformer import ProductFinder, read_classes
 def _learns_further(estimator: "MOHNClassifier") -> bool:
     """Whether the fit has Gaussian processes, which keep their samples."""
     strategy = estimator.strategy
-    if not CLASS_STRATEGIES[strategy].may_be_dense:
+    if not STRATEGIES[strategy].may_be_dense:
         why = f'strategy="{strategy}" forgets its samples'
     elif strategy == "auto" and asks_for_few(estimator):
         why = (
@@ -265,7 +265,7 @@ class MOHNClassifier(
         **ProductFinder._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "strategy": [StrOptions(set(CLASS_STRATEGIES))],
+        "strategy": [StrOptions(set(strategies_for("classification")))],
         "gp_options": [GPOptions, None],
     }
 
@@ -273,7 +273,7 @@ class MOHNClassifier(
         **ProductFinder._used_by,
         **dict.fromkeys(
             ("max_terms", "include_inputs", "C", "selection"),
-            tuple(name for name in CLASS_STRATEGIES if name != "gp"),
+            tuple(name for name in strategies_for("classification") if name != "gp"),
         ),
         "gp_options": ("auto", "gp"),
     }
@@ -371,8 +371,8 @@ class MOHNClassifier(
             sample_weight,
             groups,
             params,
+            "classification",
             read_classes,
-            CLASS_STRATEGIES[self.strategy].solve,
             self._fitted_attributes,
             self._class_factors(X, y, sample_weight),
         )
@@ -796,7 +796,7 @@ class MOHNClassifier(
             self.collinear_terms_ = find_collinear_sets(expand(samples), self._terms)
 
     def _coding_options(self) -> dict[str, Any]:
-        if not CLASS_STRATEGIES[self.strategy].may_be_dense:
+        if not STRATEGIES[self.strategy].may_be_dense:
             return {}
         control = control_of(self, "gp_options")
         check_parameters(control)

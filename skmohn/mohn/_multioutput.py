@@ -292,7 +292,8 @@ def _together(
         targets[:, vary],
         sample_weight,
         held,
-        strategy=strategy,
+        may_be_dense=True,
+        may_be_sparse=strategy.may_be_sparse,
         # Nothing is searched, so that folds do not matter.
         settings=replace(settings, cv=5),
         seed=seed,

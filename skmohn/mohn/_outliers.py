@@ -139,9 +139,7 @@ class Targets:
     def on_skewed_scales(self, fit: Fit) -> Iterator[TrainingData]:
         """The samples on the likeliest other scales, if the target is on its own."""
         samples, control = fit.samples, self._how["settings"].gp_options
-        is_open = (
-            self._how["strategy"].may_be_dense and control.target_transform == "auto"
-        )
+        is_open = self._how["may_be_dense"] and control.target_transform == "auto"
         if not is_open or _posterior(fit).is_transformed or fit.has_planes:
             return
         names = ["yeo-johnson"] + ["log"] * bool(np.min(samples.y) > 0.0)

@@ -1,10 +1,7 @@
-"""Models of classes: few weights, or an ensemble of models, stacked by held-out rows.
+"""Models of classes: few weights, or an ensemble stacked by held-out rows."""
 
-The table of strategies of `MOHNClassifier`.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple, Self, TypeAlias, cast
@@ -53,7 +50,12 @@ from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._table.variables import Marginals
-from skmohn.mohn._term_search import discover, expand, expand_rows
+from skmohn.mohn._term_search import (
+    TermSearch,
+    expand,
+    expand_rows,
+    find_by_score,
+)
 from skmohn.mohn._training_data import TrainingData
 
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
@@ -417,23 +419,6 @@ def _by_column(
     return found
 
 
-class ClassStrategy(NamedTuple):
-    """What `MOHNClassifier.fit` has to know of a strategy.
-
-    Attributes
-    ----------
-    solve : callable
-        Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far or what makes it; returns a `FitResult`.
-
-    may_be_dense : bool, default=False
-        Whether it may end with all weights, those of levels too.
-    """
-
-    solve: Callable[[TrainingData, FitSettings, Report], FitResult]
-    may_be_dense: bool = False
-
-
 # A member with its data, and its held-out log probability of each observation.
 Learned: TypeAlias = tuple[
     MemberFit, EnsembleMember | SpikeSlabClassModel, NDArray[np.float64]
@@ -441,10 +426,10 @@ Learned: TypeAlias = tuple[
 
 
 def solve_few(
-    samples: TrainingData, settings: FitSettings, report: Report
+    samples: TrainingData, settings: FitSettings, report: Report, *, find: TermSearch
 ) -> FitResult:
-    """Find products and learn their weights; see `ClassStrategy`."""
-    found, model = _find_few(samples, settings, report)
+    """Find products and learn their weights."""
+    found, model = _find_few(samples, settings, report, find)
     return found._replace(model=model)
 
 
@@ -467,12 +452,12 @@ def solve_ensemble(
     asked = asks_for_few(settings)
     if not samples.term_names.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
-        found = solve_few(samples, replace(settings, strategy="logistic"), report)
+        found = solve_few(samples, settings, report, find=find_by_score)
         reason = f"the sparse model, because {why}; {found.stopping_reason}"
         return found._replace(stopping_reason=reason)
     members, left_out, coverage = [], [], []
     if has_few:
-        found, few = _find_few(samples, replace(settings, strategy="logistic"), report)
+        found, few = _find_few(samples, settings, report, find_by_score)
         coverage, selection = found.coverage, cast(SelectedModel, found.selection)
         if selection.how == "stopped":
             return found._replace(model=few)
@@ -537,7 +522,7 @@ def learn_further(
 
 
 def _find_few(
-    samples: TrainingData, settings: FitSettings, report: Report
+    samples: TrainingData, settings: FitSettings, report: Report, find: TermSearch
 ) -> tuple[FitResult, SparseClassModel]:
     expanded = expand(samples)
 
@@ -549,7 +534,7 @@ def _find_few(
     def tell(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
         return report(record, partial(learn, terms))
 
-    found = discover(expanded, settings, tell)
+    found = find(expanded, settings, tell)
     C = SEARCH_C if settings.C == "auto" else float(settings.C)
     if settings.C == "auto" and found.selection is not None:
         C = best_penalty(found.selection)
@@ -760,13 +745,3 @@ def _conclude(
     reason = f"{why}an ensemble of {len(weights)} {noun}: {said}"
     terms = model.readable.terms
     return FitResult(terms, reason, with_kept(coverage, terms), model)
-
-
-CLASS_STRATEGIES = {
-    "auto": ClassStrategy(partial(solve_ensemble, has_few=True), may_be_dense=True),
-    "gp": ClassStrategy(solve_ensemble, may_be_dense=True),
-    **{
-        name: ClassStrategy(solve_few)
-        for name in ("logistic", "pursuit", "full", "given")
-    },
-}

@@ -1,8 +1,9 @@
-"""The table of strategies; ``"auto"`` weighs all models, and none, by their length."""
+"""The strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
 from skmohn.mohn._models import FitResult, Model
-from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
@@ -28,7 +29,16 @@ from skmohn.mohn._spike_slab.solve import (
     solve_additive,
     solve_spike_slab,
 )
+from skmohn.mohn._stacking import solve_ensemble, solve_few
 from skmohn.mohn._table.target import Transform, Unchanged, sum_log_slope
+from skmohn.mohn._term_search import (
+    find_all,
+    find_by_kind,
+    find_by_pursuit,
+    find_by_score,
+    find_given,
+    solve_terms,
+)
 from skmohn.mohn._training_data import TrainingData
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
@@ -66,17 +76,22 @@ _BEYOND_CHANCE = 10.0
 _ROWS_OF_FOLDS = 1000, 3000, 10_000
 
 
+Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
+
+
 class Strategy(NamedTuple):
-    """What `MOHNRegressor.fit` has to know of a strategy.
+    """What the estimators have to know of a strategy.
 
     Attributes
     ----------
-    solve : callable
+    solve : dict of callables by task
         Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far; returns a `FitResult`.
+        with a record and the model so far, or what makes it; of a search for terms, the
+        terms. Tasks that a strategy lacks are refused by its name.
 
-    most_steps : callable
-        Of `FitSettings`; returns the most records that a history can have.
+    most_steps : callable, default=None
+        Of `FitSettings`; returns the most records that the history of a regression can
+        have.
 
     may_be_dense : bool, default=False
         Whether it may end with all weights, those of categories and levels too, and
@@ -86,14 +101,19 @@ class Strategy(NamedTuple):
         Whether it may end with few weights, which held-out rows can choose.
 
     leaves_outliers_out : bool, default=False
-        Whether outliers may be left out of the fit.
+        Whether outliers may be left out of a regression.
     """
 
-    solve: Callable[[TrainingData, FitSettings, Report], FitResult]
-    most_steps: Callable[[FitSettings], int]
+    solve: Mapping[Task, Solver]
+    most_steps: Callable[[FitSettings], int] | None = None
     may_be_dense: bool = False
     may_be_sparse: bool = True
     leaves_outliers_out: bool = False
+
+
+def strategies_for(task: Task) -> list[str]:
+    """Names of the strategies that have a task, in the order of the table."""
+    return [name for name, strategy in STRATEGIES.items() if task in strategy.solve]
 
 
 def _n_records_of_gp(settings: FitSettings) -> int:
@@ -539,28 +559,61 @@ def _say(solution: FitResult, first: str) -> FitResult:
     return solution._replace(stopping_reason=f"{first}; {solution.stopping_reason}")
 
 
+# Strategies of `MOHNRegressor`, `MOHNClassifier` and `MOHNTransformer`.
 STRATEGIES = {
     "auto": Strategy(
-        solve_auto,
+        {
+            "regression": solve_auto,
+            "classification": partial(solve_ensemble, has_few=True),
+            "terms": partial(solve_terms, find=find_by_kind),
+        },
         _steps_of_auto,
         may_be_dense=True,
         leaves_outliers_out=True,
     ),
-    "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True),
     "gp": Strategy(
-        _solve_all,
+        {"regression": _solve_all, "classification": solve_ensemble},
         _n_records_of_gp,
         may_be_dense=True,
         may_be_sparse=False,
         leaves_outliers_out=True,
     ),
+    "logistic": Strategy(
+        {
+            "classification": partial(solve_few, find=find_by_score),
+            "terms": partial(solve_terms, find=find_by_score),
+        },
+    ),
+    "pursuit": Strategy(
+        {
+            "regression": solve_pursuit,
+            "classification": partial(solve_few, find=find_by_pursuit),
+            "terms": partial(solve_terms, find=find_by_pursuit),
+        },
+        _steps_of_pursuit,
+        leaves_outliers_out=True,
+    ),
     "spike_slab": Strategy(
-        _solve_spike_slab,
+        {"regression": _solve_spike_slab},
         _steps_of_spike_slab,
         may_be_sparse=False,
         leaves_outliers_out=True,
     ),
-    "msda": Strategy(solve_msda, _steps_of_search),
-    "full": Strategy(solve_full, _steps_of_search),
-    "given": Strategy(solve_given, _steps_of_search),
+    "msda": Strategy({"regression": solve_msda}, _steps_of_search),
+    "full": Strategy(
+        {
+            "regression": solve_full,
+            "classification": partial(solve_few, find=find_all),
+            "terms": partial(solve_terms, find=find_all),
+        },
+        _steps_of_search,
+    ),
+    "given": Strategy(
+        {
+            "regression": solve_given,
+            "classification": partial(solve_few, find=find_given),
+            "terms": partial(solve_terms, find=find_given),
+        },
+        _steps_of_search,
+    ),
 }

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias, cast
 
@@ -30,7 +29,7 @@ from skmohn.mohn._sparse.logistic_selection import (
     learn_on_folds,
 )
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
-from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
@@ -55,7 +54,9 @@ _REASONS = {
 }
 
 
-# Of samples and settings, terms of the start, most terms and a function to report to.
+# Of samples, settings and a function to report to.
+TermSearch: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
+# The same, with terms of the start and most terms before the last.
 _Search: TypeAlias = Callable[
     [TrainingData, FitSettings, list[Term], float, Report], FitResult
 ]
@@ -153,16 +154,47 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     return inputs
 
 
-def discover(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
-    """Find products by the strategy of the settings."""
-    # `report` is called with a record and the terms so far.
-    return FINDERS[settings.strategy](samples, settings, report)
+def solve_terms(
+    samples: TrainingData, settings: FitSettings, report: Report, *, find: TermSearch
+) -> FitResult:
+    """Find products of inputs and of categories."""
+    return find(expand(samples), settings, report)
 
 
-def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
-    """The default strategy for numbers, or for classes."""
-    kind = "pursuit" if samples.classes is None else "logistic"
-    return discover(samples, replace(settings, strategy=kind), report)
+def find_by_kind(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by pursuit for numbers, for classes by the logistic score."""
+    find = find_by_pursuit if samples.classes is None else find_by_score
+    return find(samples, settings, report)
+
+
+def find_by_score(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by forward search with the logistic score."""
+    return _search(_by_score, samples, settings, report)
+
+
+def find_by_pursuit(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by pursuit of the target, or of the indicator of each class."""
+    return _search(_by_pursuit, samples, settings, report)
+
+
+def find_all(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
+    """All products up to `max_order`, none with two categories of a categorical."""
+    return _take_terms(_all_terms(samples, settings), samples, settings, report)
+
+
+def find_given(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Terms of the parameter `terms`, which is required."""
+    if settings.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of columns')
+    return _take_terms(_read_terms(samples, settings), samples, settings, report)
 
 
 def _search(
@@ -194,13 +226,10 @@ def _room(settings: FitSettings, n_start: int) -> float:
 # ----------------------------------------------------------------- asked for
 
 
-def _ask_for(
-    find: Callable[[TrainingData, FitSettings], list[Term]],
-    samples: TrainingData,
-    settings: FitSettings,
-    report: Report,
+def _take_terms(
+    terms: list[Term], samples: TrainingData, settings: FitSettings, report: Report
 ) -> FitResult:
-    terms = find(samples, settings)
+    """The terms that were asked for, and models of classes on folds."""
     if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
             f"strategy={settings.strategy!r} has {len(terms)} terms, more than "
@@ -239,13 +268,6 @@ def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
         for term in combinations(range(len(groups)), k)
         if len(set(groups[list(term)])) == k
     ]
-
-
-def _given_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
-    """Terms of the parameter `terms`, which is required."""
-    if settings.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    return _read_terms(samples, settings)
 
 
 def _read_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
@@ -305,30 +327,26 @@ def _by_score(
     return FitResult(terms, reason, coverage, selection=selection)
 
 
-def _by_regression(
+def _by_pursuit(
     samples: TrainingData,
     settings: FitSettings,
     start: list[Term],
     most: float,
     report: Report,
 ) -> FitResult:
-    """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
+    """Pursuit of the target, or of the indicator of each class."""
     inputs, target, weight = samples.data
     targets = [target]
     if samples.classes is not None:
         indicators = np.eye(len(samples.classes))[target].T
         # Of two classes one says it all.
         targets = indicators[1:] if len(indicators) == 2 else indicators
-    strategy, narrower = (
-        STRATEGIES[settings.strategy],
-        _for_regression(samples, settings),
-    )
+    narrower = _for_pursuit(samples, settings)
     posed = read_samples(
         inputs.astype(float),
         targets[0],
         weight,
         None,
-        strategy=strategy,
         settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
@@ -341,7 +359,7 @@ def _by_regression(
     terms: list[Term] = []
     reasons, warnings, coverage = [], [], {}
     for values in targets:
-        solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
+        solution = solve_pursuit(posed._replace(y=values), narrower, _go_on)
         found = [posed.term_names.label(term) for term in solution.terms]
         reasons.append(solution.stopping_reason)
         warnings += filter(None, [solution.warning])
@@ -366,14 +384,15 @@ def _by_regression(
     return FitResult(terms, reason, coverage, selection=selection)
 
 
-def _for_regression(samples: TrainingData, settings: FitSettings) -> FitSettings:
-    """Settings of the regression, where more is open to it."""
+def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
+    """Settings of the pursuit, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
         few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
         selection = "ebic" if few else "cv"
     return replace(
         settings,
+        strategy="pursuit",
         terms=_read_terms(samples, settings) or None,
         selection=selection,
         cv=settings.cv if folds is None else folds,
@@ -397,14 +416,3 @@ def _deviations(columns: NDArray, weights: NDArray[np.float64]) -> Any:
     """Standard deviations of the columns of an array, or of a vector."""
     weights = weights / weights.sum()
     return np.sqrt(weights @ (columns - weights @ columns) ** 2)
-
-
-# What each strategy calls: of `TrainingData`, `FitSettings` and a function to report
-# to.
-FINDERS: dict[str, Callable[[TrainingData, FitSettings, Report], FitResult]] = {
-    "auto": _by_kind,
-    "logistic": partial(_search, _by_score),
-    "pursuit": partial(_search, _by_regression),
-    "full": partial(_ask_for, _all_terms),
-    "given": partial(_ask_for, _given_terms),
-}

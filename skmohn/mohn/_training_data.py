@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeAlias, cast
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,16 +36,6 @@ _MOST_LEVELS = 16
 _MOST_COPIES = 16
 # Rows of training and of test, by index.
 Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-
-
-class Reading(Protocol):
-    """What a strategy lets samples be."""
-
-    @property
-    def may_be_dense(self) -> bool: ...
-
-    @property
-    def may_be_sparse(self) -> bool: ...
 
 
 class ValidationData(NamedTuple):
@@ -201,7 +191,6 @@ def read_samples(
     weight: ArrayLike | None,
     held: tuple[NDArray | Genotypes, NDArray] | None,  # to validate on
     *,
-    strategy: Reading,
     settings: FitSettings,
     seed: int,
     categories: Categories,
@@ -211,6 +200,8 @@ def read_samples(
     together: TaskView | None = None,  # what is learned with other targets
     unit: float | None = None,  # see `positive_weights`
     groups: NDArray[np.intp] | None = None,  # see `read_groups`
+    may_be_dense: bool = False,  # as the strategy says
+    may_be_sparse: bool = True,
 ) -> TrainingData:
     """Weigh, split and code the samples of a fit."""
     names = name_columns(columns, X.shape[1])
@@ -229,15 +220,13 @@ def read_samples(
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     one_hot = []
-    if strategy.may_be_dense:
+    if may_be_dense:
         wanted, taken = settings.gp_options.one_hot, categories.encoders
         one_hot = find_one_hot(cast(NDArray, X), wanted, taken, names)
     n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
-    is_searched = strategy.may_be_sparse and not (
-        strategy.may_be_dense and has_categories
-    )
+    is_searched = may_be_sparse and not (may_be_dense and has_categories)
     held_weight = None
     if settings.early_stopping and is_searched and held is None:
         train, apart = _hold_out(settings.validation_fraction, len(y), seed, groups)
@@ -247,8 +236,8 @@ def read_samples(
         if weight is not None:
             held_weight, weight = weight[apart], weight[train]
     data, known = (X, y, weight, groups), (n_categories, one_hot)
-    coding, scale = _choose_coding(data, known, strategy, settings, together, seed)
-    if coding.categoricals and not strategy.may_be_dense:
+    coding, scale = _choose_coding(data, known, may_be_dense, settings, together, seed)
+    if coding.categoricals and not may_be_dense:
         _refuse_categories(coding, names, settings.strategy)
     coded_held = None
     if held is not None:
@@ -278,7 +267,7 @@ def read_samples(
 def _choose_coding(
     data: tuple[Any, ...],
     known: tuple[Any, ...],
-    strategy: Reading,
+    may_be_dense: bool,
     settings: FitSettings,
     together: TaskView | None,
     seed: int,
@@ -288,7 +277,7 @@ def _choose_coding(
     if coding is not None:
         return coding, None
     coding = learn_coding(data[0], *known)
-    if not strategy.may_be_dense:
+    if not may_be_dense:
         return coding, None
     return _learn_coding(coding, data, known, settings.gp_options, seed)
 

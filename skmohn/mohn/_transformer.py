@@ -29,14 +29,12 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import FitResult
-from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._options import FitSettings, Task
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
-    FINDERS,
     code_samples,
-    discover,
-    expand,
     expand_rows,
 )
 from skmohn.mohn._training_data import TrainingData, read_groups
@@ -54,7 +52,7 @@ class ProductFinder(BaseMOHN):
     _genotype_strategies: tuple[str, ...] = ("logistic", "given")
 
     _parameter_constraints = {
-        "strategy": [StrOptions(set(FINDERS))],
+        "strategy": [StrOptions(set(strategies_for("terms")))],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "include_inputs": ["boolean"],
@@ -77,8 +75,8 @@ class ProductFinder(BaseMOHN):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         params: Mapping[str, Any],
+        task: Task,
         read_target: Callable[[Any], tuple[NDArray, NDArray | None]],
-        search: Callable[[TrainingData, FitSettings, Report], FitResult],
         attributes: Callable[
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
@@ -117,7 +115,8 @@ class ProductFinder(BaseMOHN):
             lambda found: attributes(samples, found),
         )
         with blas_threads_for(len(samples.y)):
-            found = search(samples, replace(settings, watch=loop.watch), loop.step)
+            settings = replace(settings, watch=loop.watch)
+            found = STRATEGIES[self.strategy].solve[task](samples, settings, loop.step)
         loop.finish(found.terms if found.model is None else found.model)
         self.stopping_reason_ = found.stopping_reason
         self.search_coverage_ = found.coverage
@@ -387,8 +386,8 @@ class MOHNTransformer(
             sample_weight,
             groups,
             params,
+            "terms",
             self._read_target,
-            lambda samples, *others: discover(expand(samples), *others),
             self._fitted_attributes,
         )
         vars(self).update(self._fitted_attributes(samples, found.terms))
