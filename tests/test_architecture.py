@@ -39,7 +39,8 @@ INNER_SUBPACKAGES = {
     "_gp": {"_gp", "_models", *_SHARED},
     "_spike_slab": {"_spike_slab", "_sparse", "_models", *_SHARED},
     # Nor do these know an estimator.
-    "_training_data": {"_gp", "_genotypes", "_models", *_SHARED},
+    # The reader of training data fits nothing.
+    "_training_data": {"_genotypes", "_models", *_SHARED},
     "_term_search": {
         *("_sparse", "_models", "_genotypes", "_training_data"),
         *_SHARED,
@@ -541,6 +542,34 @@ def test_another_table_of_strategies_is_seen():
     assert strategy_tables('NOUNS = {"gp": ("a", "b"), "full": "c"}') == []
 
 
+def makes_training_data(source):
+    """Whether a module makes `TrainingData`, and does not only change its parts."""
+    makers = ("TrainingData", "TrainingData._make")
+    calls = (node for node in nodes_of(source) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func).endswith(makers) for call in calls)
+
+
+def test_training_data_have_one_reader():
+    found = [module for module, source in sources() if makes_training_data(source)]
+    assert found == ["skmohn.mohn._training_data"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = TrainingData(rows, y)",
+        "x = data.TrainingData(*parts)",
+        "TrainingData._make(x)",
+    ],
+)
+def test_another_reader_is_seen(source):
+    assert makes_training_data(source)
+
+
+def test_training_data_may_be_changed():
+    assert not makes_training_data("x: TrainingData = data._replace(y=y)")
+
+
 def long_fits(source):
     """Methods `fit` and `_fit` with more statements than a reader wants."""
     return [
@@ -777,7 +806,14 @@ def test_types_are_let_through():
             "skmohn.mohn._models",
             "from skmohn.mohn._gp.heteroscedastic_noise import RowNoise",
         ),
-        ("skmohn.mohn._sparse.solve", "from skmohn.mohn._training_data import Samples"),
+        (
+            "skmohn.mohn._sparse.solve",
+            "from skmohn.mohn._training_data import TrainingData",
+        ),
+        (
+            "skmohn.mohn._training_data",
+            "from skmohn.mohn._gp.transform_selection import choose_scale",
+        ),
         (
             "skmohn.mohn._term_search",
             "from skmohn.mohn._regressor import MOHNRegressor",
@@ -808,7 +844,7 @@ def test_breach_of_a_rules_is_seen(module, source):
         ("skmohn.mohn._kernels", "from skmohn._core._numba import jit"),
         ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import FitResult"),
         (
-            "skmohn.mohn._training_data",
+            "skmohn.mohn._strategies",
             "from skmohn.mohn._gp.transform_selection import choose_scale",
         ),
     ],

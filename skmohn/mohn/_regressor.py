@@ -1062,9 +1062,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if self.warm_start and hasattr(self, "terms_"):
             earlier = self.terms_, self.model_
         how = {
-            "held": held,
-            "may_be_dense": strategy.may_be_dense,
-            "may_be_sparse": strategy.may_be_sparse,
+            "validation": held,
+            "strategy": strategy,
             "settings": settings,
             "seed": check_random_state(self.random_state).randint(2**31),
             "categories": self._categories,

@@ -1,25 +1,23 @@
 """Which products of columns say most about a target: numbers or classes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import warn_caller
-from skmohn._core._names import name_columns
 from skmohn._core._rows import are_signs
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import in_order, with_kept
-from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
@@ -31,21 +29,9 @@ from skmohn.mohn._sparse.logistic_selection import (
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._table.term_names import TermNames, require_sets
-from skmohn.mohn._training_data import (
-    TrainingData,
-    read_samples,
-    require_groups,
-    wanted_folds,
-    weigh_classes,
-)
-
-# Of numeric columns for Gaussian processes of classes: steps that are narrower show
-# where few classes meet, and cost little.
-_FEWEST_LEVELS, _MOST_LEVELS = 16, 64
-_ROWS_PER_LEVEL = 20
+from skmohn.mohn._table.term_names import require_sets
+from skmohn.mohn._training_data import TrainingData, read_training_data
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -60,70 +46,6 @@ TermSearch: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
 _Search: TypeAlias = Callable[
     [TrainingData, FitSettings, list[Term], float, Report], FitResult
 ]
-
-
-def code_samples(
-    X: NDArray | Genotypes,  # numbers of categories; NaN where unknown
-    y: tuple[NDArray, NDArray | None],  # target and classes, which are None for numbers
-    weight: ArrayLike | None,
-    *,
-    settings: FitSettings,
-    seed: int,
-    categories: Categories,
-    columns: Sequence[str] | None = None,  # names
-    split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
-    groups: NDArray[np.intp] | None = None,  # see `read_groups`
-    has_levels: bool = False,  # numeric columns have more levels with more rows
-    one_hot: Any = None,  # see `find_one_hot`
-    factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
-) -> TrainingData:
-    """Weigh and code the samples of a fit."""
-    target, classes = y
-    names = name_columns(columns, X.shape[1])
-    weight, count, given, rows = weigh_classes(weight, factor, X)
-    is_classes = classes is not None
-    folds = wanted_folds(settings.cv, X, target, rows, is_classes, split_params, groups)
-    if groups is not None:
-        groups = groups[rows]
-        require_groups(groups)
-    if len(rows) < len(X):
-        X, target = X[rows], target[rows]
-    one_hot = find_one_hot(cast(NDArray, X), one_hot, categories.encoders, names)
-    if is_classes:
-        classes, target = _occurring(classes, target)
-    n_categories = {j: len(part) for j, part in categories.known().items()}
-    most_levels = _most_levels(X) if has_levels else 1
-    coding = learn_coding(X, n_categories, one_hot, most_levels)
-    return TrainingData(
-        # All weights at once are learned from numbers.
-        replace(encode(coding, X, as_bytes=not has_levels), group=groups),
-        target,
-        weight,
-        count,
-        given,
-        classes,
-        folds=folds,
-        seed=seed,
-        coding=coding,
-        term_names=TermNames(coding, categories, columns),
-    )
-
-
-def _most_levels(X: Any) -> int:
-    """Levels of a numeric column; repeated rows are one, as weights are."""
-    # Missing values are equal.
-    n_rows = len(np.unique(np.nan_to_num(X, nan=np.inf), axis=0))
-    return int(np.clip(n_rows // _ROWS_PER_LEVEL, _FEWEST_LEVELS, _MOST_LEVELS))
-
-
-def _occurring(classes: NDArray, target: NDArray) -> tuple[NDArray, NDArray]:
-    """Classes that occur, and their numbers."""
-    present, target = np.unique(target, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError(
-            f"y has only one class, {classes[present[0]]}; at least two are needed"
-        )
-    return classes[present], target
 
 
 def expand(samples: TrainingData) -> TrainingData:
@@ -342,11 +264,12 @@ def _by_pursuit(
         # Of two classes one says it all.
         targets = indicators[1:] if len(indicators) == 2 else indicators
     narrower = _for_pursuit(samples, settings)
-    posed = read_samples(
+    posed = read_training_data(
         inputs.astype(float),
         targets[0],
         weight,
-        None,
+        task="regression",
+        strategy=_Pursuit(),
         settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
@@ -382,6 +305,13 @@ def _by_pursuit(
     coverage = with_kept(coverage.values(), terms)
     reason = "; ".join(dict.fromkeys(reasons))
     return FitResult(terms, reason, coverage, selection=selection)
+
+
+class _Pursuit(NamedTuple):
+    """What pursuit lets the data be."""
+
+    may_be_dense: bool = False
+    may_be_sparse: bool = True
 
 
 def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:

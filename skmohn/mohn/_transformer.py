@@ -34,10 +34,13 @@ from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
-    code_samples,
     expand_rows,
 )
-from skmohn.mohn._training_data import TrainingData, read_groups
+from skmohn.mohn._training_data import (
+    TrainingData,
+    read_groups,
+    read_training_data,
+)
 
 
 class ProductFinder(BaseMOHN):
@@ -91,20 +94,23 @@ class ProductFinder(BaseMOHN):
         table = X
         X = read_inputs(self, X, reset=True, weights=[sample_weight, factor])
         check_consistent_length(X, y)
-        target = read_target(y)
+        target, classes = read_target(y)
         settings = FitSettings.of(self)
-        samples = code_samples(
+        self._check_options()
+        samples = read_training_data(
             X,
             target,
             sample_weight,
+            task=task,
+            strategy=STRATEGIES[self.strategy],
             settings=settings,
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,
             columns=self._names(),
             split_params=self._split_params(params, groups),
             groups=read_groups(groups, X),
-            factor=factor,
-            **self._coding_options(),
+            classes=classes,
+            class_factor=factor,
         )
         loop = FitLoop(
             self,
@@ -124,9 +130,8 @@ class ProductFinder(BaseMOHN):
         self.n_iter_ = max(len(loop.history), 1)
         return samples, found
 
-    def _coding_options(self) -> dict[str, Any]:
-        """Options of the coding beside the default."""
-        return {}
+    def _check_options(self) -> None:
+        """Refuse options that concern none of the estimator's targets."""
 
     def _term_names(self, names: Sequence[str] | None = None) -> list[str]:
         """Names of the products; `names` are those of the columns."""

@@ -20,9 +20,10 @@ from skmohn.mohn._sparse.logistic_selection import (
     deal_folds,
     learn_on_folds,
 )
+from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._term_search import code_samples, expand
-from skmohn.mohn._training_data import TrainingData
+from skmohn.mohn._term_search import expand
+from skmohn.mohn._training_data import TrainingData, read_training_data
 from skmohn.mohn._transformer import MOHNTransformer
 
 N = 6
@@ -172,11 +173,14 @@ def posed(inputs, labels, **params):
     estimator = MOHNTransformer(random_state=0, **params)
     estimator.fit(inputs, labels.astype(str))
     classes = np.unique(labels)
-    samples = code_samples(
+    samples = read_training_data(
         inputs.astype(float),
-        (labels, classes),
+        labels,
         None,
+        task="terms",
+        strategy=STRATEGIES[estimator.strategy],
         settings=FitSettings.of(estimator),
+        classes=classes,
         seed=0,
         categories=estimator._categories,
     )
