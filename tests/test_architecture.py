@@ -33,10 +33,11 @@ INNER_SUBPACKAGES = {
     "_table": {"_table"},
     "_design": {"_design"},
     "_options": set(),
-    "_models": _SHARED,
+    "_missing_inputs": {"_table"},
+    "_models": {"_missing_inputs", *_SHARED},
     "_genotypes": _SHARED,
     "_sparse": {"_sparse", "_models", *_SHARED},
-    "_gp": {"_gp", "_models", *_SHARED},
+    "_gp": {"_gp", "_models", "_missing_inputs", *_SHARED},
     "_spike_slab": {"_spike_slab", "_sparse", "_models", *_SHARED},
     # Nor do these know an estimator.
     # The reader of training data fits nothing.
@@ -46,8 +47,8 @@ INNER_SUBPACKAGES = {
         *_SHARED,
     },
     "_stacking": {
-        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
-        *("_term_search", *_SHARED),
+        *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
+        *("_training_data", "_term_search", *_SHARED),
     },
     "_strategies": {
         *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),

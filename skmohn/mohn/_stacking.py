@@ -31,7 +31,8 @@ from skmohn.mohn._gp.classification import (
 )
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import draw_normal
-from skmohn.mohn._models import FitResult, MissingInputs, SelectedModel
+from skmohn.mohn._missing_inputs import MissingInputs
+from skmohn.mohn._models import FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
