@@ -10,11 +10,14 @@ from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
 from pprint import pformat
+from typing import get_args, get_type_hints
 
 import pytest
 import sklearn.base
 
 import skmohn
+from skmohn.mohn._models import FitResult
+from skmohn.mohn._options import Task
 from skmohn.mohn._strategies import STRATEGIES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
@@ -535,6 +538,14 @@ def test_strategies_have_one_table():
         if module.startswith("skmohn.mohn") and (tables := strategy_tables(source))
     }
     assert found == {"skmohn.mohn._strategies": ["STRATEGIES"]}
+
+
+def test_all_strategies_have_one_type_of_result():
+    for strategy in STRATEGIES.values():
+        assert set(strategy.solve) <= set(get_args(Task))
+        for solve in strategy.solve.values():
+            function = getattr(solve, "func", solve)
+            assert get_type_hints(function)["return"] is FitResult
 
 
 def test_another_table_of_strategies_is_seen():
