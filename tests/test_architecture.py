@@ -10,11 +10,15 @@ from graphlib import TopologicalSorter
 from itertools import chain
 from pathlib import Path
 from pprint import pformat
+from typing import get_args, get_type_hints
 
 import pytest
 import sklearn.base
 
 import skmohn
+from skmohn.mohn._models import FitResult
+from skmohn.mohn._options import Task
+from skmohn.mohn._strategies import STRATEGIES
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -34,25 +38,26 @@ INNER_SUBPACKAGES = {
     "_table": {"_table"},
     "_design": {"_design"},
     "_options": set(),
-    "_models": _SHARED,
+    "_missing_inputs": {"_table"},
+    "_models": {"_missing_inputs", *_SHARED},
     "_genotypes": _SHARED,
     "_sparse": {"_sparse", "_models", *_SHARED},
-    "_gp": {"_gp", "_models", *_SHARED},
+    "_gp": {"_gp", "_models", "_missing_inputs", *_SHARED},
     "_spike_slab": {"_spike_slab", "_sparse", "_models", *_SHARED},
     # Nor do these know an estimator.
-    "_training_data": {"_gp", "_genotypes", "_models", *_SHARED},
-    "_strategies": {
-        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
+    # The reader of training data fits nothing.
+    "_training_data": {"_genotypes", "_models", *_SHARED},
+    "_term_search": {
+        *("_sparse", "_models", "_genotypes", "_training_data"),
         *_SHARED,
     },
-    "_term_search": {
-        "_strategies",
-        "_training_data",
-        "_genotypes",
-        "_sparse",
-        "_gp",
-        "_models",
-        *_SHARED,
+    "_stacking": {
+        *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
+        *("_training_data", "_term_search", *_SHARED),
+    },
+    "_strategies": {
+        *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
+        *("_term_search", "_stacking", *_SHARED),
     },
 }
 
@@ -574,6 +579,78 @@ def test_other_chances_and_workers_are_seen(source):
     assert len(other_chances_and_workers(source)) == 1
 
 
+def strategy_tables(source):
+    """Dictionaries of a module by names of strategies, with more than plain values."""
+
+    def is_table(node):
+        keys = {key.value for key in node.keys if isinstance(key, ast.Constant)}
+        plain = all(
+            isinstance(part, ast.Constant | ast.Tuple | ast.List | ast.expr_context)
+            for value in node.values
+            for part in ast.walk(value)
+        )
+        return len(keys & set(STRATEGIES)) > 1 and not plain
+
+    return [
+        name_of(part.targets[0] if isinstance(part, ast.Assign) else part.target)
+        for part in parse(source).body
+        if isinstance(part, ast.Assign | ast.AnnAssign)
+        and isinstance(part.value, ast.Dict)
+        and is_table(part.value)
+    ]
+
+
+def test_strategies_have_one_table():
+    found = {
+        module: tables
+        for module, source in sources()
+        if module.startswith("skmohn.mohn") and (tables := strategy_tables(source))
+    }
+    assert found == {"skmohn.mohn._strategies": ["STRATEGIES"]}
+
+
+def test_all_strategies_have_one_type_of_result():
+    for strategy in STRATEGIES.values():
+        assert set(strategy.solve) <= set(get_args(Task))
+        for solve in strategy.solve.values():
+            function = getattr(solve, "func", solve)
+            assert get_type_hints(function)["return"] is FitResult
+
+
+def test_another_table_of_strategies_is_seen():
+    row = 'FINDERS: dict = {"auto": find_few, "pursuit": partial(find, few)}'
+    assert strategy_tables(row) == ["FINDERS"]
+    assert strategy_tables('NOUNS = {"gp": ("a", "b"), "full": "c"}') == []
+
+
+def makes_training_data(source):
+    """Whether a module makes `TrainingData`, and does not only change its parts."""
+    makers = ("TrainingData", "TrainingData._make")
+    calls = (node for node in nodes_of(source) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func).endswith(makers) for call in calls)
+
+
+def test_training_data_have_one_reader():
+    found = [module for module, source in sources() if makes_training_data(source)]
+    assert found == ["skmohn.mohn._training_data"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = TrainingData(rows, y)",
+        "x = data.TrainingData(*parts)",
+        "TrainingData._make(x)",
+    ],
+)
+def test_another_reader_is_seen(source):
+    assert makes_training_data(source)
+
+
+def test_training_data_may_be_changed():
+    assert not makes_training_data("x: TrainingData = data._replace(y=y)")
+
+
 def long_fits(source):
     """Methods `fit` and `_fit` with more statements than a reader wants."""
     return [
@@ -821,7 +898,14 @@ def test_types_are_let_through():
             "skmohn.mohn._models",
             "from skmohn.mohn._gp.heteroscedastic_noise import RowNoise",
         ),
-        ("skmohn.mohn._sparse.solve", "from skmohn.mohn._training_data import Samples"),
+        (
+            "skmohn.mohn._sparse.solve",
+            "from skmohn.mohn._training_data import TrainingData",
+        ),
+        (
+            "skmohn.mohn._training_data",
+            "from skmohn.mohn._gp.transform_selection import choose_scale",
+        ),
         (
             "skmohn.mohn._term_search",
             "from skmohn.mohn._regressor import MOHNRegressor",
@@ -855,9 +939,9 @@ def test_breach_of_a_rules_is_seen(module, source):
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
         ("skmohn._core._elimination_kernels", "from ._walsh_kernels import transform"),
         ("skmohn.mohn._kernels", "from skmohn._core._numba import jit"),
-        ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import Solution"),
+        ("skmohn.mohn._sparse.model", "from skmohn.mohn._models import FitResult"),
         (
-            "skmohn.mohn._training_data",
+            "skmohn.mohn._strategies",
             "from skmohn.mohn._gp.transform_selection import choose_scale",
         ),
     ],

@@ -37,24 +37,24 @@ from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import FitSettings, GPOptions
 from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
 from skmohn.mohn._stacking import (
-    CLASS_STRATEGIES,
     Observed,
     SparseClassModel,
     StackedClassModel,
     asks_for_few,
     learn_further,
 )
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._term_search import expand
-from skmohn.mohn._training_data import TrainingData, weigh_classes
+from skmohn.mohn._training_data import TrainingData, positive_weights, read_encoded
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
 
 def _learns_further(estimator: "MOHNClassifier") -> bool:
     """Whether the fit has Gaussian processes, which keep their samples."""
     strategy = estimator.strategy
-    if not CLASS_STRATEGIES[strategy].may_be_dense:
+    if not STRATEGIES[strategy].may_be_dense:
         why = f'strategy="{strategy}" forgets its samples'
     elif strategy == "auto" and asks_for_few(estimator):
         why = (
@@ -265,7 +265,7 @@ class MOHNClassifier(
         **ProductFinder._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "strategy": [StrOptions(set(CLASS_STRATEGIES))],
+        "strategy": [StrOptions(set(strategies_for("classification")))],
         "gp_options": [GPOptions, None],
     }
 
@@ -273,7 +273,7 @@ class MOHNClassifier(
         **ProductFinder._used_by,
         **dict.fromkeys(
             ("max_terms", "include_inputs", "C", "selection"),
-            tuple(name for name in CLASS_STRATEGIES if name != "gp"),
+            tuple(name for name in strategies_for("classification") if name != "gp"),
         ),
         "gp_options": ("auto", "gp"),
     }
@@ -371,8 +371,8 @@ class MOHNClassifier(
             sample_weight,
             groups,
             params,
+            "classification",
             read_classes,
-            CLASS_STRATEGIES[self.strategy].solve,
             self._fitted_attributes,
             self._class_factors(X, y, sample_weight),
         )
@@ -426,7 +426,7 @@ class MOHNClassifier(
             ensemble = cast(StackedClassModel, self.model_)
             found = learn_further(ensemble, observed, samples, FitSettings.of(self))
         self._expose(samples, found.model)
-        self.stopping_reason_ = found.reason
+        self.stopping_reason_ = found.stopping_reason
         return self
 
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
@@ -740,7 +740,8 @@ class MOHNClassifier(
                 "partial_fit needs all samples, but the model forgot them "
                 f"({self.stopping_reason_}): fit again on all samples"
             )
-        _, _, given, kept = weigh_classes(sample_weight, None, table)
+        _, kept, _ = positive_weights(sample_weight, table)
+        given = check_sample_weight(sample_weight, table)[kept]
         numbers, found = read_classes(y)
         numbers = numbers[kept]
         known = self.classes_.tolist()
@@ -751,26 +752,22 @@ class MOHNClassifier(
         observed = observed.join(rows, np.array(indices)[numbers], given)
         labels = self.classes_[observed.label]
         factor = self._class_factors(labels, labels, observed.weight)
-        inputs = observed.rows.inputs
-        weight, count, given, kept = weigh_classes(observed.weight, factor, inputs)
-        lost = np.setdiff1d(np.arange(len(known)), observed.label[kept])
+        samples = read_encoded(
+            observed.rows,
+            observed.label,
+            observed.weight,
+            factor,
+            classes=self.classes_,
+            coding=self.coding_,
+            term_names=self.term_names_,
+        )
+        lost = np.setdiff1d(np.arange(len(known)), samples.y)
         if lost.size:
             raise ValueError(
                 f"class_weight leaves {known[lost[0]]!r} without weight, which it had "
                 "in the first call: restore class_weight, or fit again on all samples"
             )
-        observed = observed.take(kept)
-        samples = TrainingData(
-            observed.rows,
-            observed.label,
-            weight,
-            count,
-            given,
-            self.classes_,
-            coding=self.coding_,
-            term_names=self.term_names_,
-        )
-        return samples, observed
+        return samples, observed.take(samples.row_index)
 
     def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
         model = model() if callable(model) else model
@@ -795,9 +792,9 @@ class MOHNClassifier(
         if model.is_listed:
             self.collinear_terms_ = find_collinear_sets(expand(samples), self._terms)
 
-    def _coding_options(self) -> dict[str, Any]:
-        if not CLASS_STRATEGIES[self.strategy].may_be_dense:
-            return {}
+    def _check_options(self) -> None:
+        if not STRATEGIES[self.strategy].may_be_dense:
+            return
         control = control_of(self, "gp_options")
         check_parameters(control)
         for name in ("noise", "clip", "target_transform"):
@@ -806,7 +803,6 @@ class MOHNClassifier(
                     f"gp_options has {name}={getattr(control, name)!r}, which "
                     "concerns numeric targets: leave it at its default"
                 )
-        return {"has_levels": True, "one_hot": control.one_hot}
 
     def _to_rows(self, X: TableLike) -> EncodedRows:
         check_is_fitted(self)

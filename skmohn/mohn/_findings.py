@@ -11,7 +11,7 @@ from skmohn._core._validation import is_pair_given
 from skmohn.mohn._base import FittedRegressor, FittedTerms, Table
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._models import NoPosteriorError, Solution
+from skmohn.mohn._models import FitResult, NoPosteriorError
 from skmohn.mohn._sparse.collinear import find_collinear_terms
 from skmohn.mohn._sparse.rank_scores import rank_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
@@ -37,10 +37,10 @@ def find_collinear_sets(
 
 
 def findings_of(
-    estimator: FittedRegressor, samples: TrainingData, solution: Solution
+    estimator: FittedRegressor, samples: TrainingData, solution: FitResult
 ) -> dict[str, Any]:
     """Attributes of an estimator about its terms."""
-    terms = solution.graph.terms
+    terms = solution.terms
     if not estimator.model_.is_listed:
         return no_findings(terms)
     design = make_design(samples.inputs, samples.weight)

@@ -1,10 +1,9 @@
-"""Fitted models: their interface, priors, missing inputs and residuals."""
+"""Fitted models: their interface, priors and residuals."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
@@ -17,15 +16,14 @@ from scipy.stats import t as student
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
+from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import DeltaOptions
-from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import (
-    Categorical,
     EncodedRows,
     count_observations,
     distinct_rows,
     members_of,
-    sizes_of,
 )
 from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
 from skmohn.mohn._table.target import Transform, Unchanged, moments
@@ -57,13 +55,7 @@ _R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
 # shorter description none is predicted worse than by the mean; with even odds one in
 # four is.
 _ODDS = 3.0
-# A row is completed in all ways where there are no more, else so many times by chance.
-_MOST_WAYS = 64
-# Values of a numeric column that stand for all.
-_MOST_VALUES = 16
-# Rows that are completed together, and training rows whose missing values stand for
-# those of all.
-_ROWS_AT_ONCE = 32
+# Training rows whose missing values stand for those of all.
 _ROWS_ASKED = 200
 # Rows of which each is left out; of more, so many stand for all.
 MOST_LEFT_OUT = 1600
@@ -161,29 +153,148 @@ class SolverData(Protocol):
 
     def in_units(self, unit: float) -> Self: ...
 
+    def without_levels(self) -> Self: ...
+
     def repeat_rows(self) -> tuple[Self, NDArray[np.intp]]: ...
 
     def _replace(self, **parts: Any) -> Self: ...
 
 
-class Solution(NamedTuple):
-    """A fitted model and what is to be said about it.
+class FoldPath(Protocol):
+    """Models of classes along a path, learned without the held-out rows of a fold."""
 
-    `on_scores` says that its terms were chosen by the scores of the target's
-    ranks, by which they are tested, too.
+    @property
+    def validation(self) -> Any: ...
+
+    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]: ...
+
+
+class SelectedModel(NamedTuple):
+    """The model that was selected along a path, and how good it is on held-out rows.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+
+    how : {"validation", "cv", "ebic", "lasso", "whole", "stopped", "given"}
+        What chose them; "whole": they are those of the search of all samples.
+
+    folds : list of (train, test), default=None
+        Rows of the folds of a cross-validation.
+
+    limited : bool, default=False
+        Whether the samples allowed no larger model.
+
+    coef, intercept : ndarray of shape (n_terms,), float, default=None
+        The shrunken weights when `how` is "lasso".
+
+    errors : ndarray of shape (n_folds,), default=None
+        Mean squared error on each fold, or on the validation samples, of the target in
+        the unit of the samples. None for classes.
+
+    paths : list of FoldPath, default=()
+        Of classes, one for each fold.
+
+    position : int, default=0
+        Of the model on these paths.
     """
 
-    graph: WalshPolynomial
-    standard_errors: np.ndarray
-    noise: float
-    reason: str
+    terms: list[Term]
+    how: str
+    folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None
+    limited: bool = False
+    coef: np.ndarray | None = None
+    intercept: float | None = None
+    errors: np.ndarray | None = None
+    paths: Sequence[FoldPath] = ()
+    position: int = 0
+
+
+class FitResult(NamedTuple):
+    """What a strategy found: the terms, and a model unless terms were all it sought.
+
+    Attributes
+    ----------
+    terms : sequence of tuples of int
+        Those that are listed, sorted by order, then by inputs.
+
+    stopping_reason : str
+
+    coverage : list of dict
+        Per order: how many sets there are, were tried and are kept.
+
+    model : default=None
+        Of a target or of classes. None for terms alone, and for a regression that only
+        has weights.
+
+    warning : str, default=None
+
+    selection : SelectedModel, default=None
+
+    is_exact, is_stopped : bool, default=False
+        Whether the model reproduces every sample; whether a callback ended the search.
+
+    on_scores : bool, default=False
+        Whether the terms were chosen by the scores of the target's ranks, by which they
+        are tested, too.
+
+    coef, standard_errors : ndarray of shape (n_terms,)
+        Of a regression, as are `intercept` and `noise_std`, floats.
+    """
+
+    terms: Sequence[Term]
+    stopping_reason: str
     coverage: list[dict[str, Any]]
-    warning: str | None = None
     model: Any = None
+    warning: str | None = None
+    selection: SelectedModel | None = None
     is_exact: bool = False
     is_stopped: bool = False
-    choice: Any = None
     on_scores: bool = False
+    coef: np.ndarray = np.empty(0)
+    intercept: float = 0.0
+    standard_errors: np.ndarray = np.empty(0)
+    noise_std: float = 0.0
+
+    @classmethod
+    def of_weights(
+        cls,
+        graph: WalshPolynomial,
+        standard_errors: NDArray[np.float64],
+        noise_std: float,
+        stopping_reason: str,
+        coverage: list[dict[str, Any]],
+        warning: str | None = None,
+        **others: Any,
+    ) -> Self:
+        """Result of a regression, whose weights are those of a polynomial."""
+        return cls(
+            graph.terms,
+            stopping_reason,
+            coverage,
+            warning=warning,
+            coef=graph.coef,
+            intercept=graph.intercept,
+            standard_errors=standard_errors,
+            noise_std=noise_std,
+            **others,
+        )
+
+    @property
+    def graph(self) -> WalshPolynomial:
+        """The listed weights of a regression."""
+        return WalshPolynomial(tuple(self.terms), self.coef, self.intercept)
+
+    def with_weights(
+        self, graph: WalshPolynomial, standard_errors: NDArray[np.float64]
+    ) -> Self:
+        """The same result with other listed weights."""
+        return self._replace(
+            terms=graph.terms,
+            coef=graph.coef,
+            intercept=graph.intercept,
+            standard_errors=standard_errors,
+        )
 
 
 def occam_factor(
@@ -377,162 +488,6 @@ class LeftOut(NamedTuple):
         return fit_noise_factor(
             self.squares, self.variance + more, self.noise, self.count
         )
-
-
-class EmpiricalValues(NamedTuple):
-    """What a numeric column could be: training values, each as probable as another.
-
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_values,)
-
-    categorical : int or None
-        The categorical of the column's levels.
-
-    categories : ndarray of shape (n_values,), int, or None
-        The level of each value.
-    """
-
-    inputs: np.ndarray
-    categorical: int | None = None
-    categories: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class MissingInputs:
-    """What unknown inputs and categories may hide.
-
-    Attributes
-    ----------
-    alphabets : tuple of Categorical, default=()
-        Of each categorical.
-
-    numbers : dict of int to EmpiricalValues, default={}
-        By input, those of more than two values. Others are -1 or +1.
-
-    missing_noise_fraction : float, default=0.0
-        Fraction of the noise found in training that completions of the training rows
-        explain.
-    """
-
-    alphabets: tuple[Categorical, ...] = ()
-    numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
-    missing_noise_fraction: float = 0.0
-
-    @classmethod
-    def of(
-        cls,
-        rows: EncodedRows,
-        coding: InputCoding,
-        sample_weight: NDArray[np.float64] | None = None,
-    ) -> Self:
-        """Collect the values of the training rows."""
-        return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
-
-    def variance(
-        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
-    ) -> NDArray[np.float64]:
-        """Mean squares of completions around each row; 0 for complete rows."""
-        variance = np.zeros(len(rows))
-        for i, apart in self.deviations(mean, rows):
-            variance[i] = np.mean(apart**2)
-        return variance
-
-    def deviations(
-        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield each incomplete row's index, and its completions less its own mean."""
-        for some, completed, ends in self.imputations(rows):
-            values = np.split(mean(completed), ends)
-            own = mean(rows.take(some))
-            for i, part, center in zip(some, values, own, strict=True):
-                yield i, part - center
-
-    def imputations(
-        self, rows: EncodedRows, most: int = _MOST_WAYS
-    ) -> Iterator[tuple[NDArray[np.intp], EncodedRows, NDArray[np.intp]]]:
-        """Yield indices of incomplete rows, completions, and where all but one end."""
-        # A row is completed in all ways where there are at most `most`, else in so many
-        # by chance.
-        unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
-        n_inputs = rows.inputs.shape[1]
-        # Levels are completed with the number that they are levels of.
-        levels = [
-            n_inputs + v.categorical
-            for v in self.numbers.values()
-            if v.categories is not None
-        ]
-        unknown[:, levels] = False
-        incomplete = np.flatnonzero(unknown.any(axis=1))
-        for start in range(0, len(incomplete), _ROWS_AT_ONCE):
-            some = incomplete[start : start + _ROWS_AT_ONCE]
-            parts = [self._complete(rows, i, unknown[i], most) for i in some]
-            inputs, categories = (
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("inputs", "categories")
-            )
-            ends = np.cumsum([len(part) for part in parts])[:-1]
-            yield some, EncodedRows(inputs, categories), ends
-
-    def _complete(
-        self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int
-    ) -> EncodedRows:
-        """Complete the unknown entries of row i, in all ways or some."""
-        n_inputs = rows.inputs.shape[1]
-        indices = np.flatnonzero(unknown)
-        sizes = [self._n_values(index, n_inputs) for index in indices.tolist()]
-        if math.prod(sizes) <= most:
-            ways = np.array(list(product(*map(range, sizes))))
-        else:
-            rng = np.random.default_rng(0)
-            # Each value of an input as often as its others.
-            ways = [rng.permutation(most) % size for size in sizes]
-            ways = np.transpose(ways)
-        inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
-        categories = np.tile(rows.categories[i], (len(ways), 1))
-        for index, way in zip(indices.tolist(), ways.T, strict=True):
-            if index >= n_inputs:
-                categories[:, index - n_inputs] = way
-            elif index not in self.numbers:
-                inputs[:, index] = 2 * way - 1
-            else:
-                values = self.numbers[index]
-                inputs[:, index] = values.inputs[way]
-                if values.categories is not None:
-                    categories[:, values.categorical] = values.categories[way]
-        return EncodedRows(inputs, categories)
-
-    def _n_values(self, index: int, n_inputs: int) -> int:
-        """Number of values of an input, or of categories of a categorical."""
-        if index >= n_inputs:
-            return self.alphabets[index - n_inputs].size
-        return len(self.numbers[index].inputs) if index in self.numbers else 2
-
-
-def _numbers(
-    rows: EncodedRows, coding: InputCoding, sample_weight: NDArray[np.float64] | None
-) -> dict[int, EmpiricalValues]:
-    """Quantiles of the known values of each numeric column, and their levels."""
-    weight = np.ones(len(rows)) if sample_weight is None else sample_weight
-    categoricals = {
-        columns[0]: categorical
-        for categorical, columns in enumerate(coding.categoricals)
-    }
-    unknown, numbers = rows.mask(), {}
-    for i, column in enumerate(coding.usable.tolist()):
-        if coding.kind[column] != NUMERIC:
-            continue
-        known = np.flatnonzero(~unknown[:, i])
-        known = known[np.argsort(rows.inputs[known, i], kind="stable")]
-        probabilities = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
-        upto = np.cumsum(weight[known])
-        chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
-        categorical = categoricals.get(column)
-        categories = (
-            None if categorical is None else rows.categories[chosen, categorical]
-        )
-        numbers[i] = EmpiricalValues(rows.inputs[chosen, i], categorical, categories)
-    return numbers
 
 
 def count_and_precision(

@@ -38,12 +38,13 @@ from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import MultitaskGP, TaskView
 from skmohn.mohn._gp.shared import remember
+from skmohn.mohn._gp.transform_selection import choose_transform_and_levels
 from skmohn.mohn._interaction_graph import InteractionGraph
 from skmohn.mohn._options import FitSettings, reusable
 from skmohn.mohn._reports import join_tables
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.target import Transform
-from skmohn.mohn._training_data import read_groups, read_samples
+from skmohn.mohn._training_data import read_groups, read_training_data
 
 _Owner = TypeVar("_Owner")
 _P = ParamSpec("_P")
@@ -287,20 +288,22 @@ def _together(
     if not strategy.may_be_dense or len(vary) < 2:
         return {}
     held = None if held is None else (held[0], held[1][:, vary])
-    samples = read_samples(
+    data = read_training_data(
         table,
         targets[:, vary],
         sample_weight,
-        held,
+        task="regression",
         strategy=strategy,
         # Nothing is searched, so that folds do not matter.
         settings=replace(settings, cv=5),
         seed=seed,
         categories=model._categories,
         columns=model._names(),
+        validation=held,
         groups=groups,
     )
-    together = MultitaskGP(samples, settings)
+    data = choose_transform_and_levels(data, settings.gp_options)
+    together = MultitaskGP(data, settings)
     return {int(k): TaskView(together, index) for index, k in enumerate(vary)}
 
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from inspect import signature
 from numbers import Integral, Real
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,8 @@ _FRACTION = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_FRACTION = [Interval(Real, 0, 1, closed="right")]
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+# What is learned: numbers, classes, or which products matter for either.
+Task: TypeAlias = Literal["regression", "classification", "terms"]
 # Given a record and what was found so far; whether to stop.
 Report: TypeAlias = Callable[..., bool]
 

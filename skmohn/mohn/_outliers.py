@@ -27,11 +27,14 @@ from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._genotypes import Genotypes, encode
 from skmohn.mohn._gp.multitask import TaskView
-from skmohn.mohn._gp.transform_selection import choose_scale
-from skmohn.mohn._models import Model, Solution, count_and_precision
+from skmohn.mohn._gp.transform_selection import (
+    choose_scale,
+    choose_transform_and_levels,
+)
+from skmohn.mohn._models import FitResult, Model, count_and_precision
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.tails import cauchy_log_density
-from skmohn.mohn._training_data import TrainingData, read_samples
+from skmohn.mohn._training_data import TrainingData, read_training_data
 
 # Standard deviations from which on a target may be an outlier: 0.06 of 100,000 normal
 # ones are that far. The description decides.
@@ -62,7 +65,7 @@ class Fit:
     """A solution, the samples that it was learned from, and records of its steps."""
 
     samples: TrainingData
-    solution: Solution
+    solution: FitResult
     records: Sequence[dict] = ()
 
     @property
@@ -107,7 +110,7 @@ class Targets:
     Parameters
     ----------
     table, y
-        As of :func:`~skmohn.mohn._training_data.read_samples`.
+        As of :func:`~skmohn.mohn._training_data.read_training_data`.
 
     sample_weight : array-like of shape (n_rows,) or None
         As users pass it. Rows of weight 0 are not looked at.
@@ -132,9 +135,14 @@ class Targets:
     def read(
         self, without: NDArray | None = None, together: TaskView | None = None
     ) -> TrainingData:
-        """Weigh, split and code the samples but for those of a mask."""
+        """Weigh, split and encode the samples but for those of a mask."""
         weight = self.weight if without is None else self.weight * ~without
-        return read_samples(self._table, self.y, weight, together=together, **self._how)
+        data = read_training_data(
+            self._table, self.y, weight, task="regression", **self._how
+        )._replace(together=together)
+        if not self._how["strategy"].may_be_dense:
+            return data
+        return choose_transform_and_levels(data, self._how["settings"].gp_options)
 
     def on_skewed_scales(self, fit: Fit) -> Iterator[TrainingData]:
         """The samples on the likeliest other scales, if the target is on its own."""

@@ -62,7 +62,7 @@ from skmohn.mohn._reports import (
 )
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
-from skmohn.mohn._strategies import STRATEGIES, Strategy
+from skmohn.mohn._strategies import STRATEGIES, Strategy, strategies_for
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variables import Marginals
@@ -283,7 +283,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     shared_targets_: list[int]
 
     _parameter_constraints = {
-        "strategy": [StrOptions(set(STRATEGIES))],
+        "strategy": [StrOptions(set(strategies_for("regression")))],
         "learning_rule": [StrOptions({"auto", "ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
@@ -447,7 +447,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         targets, given = self._read(strategy, settings, data, params)
         samples = targets.read(together=together)
         # Passes over all pairs of a wide table are nobody knows how many.
-        most = None if samples.is_wide else MOST_FITS * strategy.most_steps(settings)
+        most = None
+        if strategy.most_steps is not None and not samples.is_wide:
+            most = MOST_FITS * strategy.most_steps(settings)
         loop = FitLoop(self, *given, max_iter=most)
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
@@ -469,7 +471,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         def solve(samples: TrainingData) -> Fit:
             loop.attributes = partial(self._fitted_attributes, samples.coding)
             n_before = len(loop.history)
-            solution = strategy.solve(samples, settings, loop.step)
+            solution = strategy.solve["regression"](samples, settings, loop.step)
             return Fit(samples, solution, loop.history[n_before:])
 
         fit, outliers = solve(samples), np.zeros(len(targets.y), dtype=bool)
@@ -1060,7 +1062,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if self.warm_start and hasattr(self, "terms_"):
             earlier = self.terms_, self.model_
         how = {
-            "held": held,
+            "validation": held,
             "strategy": strategy,
             "settings": settings,
             "seed": check_random_state(self.random_state).randint(2**31),
@@ -1095,9 +1097,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
         self.standard_errors_ = solution.standard_errors
-        self.noise_std_ = solution.noise
+        self.noise_std_ = solution.noise_std
         self.outliers_, n_outliers = outliers, int(outliers.sum())
-        self.stopping_reason_ = solution.reason
+        self.stopping_reason_ = solution.stopping_reason
         if n_outliers:
             left_out = f"{n_outliers} of {len(outliers)} targets"
             self.stopping_reason_ += f"; left out as outliers: {left_out}"

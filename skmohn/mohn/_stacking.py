@@ -1,10 +1,7 @@
-"""Models of classes: few weights, or an ensemble of models, stacked by held-out rows.
+"""Models of classes: few weights, or an ensemble stacked by held-out rows."""
 
-The table of strategies of `MOHNClassifier`.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import compress
 from typing import Any, NamedTuple, Self, TypeAlias, cast
@@ -34,11 +31,12 @@ from skmohn.mohn._gp.classification import (
 )
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import draw_normal
-from skmohn.mohn._models import MissingInputs
+from skmohn.mohn._missing_inputs import MissingInputs
+from skmohn.mohn._models import FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
-from skmohn.mohn._sparse.logistic_selection import LogisticChoice
+from skmohn.mohn._sparse.logistic_selection import best_penalty, held_out_losses
 from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
 from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
@@ -53,7 +51,12 @@ from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._table.variables import Marginals
-from skmohn.mohn._term_search import Found, discover, expand, expand_rows
+from skmohn.mohn._term_search import (
+    TermSearch,
+    expand,
+    expand_rows,
+    find_by_score,
+)
 from skmohn.mohn._training_data import TrainingData
 
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
@@ -417,46 +420,6 @@ def _by_column(
     return found
 
 
-class ClassSolution(NamedTuple):
-    """A fitted model of classes and what is to be said about it.
-
-    Attributes
-    ----------
-    model : SparseClassModel or StackedClassModel
-
-    reason : str
-        Why this one, in plain words.
-
-    coverage : list of dict
-    """
-
-    model: SparseClassModel | StackedClassModel
-    reason: str
-    coverage: list[dict[str, Any]]
-
-    @property
-    def result(self) -> SparseClassModel | StackedClassModel:
-        """Model, which a search reports last."""
-        return self.model
-
-
-class ClassStrategy(NamedTuple):
-    """What `MOHNClassifier.fit` has to know of a strategy.
-
-    Attributes
-    ----------
-    solve : callable
-        Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far or what makes it; returns a `ClassSolution`.
-
-    may_be_dense : bool, default=False
-        Whether it may end with all weights, those of levels too.
-    """
-
-    solve: Callable[[TrainingData, FitSettings, Report], ClassSolution]
-    may_be_dense: bool = False
-
-
 # A member with its data, and its held-out log probability of each observation.
 Learned: TypeAlias = tuple[
     MemberFit, EnsembleMember | SpikeSlabClassModel, NDArray[np.float64]
@@ -464,11 +427,11 @@ Learned: TypeAlias = tuple[
 
 
 def solve_few(
-    samples: TrainingData, settings: FitSettings, report: Report
-) -> ClassSolution:
-    """Find products and learn their weights; see `ClassStrategy`."""
-    found, model = _find_few(samples, settings, report)
-    return ClassSolution(model, found.reason, found.coverage)
+    samples: TrainingData, settings: FitSettings, report: Report, *, find: TermSearch
+) -> FitResult:
+    """Find products and learn their weights."""
+    found, model = _find_few(samples, settings, report, find)
+    return found._replace(model=model)
 
 
 def asks_for_few(settings: Any) -> list[str]:
@@ -483,26 +446,26 @@ def solve_ensemble(
     report: Report,
     *,
     has_few: bool = False,
-) -> ClassSolution:
+) -> FitResult:
     """Fit all weights in several ways, and perhaps few; stack the models."""
     # `has_few` is whether few weights are a member, or all there is where a parameter
     # asks for it.
     asked = asks_for_few(settings)
     if not samples.term_names.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
-        found = solve_few(samples, replace(settings, strategy="logistic"), report)
-        reason = f"the sparse model, because {why}; {found.reason}"
-        return found._replace(reason=reason)
+        found = solve_few(samples, settings, report, find=find_by_score)
+        reason = f"the sparse model, because {why}; {found.stopping_reason}"
+        return found._replace(stopping_reason=reason)
     members, left_out, coverage = [], [], []
     if has_few:
-        found, few = _find_few(samples, replace(settings, strategy="logistic"), report)
-        coverage, choice = found.coverage, cast(LogisticChoice, found.choice)
-        if choice.how == "stopped":
-            return ClassSolution(few, found.reason, coverage)
-        if choice.folds:
+        found, few = _find_few(samples, settings, report, find_by_score)
+        coverage, selection = found.coverage, cast(SelectedModel, found.selection)
+        if selection.how == "stopped":
+            return found._replace(model=few)
+        if selection.paths:
             members.append(few)
-            C = few.readable.C
-            left_out.append(-choice.losses_left_out(len(samples.y), C))
+            C, n_samples = few.readable.C, len(samples.y)
+            left_out.append(-held_out_losses(selection, n_samples, C))
     ways = _WAYS[settings.gp_options.numeric] if samples.coding.thresholds else (LINES,)
     lessons = _lessons(samples, settings, ways)
     learned = _learn(lessons, settings.n_jobs)
@@ -524,7 +487,7 @@ def learn_further(
     observed: Observed,
     samples: TrainingData,
     settings: FitSettings,
-) -> ClassSolution:
+) -> FitResult:
     """Learn from all observations by the hyperparameters and terms of an ensemble."""
     # The samples are the observations, weighed.
     members, left_out, priors, known = [], [], {}, {}
@@ -560,8 +523,8 @@ def learn_further(
 
 
 def _find_few(
-    samples: TrainingData, settings: FitSettings, report: Report
-) -> tuple[Found, SparseClassModel]:
+    samples: TrainingData, settings: FitSettings, report: Report, find: TermSearch
+) -> tuple[FitResult, SparseClassModel]:
     expanded = expand(samples)
 
     def learn(terms: Sequence[Term], C: float = SEARCH_C) -> SparseClassModel:
@@ -572,10 +535,10 @@ def _find_few(
     def tell(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
         return report(record, partial(learn, terms))
 
-    found = discover(expanded, settings, tell)
+    found = find(expanded, settings, tell)
     C = SEARCH_C if settings.C == "auto" else float(settings.C)
-    if settings.C == "auto" and found.choice is not None:
-        C = found.choice.best_penalty()
+    if settings.C == "auto" and found.selection is not None:
+        C = best_penalty(found.selection)
     return found, learn(found.terms, C)
 
 
@@ -776,19 +739,10 @@ def _combine(
 
 def _conclude(
     model: StackedClassModel, coverage: list[dict[str, Any]], why: str = ""
-) -> ClassSolution:
+) -> FitResult:
     weights = model.weights_by_name()
     said = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
     noun = "model" if len(weights) == 1 else "models"
     reason = f"{why}an ensemble of {len(weights)} {noun}: {said}"
-    return ClassSolution(model, reason, with_kept(coverage, model.readable.terms))
-
-
-CLASS_STRATEGIES = {
-    "auto": ClassStrategy(partial(solve_ensemble, has_few=True), may_be_dense=True),
-    "gp": ClassStrategy(solve_ensemble, may_be_dense=True),
-    **{
-        name: ClassStrategy(solve_few)
-        for name in ("logistic", "pursuit", "full", "given")
-    },
-}
+    terms = model.readable.terms
+    return FitResult(terms, reason, with_kept(coverage, terms), model)

@@ -1,8 +1,9 @@
-"""The table of strategies; ``"auto"`` weighs all models, and none, by their length."""
+"""The strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,8 @@ from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
-from skmohn.mohn._models import Model, Solution
-from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._models import FitResult, Model
+from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
@@ -28,7 +29,16 @@ from skmohn.mohn._spike_slab.solve import (
     solve_additive,
     solve_spike_slab,
 )
+from skmohn.mohn._stacking import solve_ensemble, solve_few
 from skmohn.mohn._table.target import Transform, Unchanged, sum_log_slope
+from skmohn.mohn._term_search import (
+    find_all,
+    find_by_kind,
+    find_by_pursuit,
+    find_by_score,
+    find_given,
+    solve_terms,
+)
 from skmohn.mohn._training_data import TrainingData
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
@@ -66,17 +76,22 @@ _BEYOND_CHANCE = 10.0
 _ROWS_OF_FOLDS = 1000, 3000, 10_000
 
 
+Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
+
+
 class Strategy(NamedTuple):
-    """What `MOHNRegressor.fit` has to know of a strategy.
+    """What the estimators have to know of a strategy.
 
     Attributes
     ----------
-    solve : callable
+    solve : dict of callables by task
         Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far; returns a `Solution`.
+        with a record and the model so far, or what makes it; of a search for terms, the
+        terms. Tasks that a strategy lacks are refused by its name.
 
-    most_steps : callable
-        Of `FitSettings`; returns the most records that a history can have.
+    most_steps : callable, default=None
+        Of `FitSettings`; returns the most records that the history of a regression can
+        have.
 
     may_be_dense : bool, default=False
         Whether it may end with all weights, those of categories and levels too, and
@@ -86,14 +101,19 @@ class Strategy(NamedTuple):
         Whether it may end with few weights, which held-out rows can choose.
 
     leaves_outliers_out : bool, default=False
-        Whether outliers may be left out of the fit.
+        Whether outliers may be left out of a regression.
     """
 
-    solve: Callable[[TrainingData, FitSettings, Report], Solution]
-    most_steps: Callable[[FitSettings], int]
+    solve: Mapping[Task, Solver]
+    most_steps: Callable[[FitSettings], int] | None = None
     may_be_dense: bool = False
     may_be_sparse: bool = True
     leaves_outliers_out: bool = False
+
+
+def strategies_for(task: Task) -> list[str]:
+    """Names of the strategies that have a task, in the order of the table."""
+    return [name for name, strategy in STRATEGIES.items() if task in strategy.solve]
 
 
 def _n_records_of_gp(settings: FitSettings) -> int:
@@ -122,7 +142,7 @@ def _steps_of_spike_slab(settings: FitSettings) -> int:
 
 def _solve_spike_slab(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """All sets of low orders, or none if these have no shorter description."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
@@ -137,10 +157,10 @@ def _solve_spike_slab(
     return _choose(found, samples, settings, report)
 
 
-def _find_constant(samples: TrainingData) -> Solution:
+def _find_constant(samples: TrainingData) -> FitResult:
     """The model of a target that does not vary."""
     graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
-    return Solution(
+    return FitResult.of_weights(
         graph,
         np.empty(0),
         0.0,
@@ -153,21 +173,21 @@ def _find_constant(samples: TrainingData) -> Solution:
 
 def _solve_all(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """All weights, where any column varies."""
     if not samples.term_names.labels:
         return solve_pursuit(samples, settings, report)
-    gp = cast(Solution, solve_gp(samples, settings, report))
+    gp = cast(FitResult, solve_gp(samples, settings, report))
     return _list_nothing(gp, samples)
 
 
-def _list_nothing(gp: Solution, samples: TrainingData) -> Solution:
+def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     """A Gaussian process, without terms where the mean of y describes all as well.
 
     All weights can explain noise, whose variance then seems less than it is.
     """
     least = _length_of_mean(samples, gp.model.transform) - _LEAST_GAIN
-    if not gp.graph.terms or gp.model.description_length() < least:
+    if not gp.terms or gp.model.description_length() < least:
         return gp
     reason = "no weight is listed, since nothing is significant from the mean of y"
     return _say(_without_terms(gp), reason)
@@ -175,7 +195,7 @@ def _list_nothing(gp: Solution, samples: TrainingData) -> Solution:
 
 def solve_auto(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """Fit the sparse model and, unless it is exact, others; keep the best or none."""
     # The best is the shortest description: minus the log evidence over all
     # hyperparameters, plus the logarithm of the number of ways to choose as many terms
@@ -190,14 +210,14 @@ def solve_auto(
         return sparse
     design = make_design(samples.inputs, samples.weight)
     left_out = 0.0
-    if sparse.choice is not None and sparse.choice.errors is not None:
+    if sparse.selection is not None and sparse.selection.errors is not None:
         # The unit of the errors that are known.
-        left_out = math.sqrt(sparse.choice.errors.mean()) * power_of_two_scale(
+        left_out = math.sqrt(sparse.selection.errors.mean()) * power_of_two_scale(
             samples.y
         )
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
-    errors = [posterior.weight_posterior(term)[1] for term in sparse.graph.terms]
+    errors = [posterior.weight_posterior(term)[1] for term in sparse.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
     sparse = sparse._replace(model=posterior, standard_errors=errors)
     if sparse.is_stopped:
@@ -205,7 +225,7 @@ def solve_auto(
     for name, usual in (("learning_rule", "ols"), ("max_order", None), ("terms", None)):
         if getattr(settings, name) != usual:
             return _stay(sparse, f"{name} asks for it")
-    found = {"sparse": sparse} if sparse.graph.terms else {}
+    found = {"sparse": sparse} if sparse.terms else {}
     try:
         _require_room(samples, settings)
         n_rows, n_inputs = samples.inputs.shape
@@ -232,7 +252,7 @@ def solve_auto(
 
 def _solve_categories(
     samples: TrainingData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """Compare the models that take more than two categories, for "auto"."""
     if settings.terms is not None:
         raise ValueError(
@@ -246,7 +266,7 @@ def _solve_categories(
                 "and columns with more than two categories need one of all "
                 "weights: leave it at its default"
             )
-    gp = cast(Solution, solve_gp(samples, settings, report))
+    gp = cast(FitResult, solve_gp(samples, settings, report))
     found = {"gp": gp}
     if gp.model.route == "cholesky":
         additive = solve_additive_categories(samples, settings)
@@ -256,8 +276,8 @@ def _solve_categories(
 
 
 def _on_scale_of(
-    gp: GPModel, additive: Solution, samples: TrainingData, settings: FitSettings
-) -> Solution:
+    gp: GPModel, additive: FitResult, samples: TrainingData, settings: FitSettings
+) -> FitResult:
     """Additive model on another scale of the target, if it is shorter there."""
     if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
         return additive
@@ -279,10 +299,10 @@ def _require_room(samples: TrainingData, settings: FitSettings) -> None:
         )
 
 
-def _find_nothing(samples: TrainingData, other: Solution) -> Solution:
+def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
     """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
-    return Solution(
+    return FitResult.of_weights(
         posterior.graph,
         np.empty(0),
         posterior.scale * math.sqrt(posterior.noise),
@@ -309,12 +329,12 @@ def _length_of_mean(samples: TrainingData, transform: Transform) -> float:
 
 
 def _choose(
-    found: dict[str, Solution],
+    found: dict[str, FitResult],
     samples: TrainingData,
     settings: FitSettings,
     report: Report,
     beyond: Sequence[str] = (),
-) -> Solution:
+) -> FitResult:
     """Choose the shortest description, or a sparse model that predicts better."""
     # Models `beyond` have descriptions that are far longer.
     lengths = {
@@ -367,13 +387,11 @@ def _choose(
     return _say(solution, f"{how} (description lengths: {said})")
 
 
-def _without_terms(solution: Solution) -> Solution:
+def _without_terms(solution: FitResult) -> FitResult:
     """The same model, of whose weights none is listed."""
-    graph = WalshPolynomial((), np.empty(0), solution.graph.intercept)
+    graph = WalshPolynomial((), np.empty(0), solution.intercept)
     coverage = with_kept(solution.coverage, ())
-    return solution._replace(
-        graph=graph, standard_errors=np.empty(0), coverage=coverage
-    )
+    return solution.with_weights(graph, np.empty(0))._replace(coverage=coverage)
 
 
 def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
@@ -402,7 +420,7 @@ def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:
 
 
 def _is_one_of_many(
-    found: dict[str, Solution], lengths: dict[str, float], samples: TrainingData
+    found: dict[str, FitResult], lengths: dict[str, float], samples: TrainingData
 ) -> bool:
     """Whether a spike-and-slab model as good as the sparse one is another function.
 
@@ -430,26 +448,26 @@ def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
     return lengths.get("gp", math.inf) < most
 
 
-def _has_interaction(found: dict[str, Solution], lengths: dict[str, float]) -> bool:
+def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
     most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
     return (
         "gp" in found
         and lengths["gp"] < most
-        and any(len(term) > 1 for term in found["gp"].graph.terms)
+        and any(len(term) > 1 for term in found["gp"].terms)
     )
 
 
-def _is_trusted(sparse: Solution | None, lengths: dict[str, float]) -> bool:
+def _is_trusted(sparse: FitResult | None, lengths: dict[str, float]) -> bool:
     """Whether errors on folds are those of a model that was not chosen by them."""
     # Terms of the search of all rows were; they count where chance is no explanation.
-    if sparse is None or sparse.choice is None or sparse.choice.how != "whole":
+    if sparse is None or sparse.selection is None or sparse.selection.how != "whole":
         return sparse is not None
     return lengths["sparse"] < lengths["nothing"] - _BEYOND_CHANCE
 
 
 def _predicts_better(
-    sparse: Solution | None, model: Model, samples: TrainingData, settings: FitSettings
+    sparse: FitResult | None, model: Model, samples: TrainingData, settings: FitSettings
 ) -> bool:
     """Whether the sparse model clearly predicts held-out rows of its folds better."""
     # A structure that chance would hardly make, such as that of blocks of inputs, has a
@@ -458,18 +476,19 @@ def _predicts_better(
     # squares are those of a few large targets. The other model keeps the
     # hyperparameters of all rows. Where a Gaussian process predicts as well from some
     # of the rows of each fold, all are not needed.
-    choice = None if sparse is None else sparse.choice
+    selection = None if sparse is None else sparse.selection
     if (
         sparse is None
-        or choice is None
-        or choice.folds is None
-        or len(choice.folds) < 2
+        or selection is None
+        or selection.folds is None
+        or selection.errors is None
+        or len(selection.folds) < 2
     ):
         return False
     if sparse.model.data_description_length() > model.description_length():
         return False
-    for errors in _errors_of_folds(model, choice.folds, samples, settings):
-        gains = errors - choice.errors
+    for errors in _errors_of_folds(model, selection.folds, samples, settings):
+        gains = errors - selection.errors
         if gains.mean() <= _CLEARLY * sem(gains):
             return False
     return True
@@ -532,36 +551,69 @@ def _fold_errors(
     return np.array(errors)
 
 
-def _stay(sparse: Solution, why: str) -> Solution:
+def _stay(sparse: FitResult, why: str) -> FitResult:
     return _say(sparse, f"the sparse model, because {why}")
 
 
-def _say(solution: Solution, first: str) -> Solution:
-    return solution._replace(reason=f"{first}; {solution.reason}")
+def _say(solution: FitResult, first: str) -> FitResult:
+    return solution._replace(stopping_reason=f"{first}; {solution.stopping_reason}")
 
 
+# Strategies of `MOHNRegressor`, `MOHNClassifier` and `MOHNTransformer`.
 STRATEGIES = {
     "auto": Strategy(
-        solve_auto,
+        {
+            "regression": solve_auto,
+            "classification": partial(solve_ensemble, has_few=True),
+            "terms": partial(solve_terms, find=find_by_kind),
+        },
         _steps_of_auto,
         may_be_dense=True,
         leaves_outliers_out=True,
     ),
-    "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True),
     "gp": Strategy(
-        _solve_all,
+        {"regression": _solve_all, "classification": solve_ensemble},
         _n_records_of_gp,
         may_be_dense=True,
         may_be_sparse=False,
         leaves_outliers_out=True,
     ),
+    "logistic": Strategy(
+        {
+            "classification": partial(solve_few, find=find_by_score),
+            "terms": partial(solve_terms, find=find_by_score),
+        },
+    ),
+    "pursuit": Strategy(
+        {
+            "regression": solve_pursuit,
+            "classification": partial(solve_few, find=find_by_pursuit),
+            "terms": partial(solve_terms, find=find_by_pursuit),
+        },
+        _steps_of_pursuit,
+        leaves_outliers_out=True,
+    ),
     "spike_slab": Strategy(
-        _solve_spike_slab,
+        {"regression": _solve_spike_slab},
         _steps_of_spike_slab,
         may_be_sparse=False,
         leaves_outliers_out=True,
     ),
-    "msda": Strategy(solve_msda, _steps_of_search),
-    "full": Strategy(solve_full, _steps_of_search),
-    "given": Strategy(solve_given, _steps_of_search),
+    "msda": Strategy({"regression": solve_msda}, _steps_of_search),
+    "full": Strategy(
+        {
+            "regression": solve_full,
+            "classification": partial(solve_few, find=find_all),
+            "terms": partial(solve_terms, find=find_all),
+        },
+        _steps_of_search,
+    ),
+    "given": Strategy(
+        {
+            "regression": solve_given,
+            "classification": partial(solve_few, find=find_given),
+            "terms": partial(solve_terms, find=find_given),
+        },
+        _steps_of_search,
+    ),
 }

@@ -1,52 +1,37 @@
 """Which products of columns say most about a target: numbers or classes."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import warn_caller
-from skmohn._core._names import name_columns
 from skmohn._core._rows import are_signs
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import in_order, with_kept
-from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import (
-    LogisticChoice,
     choose_products,
     deal_folds,
     learn_on_folds,
 )
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
-from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._table.term_names import TermNames, require_sets
-from skmohn.mohn._training_data import (
-    TrainingData,
-    read_samples,
-    require_groups,
-    wanted_folds,
-    weigh_classes,
-)
-
-# Of numeric columns for Gaussian processes of classes: steps that are narrower show
-# where few classes meet, and cost little.
-_FEWEST_LEVELS, _MOST_LEVELS = 16, 64
-_ROWS_PER_LEVEL = 20
+from skmohn.mohn._table.term_names import require_sets
+from skmohn.mohn._training_data import TrainingData, read_training_data
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -55,102 +40,12 @@ _REASONS = {
 }
 
 
-class Found(NamedTuple):
-    """Products that were found.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-        Sorted by size, then by inputs.
-
-    reason : str
-        Why these, in plain words.
-
-    coverage : list of dict
-
-    choice : LogisticChoice or None
-        What is known of logistic models on folds.
-    """
-
-    terms: list[Term]
-    reason: str
-    coverage: list[dict[str, Any]]
-    choice: LogisticChoice | None = None
-
-    @property
-    def result(self) -> list[Term]:
-        """Terms, which a search reports last."""
-        return self.terms
-
-
-# Of samples and settings, terms of the start, most terms and a function to report to.
+# Of samples, settings and a function to report to.
+TermSearch: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
+# The same, with terms of the start and most terms before the last.
 _Search: TypeAlias = Callable[
-    [TrainingData, FitSettings, list[Term], float, Report], Found
+    [TrainingData, FitSettings, list[Term], float, Report], FitResult
 ]
-
-
-def code_samples(
-    X: NDArray | Genotypes,  # numbers of categories; NaN where unknown
-    y: tuple[NDArray, NDArray | None],  # target and classes, which are None for numbers
-    weight: ArrayLike | None,
-    *,
-    settings: FitSettings,
-    seed: int,
-    categories: Categories,
-    columns: Sequence[str] | None = None,  # names
-    split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
-    groups: NDArray[np.intp] | None = None,  # see `read_groups`
-    has_levels: bool = False,  # numeric columns have more levels with more rows
-    one_hot: Any = None,  # see `find_one_hot`
-    factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
-) -> TrainingData:
-    """Weigh and code the samples of a fit."""
-    target, classes = y
-    names = name_columns(columns, X.shape[1])
-    weight, count, given, rows = weigh_classes(weight, factor, X)
-    is_classes = classes is not None
-    folds = wanted_folds(settings.cv, X, target, rows, is_classes, split_params, groups)
-    if groups is not None:
-        groups = groups[rows]
-        require_groups(groups)
-    if len(rows) < len(X):
-        X, target = X[rows], target[rows]
-    one_hot = find_one_hot(cast(NDArray, X), one_hot, categories.encoders, names)
-    if is_classes:
-        classes, target = _occurring(classes, target)
-    n_categories = {j: len(part) for j, part in categories.known().items()}
-    most_levels = _most_levels(X) if has_levels else 1
-    coding = learn_coding(X, n_categories, one_hot, most_levels)
-    return TrainingData(
-        # All weights at once are learned from numbers.
-        replace(encode(coding, X, as_bytes=not has_levels), group=groups),
-        target,
-        weight,
-        count,
-        given,
-        classes,
-        folds=folds,
-        seed=seed,
-        coding=coding,
-        term_names=TermNames(coding, categories, columns),
-    )
-
-
-def _most_levels(X: Any) -> int:
-    """Levels of a numeric column; repeated rows are one, as weights are."""
-    # Missing values are equal.
-    n_rows = len(np.unique(np.nan_to_num(X, nan=np.inf), axis=0))
-    return int(np.clip(n_rows // _ROWS_PER_LEVEL, _FEWEST_LEVELS, _MOST_LEVELS))
-
-
-def _occurring(classes: NDArray, target: NDArray) -> tuple[NDArray, NDArray]:
-    """Classes that occur, and their numbers."""
-    present, target = np.unique(target, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError(
-            f"y has only one class, {classes[present[0]]}; at least two are needed"
-        )
-    return classes[present], target
 
 
 def expand(samples: TrainingData) -> TrainingData:
@@ -181,28 +76,59 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     return inputs
 
 
-def discover(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
-    """Find products by the strategy of the settings."""
-    # `report` is called with a record and the terms so far.
-    return FINDERS[settings.strategy](samples, settings, report)
+def solve_terms(
+    samples: TrainingData, settings: FitSettings, report: Report, *, find: TermSearch
+) -> FitResult:
+    """Find products of inputs and of categories."""
+    return find(expand(samples), settings, report)
 
 
-def _by_kind(samples: TrainingData, settings: FitSettings, report: Report) -> Found:
-    """The default strategy for numbers, or for classes."""
-    kind = "pursuit" if samples.classes is None else "logistic"
-    return discover(samples, replace(settings, strategy=kind), report)
+def find_by_kind(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by pursuit for numbers, for classes by the logistic score."""
+    find = find_by_pursuit if samples.classes is None else find_by_score
+    return find(samples, settings, report)
+
+
+def find_by_score(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by forward search with the logistic score."""
+    return _search(_by_score, samples, settings, report)
+
+
+def find_by_pursuit(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products by pursuit of the target, or of the indicator of each class."""
+    return _search(_by_pursuit, samples, settings, report)
+
+
+def find_all(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
+    """All products up to `max_order`, none with two categories of a categorical."""
+    return _take_terms(_all_terms(samples, settings), samples, settings, report)
+
+
+def find_given(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Terms of the parameter `terms`, which is required."""
+    if settings.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of columns')
+    return _take_terms(_read_terms(samples, settings), samples, settings, report)
 
 
 def _search(
     find: _Search, samples: TrainingData, settings: FitSettings, report: Report
-) -> Found:
+) -> FitResult:
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
     start = in_order({*start, *_read_terms(samples, settings)})
     most = _room(settings, len(start))
     if not n_inputs:
-        return Found([], "no column of X varies: there are no products", [])
+        return FitResult([], "no column of X varies: there are no products", [])
     return find(samples, settings, start, most, report)
 
 
@@ -222,19 +148,16 @@ def _room(settings: FitSettings, n_start: int) -> float:
 # ----------------------------------------------------------------- asked for
 
 
-def _ask_for(
-    find: Callable[[TrainingData, FitSettings], list[Term]],
-    samples: TrainingData,
-    settings: FitSettings,
-    report: Report,
-) -> Found:
-    terms = find(samples, settings)
+def _take_terms(
+    terms: list[Term], samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """The terms that were asked for, and models of classes on folds."""
     if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
             f"strategy={settings.strategy!r} has {len(terms)} terms, more than "
             f"max_terms={settings.max_terms}"
         )
-    choice = None
+    selection = None
     if samples.classes is not None:
         n_models = 1 + len(deal_folds(samples, settings.selection, settings.cv))
         n_bytes = 8.0 * len(terms) * len(samples.inputs) * n_models
@@ -244,9 +167,9 @@ def _ask_for(
                 f"bytes, more than memory_budget={settings.memory_budget:.3g}: raise "
                 'it, lower max_order or set selection="ebic", which needs no folds'
             )
-        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
+        selection = learn_on_folds(samples, terms, settings.selection, settings.cv)
     report({"n_terms": len(terms)}, terms)
-    return Found(terms, "the requested terms", [], choice)
+    return FitResult(terms, "the requested terms", [], selection=selection)
 
 
 def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
@@ -269,13 +192,6 @@ def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     ]
 
 
-def _given_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
-    """Terms of the parameter `terms`, which is required."""
-    if settings.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    return _read_terms(samples, settings)
-
-
 def _read_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """Terms of the parameter `terms`, checked; none for None."""
     if settings.terms is None:
@@ -294,7 +210,7 @@ def _by_score(
     start: list[Term],
     most: float,
     report: Report,
-) -> Found:
+) -> FitResult:
     """Forward search by the logistic score."""
     if samples.classes is None:
         raise ValueError(
@@ -318,7 +234,7 @@ def _by_score(
         }
         return report(record, in_order(path.model(position)))
 
-    choice = choose_products(
+    selection, coverage = choose_products(
         samples,
         control,
         selection=settings.selection,
@@ -329,34 +245,31 @@ def _by_score(
         watch=settings.watch,
         report=tell,
     )
-    reason = _REASONS[choice.how]
-    return Found(in_order(choice.terms), reason, choice.coverage, choice)
+    reason, terms = _REASONS[selection.how], in_order(selection.terms)
+    return FitResult(terms, reason, coverage, selection=selection)
 
 
-def _by_regression(
+def _by_pursuit(
     samples: TrainingData,
     settings: FitSettings,
     start: list[Term],
     most: float,
     report: Report,
-) -> Found:
-    """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
+) -> FitResult:
+    """Pursuit of the target, or of the indicator of each class."""
     inputs, target, weight = samples.data
     targets = [target]
     if samples.classes is not None:
         indicators = np.eye(len(samples.classes))[target].T
         # Of two classes one says it all.
         targets = indicators[1:] if len(indicators) == 2 else indicators
-    strategy, narrower = (
-        STRATEGIES[settings.strategy],
-        _for_regression(samples, settings),
-    )
-    posed = read_samples(
+    narrower = _for_pursuit(samples, settings)
+    posed = read_training_data(
         inputs.astype(float),
         targets[0],
         weight,
-        None,
-        strategy=strategy,
+        task="regression",
+        strategy=_Pursuit(),
         settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
@@ -369,16 +282,15 @@ def _by_regression(
     terms: list[Term] = []
     reasons, warnings, coverage = [], [], {}
     for values in targets:
-        solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
-        graph = solution.graph
-        found = [posed.term_names.label(term) for term in graph.terms]
-        reasons.append(solution.reason)
+        solution = solve_pursuit(posed._replace(y=values), narrower, _go_on)
+        found = [posed.term_names.label(term) for term in solution.terms]
+        reasons.append(solution.stopping_reason)
         warnings += filter(None, [solution.warning])
         for row in solution.coverage:
             coverage.setdefault(row["order"], row)
         scale = max(_deviations(values, weights), 1e-300)
         spread = _deviations(product_columns(inputs, found), weights)
-        strengths = (np.abs(graph.coef) * spread / scale).tolist()
+        strengths = (np.abs(solution.coef) * spread / scale).tolist()
         for term, value in zip(found, strengths, strict=True):
             if term not in present:
                 strength[term] = max(value, strength.get(term, 0.0))
@@ -387,21 +299,30 @@ def _by_regression(
             break
     for warning in dict.fromkeys(warnings):
         warn_caller(warning, ConvergenceWarning)
-    choice = None
+    selection = None
     if samples.classes is not None:
-        choice = learn_on_folds(samples, terms, settings.selection, settings.cv)
+        selection = learn_on_folds(samples, terms, settings.selection, settings.cv)
     coverage = with_kept(coverage.values(), terms)
-    return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
+    reason = "; ".join(dict.fromkeys(reasons))
+    return FitResult(terms, reason, coverage, selection=selection)
 
 
-def _for_regression(samples: TrainingData, settings: FitSettings) -> FitSettings:
-    """Settings of the regression, where more is open to it."""
+class _Pursuit(NamedTuple):
+    """What pursuit lets the data be."""
+
+    may_be_dense: bool = False
+    may_be_sparse: bool = True
+
+
+def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
+    """Settings of the pursuit, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
         few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
         selection = "ebic" if few else "cv"
     return replace(
         settings,
+        strategy="pursuit",
         terms=_read_terms(samples, settings) or None,
         selection=selection,
         cv=settings.cv if folds is None else folds,
@@ -425,14 +346,3 @@ def _deviations(columns: NDArray, weights: NDArray[np.float64]) -> Any:
     """Standard deviations of the columns of an array, or of a vector."""
     weights = weights / weights.sum()
     return np.sqrt(weights @ (columns - weights @ columns) ** 2)
-
-
-# What each strategy calls: of `TrainingData`, `FitSettings` and a function to report
-# to.
-FINDERS: dict[str, Callable[[TrainingData, FitSettings, Report], Found]] = {
-    "auto": _by_kind,
-    "logistic": partial(_search, _by_score),
-    "pursuit": partial(_search, _by_regression),
-    "full": partial(_ask_for, _all_terms),
-    "given": partial(_ask_for, _given_terms),
-}

@@ -1,4 +1,4 @@
-"""What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
+"""What a strategy works on, and its only reader, which fits nothing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,8 @@ from skmohn._core._types import Term
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._design.pair_screening import WIDE
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
-from skmohn.mohn._gp.multitask import TaskView
-from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._models import Model
-from skmohn.mohn._options import FitSettings, GPOptions
+from skmohn.mohn._options import FitSettings, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
@@ -32,20 +30,14 @@ from skmohn.mohn._table.term_names import TermNames, to_inputs
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
+# The same for classes: steps that are narrower show where few classes meet, and cost
+# little.
+_FEWEST_LEVELS_OF_CLASSES, _MOST_LEVELS_OF_CLASSES = 16, 64
+_ROWS_PER_LEVEL = 20
 # Copies of rows per row: at a bit a value they take less room than weights.
 _MOST_COPIES = 16
 # Rows of training and of test, by index.
 Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
-
-
-class Reading(Protocol):
-    """What a strategy lets samples be."""
-
-    @property
-    def may_be_dense(self) -> bool: ...
-
-    @property
-    def may_be_sparse(self) -> bool: ...
 
 
 class ValidationData(NamedTuple):
@@ -114,7 +106,7 @@ class TrainingData(NamedTuple):
         How inputs are called.
 
     scale : Scale, default=None
-        Of the target, where it was chosen together with the coding.
+        Of the target, where `choose_transform_and_levels` has chosen it.
 
     weight_unit : float, default=1.0
         What the weights were divided by.
@@ -143,10 +135,10 @@ class TrainingData(NamedTuple):
     # None where nothing reads them, as in a search among inputs alone.
     coding: InputCoding = None  # pyright: ignore[reportAssignmentType]
     term_names: TermNames = None  # pyright: ignore[reportAssignmentType]
-    scale: Scale | None = None
+    scale: Any = None
     weight_unit: float = 1.0
     unit: float = 1.0
-    together: TaskView | None = None
+    together: Any = None
     row_index: np.ndarray | None = None
 
     @property
@@ -163,6 +155,20 @@ class TrainingData(NamedTuple):
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.weight
+
+    def without_levels(self) -> Self:
+        """The samples whose numeric columns are lines alone."""
+        coding = self.coding.without_levels()
+        n_categoricals = len(coding.categoricals)
+        held = self.held
+        if held is not None:
+            held = held._replace(rows=held.rows.first_categoricals(n_categoricals))
+        return self._replace(
+            rows=self.rows.first_categoricals(n_categoricals),
+            held=held,
+            coding=coding,
+            term_names=self.term_names.without_levels(),
+        )
 
     def in_units(self, unit: float) -> Self:
         """The samples with all targets divided by a number."""
@@ -195,102 +201,147 @@ class TrainingData(NamedTuple):
         return samples, origin
 
 
-def read_samples(
-    X: NDArray | Genotypes,  # numbers of categories; NaN where unknown
-    y: NDArray,
-    weight: ArrayLike | None,
-    held: tuple[NDArray | Genotypes, NDArray] | None,  # to validate on
+class Reading(Protocol):
+    """What a strategy lets the data be."""
+
+    @property
+    def may_be_dense(self) -> bool: ...
+
+    @property
+    def may_be_sparse(self) -> bool: ...
+
+
+def read_training_data(
+    table: NDArray | Genotypes,  # numbers of categories; NaN where unknown
+    y: NDArray,  # numbers, or those of `classes`
+    sample_weight: ArrayLike | None,
     *,
+    task: Task,
     strategy: Reading,
     settings: FitSettings,
     seed: int,
     categories: Categories,
     columns: Sequence[str] | None = None,  # names
+    classes: NDArray | None = None,
+    class_factor: NDArray[np.float64] | None = None,  # weights of the classes of rows
+    validation: tuple[NDArray | Genotypes, NDArray] | None = None,
     earlier: tuple[list[Any], Model] | None = None,  # labels of terms, and their model
     split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
-    together: TaskView | None = None,  # what is learned with other targets
-    unit: float | None = None,  # see `positive_weights`
     groups: NDArray[np.intp] | None = None,  # see `read_groups`
+    unit: float | None = None,  # see `positive_weights`
 ) -> TrainingData:
-    """Weigh, split and code the samples of a fit."""
-    names = name_columns(columns, X.shape[1])
-    weight, rows, unit = positive_weights(weight, X, unit=unit)
-    folds = wanted_folds(
-        settings.cv, X, y, rows, split_params=split_params, groups=groups
-    )
-    if groups is not None:
-        groups = groups[rows]
-        require_groups(groups)
-    if isinstance(X, Genotypes) and weight is not None:
-        raise ValueError(
-            "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
-            "X.counts()"
-        )
-    if len(rows) < len(y):
-        X, y = X[rows], y[rows]
-    one_hot = []
-    if strategy.may_be_dense:
-        wanted, taken = settings.gp_options.one_hot, categories.encoders
-        one_hot = find_one_hot(cast(NDArray, X), wanted, taken, names)
+    """Weigh, split and encode the samples of a fit; nothing is fitted.
+
+    Numeric columns have levels where the strategy may end with all weights:
+    `choose_transform_and_levels` drops them where lines are better.
+    """
+    names = name_columns(columns, table.shape[1])
+    # A search for terms ends with few weights.
+    is_dense = strategy.may_be_dense and task != "terms"
+    is_regression = task == "regression"
+    weights = _weigh(sample_weight, class_factor, table, unit)
+    how = classes is not None, split_params, groups
+    folds = wanted_folds(settings.cv, table, y, weights.rows, *how)
+    samples = _Samples.of(table, y, weights, groups)
+    as_bytes = weights.weight is None if is_regression else not is_dense
+    if isinstance(table, Genotypes) and is_regression and not as_bytes:
+        _refuse_weights()
+    # None finds none.
+    wanted = settings.gp_options.one_hot if is_dense else None
+    values = cast(NDArray, samples.table)
+    one_hot = find_one_hot(values, wanted, categories.encoders, names)
+    if classes is not None:
+        classes, samples = _keep_occurring(classes, samples)
     n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
-    is_searched = strategy.may_be_sparse and not (
-        strategy.may_be_dense and has_categories
-    )
+    is_searched = strategy.may_be_sparse and not (is_dense and has_categories)
     held_weight = None
-    if settings.early_stopping and is_searched and held is None:
-        train, apart = _hold_out(settings.validation_fraction, len(y), seed, groups)
-        held = X[apart], y[apart]
-        X, y, rows = X[train], y[train], rows[train]
-        groups = None if groups is None else groups[train]
-        if weight is not None:
-            held_weight, weight = weight[apart], weight[train]
-    data, known = (X, y, weight, groups), (n_categories, one_hot)
-    coding, scale = _choose_coding(data, known, strategy, settings, together, seed)
-    if coding.categoricals and not strategy.may_be_dense:
+    if settings.early_stopping and is_searched and validation is None:
+        samples, apart = samples.hold_out(settings.validation_fraction, seed)
+        validation, held_weight = (apart.table, apart.y), apart.weights.weight
+    most_levels = _most_levels(samples.table, task, settings) if is_dense else 1
+    coding = learn_coding(samples.table, n_categories, one_hot, most_levels)
+    if coding.categoricals and is_regression and not is_dense:
         _refuse_categories(coding, names, settings.strategy)
-    coded_held = None
-    if held is not None:
-        coded_held = ValidationData(
-            encode(coding, held[0], columns), held[1], held_weight
-        )
-    coded = replace(encode(coding, X, as_bytes=weight is None), group=groups)
+    held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    return TrainingData(
-        coded,
-        y,
-        weight,
-        held=coded_held,
+    coded = encode(coding, samples.table, as_bytes=as_bytes)
+    return samples.weights.describe(
+        replace(coded, group=samples.groups),
+        samples.y,
+        classes=classes,
+        held=held,
         folds=folds,
         seed=seed,
         start=start,
         earlier=earlier_model,
         coding=coding,
         term_names=TermNames(coding, categories, columns),
-        scale=scale,
-        weight_unit=unit,
-        together=together,
-        row_index=rows,
     )
 
 
-def _choose_coding(
-    data: tuple[Any, ...],
-    known: tuple[Any, ...],
-    strategy: Reading,
-    settings: FitSettings,
-    together: TaskView | None,
-    seed: int,
-) -> tuple[InputCoding, Scale | None]:
-    """Take the coding shared with other targets, or choose one, with the scale."""
-    coding = None if together is None else together.coding
-    if coding is not None:
-        return coding, None
-    coding = learn_coding(data[0], *known)
-    if not strategy.may_be_dense:
-        return coding, None
-    return _learn_coding(coding, data, known, settings.gp_options, seed)
+def read_encoded(
+    rows: EncodedRows,
+    labels: NDArray[np.intp],
+    sample_weight: NDArray[np.float64],
+    class_factor: NDArray[np.float64] | None,
+    *,
+    classes: NDArray,
+    coding: InputCoding,
+    term_names: TermNames,
+) -> TrainingData:
+    """Weigh samples of classes that were encoded before; those of weight 0 go."""
+    weights = _weigh(sample_weight, class_factor, rows.inputs)
+    return weights.describe(
+        rows.take(weights.rows),
+        labels[weights.rows],
+        classes=classes,
+        coding=coding,
+        term_names=term_names,
+    )
+
+
+def _most_levels(table: NDArray | Genotypes, task: Task, settings: FitSettings) -> int:
+    """Levels of a numeric column, of models of all weights."""
+    if task == "regression":
+        return 1 if settings.gp_options.numeric == "multilinear" else _MOST_LEVELS
+    # Repeated rows are one, as weights are. Missing values are equal.
+    n_rows = len(np.unique(np.nan_to_num(cast(NDArray, table), nan=np.inf), axis=0))
+    most = n_rows // _ROWS_PER_LEVEL
+    return int(np.clip(most, _FEWEST_LEVELS_OF_CLASSES, _MOST_LEVELS_OF_CLASSES))
+
+
+def _keep_occurring(
+    classes: NDArray, samples: "_Samples"
+) -> tuple[NDArray, "_Samples"]:
+    """Classes that occur, and samples with their numbers."""
+    present, y = np.unique(samples.y, return_inverse=True)
+    if len(present) < 2:
+        raise ValueError(
+            f"y has only one class, {classes[present[0]]}; at least two are needed"
+        )
+    return classes[present], samples._replace(y=y)
+
+
+def _encode_held(
+    coding: InputCoding,
+    validation: tuple[NDArray | Genotypes, NDArray] | None,
+    weight: NDArray[np.float64] | None,
+    columns: Sequence[str] | None,
+) -> ValidationData | None:
+    """Validation samples, encoded."""
+    if validation is None:
+        return None
+    table, y = validation
+    return ValidationData(encode(coding, table, columns), y, weight)
+
+
+def _refuse_weights() -> NoReturn:
+    raise ValueError(
+        "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
+        "X.counts()"
+    )
 
 
 def _refuse_categories(
@@ -315,33 +366,6 @@ def _read_earlier(
     return [t for t in to_inputs(terms, coding.usable) if len(t) <= most], model
 
 
-def _learn_coding(
-    lines: InputCoding,
-    data: tuple[Any, ...],
-    known: tuple[Any, ...],
-    control: GPOptions,
-    seed: int,
-) -> tuple[InputCoding, Scale | None]:
-    """Choose between lines and levels of numbers; return the coding, then the scale."""
-    X, y, weight, groups = data
-    if control.numeric == "multilinear":
-        return lines, None
-    n_categories, one_hot = known
-    coding = InputCoding.learn(X, n_categories, one_hot, _MOST_LEVELS)
-    if control.numeric == "thermometer" or not coding.thresholds:
-        return coding, None
-    scale = choose_scale(
-        control.target_transform,
-        replace(coding.encode(X), group=groups),
-        coding.alphabets,
-        len(coding.thresholds),
-        y,
-        weight,
-        seed,
-    )
-    return (coding if scale.has_levels else lines), scale
-
-
 def positive_weights(
     sample_weight: ArrayLike | None,
     X: NDArray | Genotypes,
@@ -361,33 +385,100 @@ def positive_weights(
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
 
 
-def weigh_classes(
+class _Weights(NamedTuple):
+    """Weights of the samples that have any, as in `TrainingData`."""
+
+    weight: NDArray[np.float64] | None
+    count: NDArray[np.float64] | None  # pyright: ignore[reportIncompatibleMethodOverride]
+    given: NDArray[np.float64]
+    rows: NDArray[np.intp]
+    unit: float
+
+    def take(self, index: NDArray[np.intp]) -> Self:
+        """Those of some of the samples."""
+        weight, count = (
+            None if part is None else part[index] for part in (self.weight, self.count)
+        )
+        return self._replace(
+            weight=weight, count=count, given=self.given[index], rows=self.rows[index]
+        )
+
+    def describe(self, rows: EncodedRows, y: NDArray, **parts: Any) -> TrainingData:
+        """Training data with these weights."""
+        return TrainingData(
+            rows,
+            y,
+            self.weight,
+            self.count,
+            self.given,
+            weight_unit=self.unit,
+            row_index=self.rows,
+            **parts,
+        )
+
+
+class _Samples(NamedTuple):
+    """Samples that have weight, before they are encoded."""
+
+    table: NDArray | Genotypes
+    y: NDArray
+    weights: _Weights
+    groups: NDArray[np.intp] | None
+
+    @classmethod
+    def of(
+        cls,
+        table: NDArray | Genotypes,
+        y: NDArray,
+        weights: _Weights,
+        groups: NDArray[np.intp] | None,
+    ) -> Self:
+        """Those of all samples."""
+        if groups is not None:
+            groups = groups[weights.rows]
+            require_groups(groups)
+        if len(weights.rows) < len(y):
+            table, y = table[weights.rows], y[weights.rows]
+        return cls(table, y, weights, groups)
+
+    def hold_out(self, fraction: float, seed: int) -> tuple[Self, Self]:
+        """Samples to learn from, and samples to validate on."""
+        parts = _hold_out(fraction, len(self.y), seed, self.groups)
+        train, apart = (
+            type(self)(
+                self.table[part],
+                self.y[part],
+                self.weights.take(part),
+                None if self.groups is None else self.groups[part],
+            )
+            for part in parts
+        )
+        return train, apart
+
+
+def _weigh(
     sample_weight: ArrayLike | None,
-    factor: NDArray[np.float64] | None,
-    X: NDArray | Genotypes,
-) -> tuple[
-    NDArray[np.float64] | None,
-    NDArray[np.float64] | None,
-    NDArray[np.float64],
-    NDArray[np.intp],
-]:
-    """Weights times those of classes; counts; raw weights; their rows."""
+    class_factor: NDArray[np.float64] | None,
+    table: Any,
+    unit: float | None = None,
+) -> _Weights:
+    """Weights of samples times those of their classes."""
     # Integer weights of samples are numbers of observations, those of classes what each
     # of them counts; others are relative to a mean of 1 over the observations. Weights
-    # are None where all are 1, counts as in `TrainingData`.
-    given = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-    if factor is None:
-        weight, rows, _ = positive_weights(sample_weight, X)
-        return weight, None, given[rows], rows
-    weight = check_sample_weight(given * factor, X, ensure_non_negative=True)
+    # are None where all are 1.
+    given = check_sample_weight(sample_weight, table, ensure_non_negative=True)
+    if class_factor is None:
+        weight, rows, unit = positive_weights(sample_weight, table, unit=unit)
+        return _Weights(weight, None, given[rows], rows, unit)
+    weight = check_sample_weight(given * class_factor, table, ensure_non_negative=True)
     rows = np.flatnonzero(weight)
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
-    given, factor, weight = (part[rows] for part in (given, factor, weight))
+    given, factor, weight = given[rows], class_factor[rows], weight[rows]
     count = given if are_counts(given) else np.ones(len(rows))
     if not all(map(are_counts, (given, factor, weight))):
         weight = weight / mean_weight(weight, count)
-    return weight, count, given, rows
+    return _Weights(weight, count, given, rows, 1.0)
 
 
 def wanted_folds(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,33 +28,19 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._models import FitResult
+from skmohn.mohn._options import FitSettings, Task
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
-    FINDERS,
-    code_samples,
-    discover,
-    expand,
     expand_rows,
 )
-from skmohn.mohn._training_data import TrainingData, read_groups
-
-
-class SearchResult(Protocol):
-    """What a search returns."""
-
-    @property
-    def reason(self) -> str: ...
-
-    @property
-    def coverage(self) -> list[dict[str, Any]]: ...
-
-    @property
-    def result(self) -> Any: ...
-
-
-_Result = TypeVar("_Result", bound=SearchResult)
+from skmohn.mohn._training_data import (
+    TrainingData,
+    read_groups,
+    read_training_data,
+)
 
 
 class ProductFinder(BaseMOHN):
@@ -69,7 +55,7 @@ class ProductFinder(BaseMOHN):
     _genotype_strategies: tuple[str, ...] = ("logistic", "given")
 
     _parameter_constraints = {
-        "strategy": [StrOptions(set(FINDERS))],
+        "strategy": [StrOptions(set(strategies_for("terms")))],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "include_inputs": ["boolean"],
@@ -92,13 +78,13 @@ class ProductFinder(BaseMOHN):
         sample_weight: ArrayLike | None,
         groups: ArrayLike | None,
         params: Mapping[str, Any],
+        task: Task,
         read_target: Callable[[Any], tuple[NDArray, NDArray | None]],
-        search: Callable[[TrainingData, FitSettings, Report], _Result],
         attributes: Callable[
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
         factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
-    ) -> tuple[TrainingData, _Result]:
+    ) -> tuple[TrainingData, FitResult]:
         """Read the samples of a fit and search; set the attributes of the search."""
         if y is None:
             raise ValueError(
@@ -108,20 +94,23 @@ class ProductFinder(BaseMOHN):
         table = X
         X = read_inputs(self, X, reset=True, weights=[sample_weight, factor])
         check_consistent_length(X, y)
-        target = read_target(y)
+        target, classes = read_target(y)
         settings = FitSettings.of(self)
-        samples = code_samples(
+        self._check_options()
+        samples = read_training_data(
             X,
             target,
             sample_weight,
+            task=task,
+            strategy=STRATEGIES[self.strategy],
             settings=settings,
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,
             columns=self._names(),
             split_params=self._split_params(params, groups),
             groups=read_groups(groups, X),
-            factor=factor,
-            **self._coding_options(),
+            classes=classes,
+            class_factor=factor,
         )
         loop = FitLoop(
             self,
@@ -132,17 +121,17 @@ class ProductFinder(BaseMOHN):
             lambda found: attributes(samples, found),
         )
         with blas_threads_for(len(samples.y)):
-            found = search(samples, replace(settings, watch=loop.watch), loop.step)
-        loop.finish(found.result)
-        self.stopping_reason_ = found.reason
+            settings = replace(settings, watch=loop.watch)
+            found = STRATEGIES[self.strategy].solve[task](samples, settings, loop.step)
+        loop.finish(found.terms if found.model is None else found.model)
+        self.stopping_reason_ = found.stopping_reason
         self.search_coverage_ = found.coverage
         self.history_ = loop.history
         self.n_iter_ = max(len(loop.history), 1)
         return samples, found
 
-    def _coding_options(self) -> dict[str, Any]:
-        """Options of the coding beside the default."""
-        return {}
+    def _check_options(self) -> None:
+        """Refuse options that concern none of the estimator's targets."""
 
     def _term_names(self, names: Sequence[str] | None = None) -> list[str]:
         """Names of the products; `names` are those of the columns."""
@@ -402,8 +391,8 @@ class MOHNTransformer(
             sample_weight,
             groups,
             params,
+            "terms",
             self._read_target,
-            lambda samples, *others: discover(expand(samples), *others),
             self._fitted_attributes,
         )
         vars(self).update(self._fitted_attributes(samples, found.terms))

@@ -514,9 +514,9 @@ def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better)
         left_out.append(np.mean(residual**2))
     gains = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     gains += errors * sem(gains) - gains.mean()
-    choice = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
+    selection = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
     samples = TrainingData(rows, y)
-    sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
+    sparse = SimpleNamespace(selection=selection, model=KNOWN_TERMS)
     settings = FitSettings()
     assert predicts_better(sparse, model, samples, settings) == is_better
 
@@ -538,8 +538,8 @@ def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
     folds = list(KFold(5).split(X))
     # No model is better than one without errors, and any is than one with large ones.
     errors = np.full(5, 100.0) if is_clear else np.zeros(5)
-    choice = SimpleNamespace(folds=folds, errors=errors)
-    sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
+    selection = SimpleNamespace(folds=folds, errors=errors)
+    sparse = SimpleNamespace(selection=selection, model=KNOWN_TERMS)
     found = predicts_better(sparse, model, TrainingData(rows, y), FitSettings())
     assert found == (not is_clear)
     assert asked == [30] * 5 + ([] if is_clear else [40] * 5 + [45] * 5)
@@ -584,9 +584,8 @@ def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
 @pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
-    assert len(model.history_) == STRATEGIES[model.strategy].most_steps(
-        FitSettings.of(model)
-    )
+    most_steps = STRATEGIES[model.strategy].most_steps
+    assert len(model.history_) == most_steps(FitSettings.of(model))
 
 
 def test_validation_samples_take_the_place_of_folds():
@@ -664,7 +663,7 @@ def test_two_noisy_values_are_classes(strategy):
     [("cv", 2.0, True), ("whole", 9.0, False), ("whole", 11.0, True)],
 )
 def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected):
-    sparse = SimpleNamespace(choice=SimpleNamespace(how=how))
+    sparse = SimpleNamespace(selection=SimpleNamespace(how=how))
     lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
     assert is_trusted(sparse, lengths) is expected
 

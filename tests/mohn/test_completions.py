@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from skmohn import GPOptions, MOHNRegressor
 from skmohn.mohn._gp.exact import ExactPosterior
-from skmohn.mohn._models import MissingInputs
+from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
 

@@ -29,8 +29,9 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import LaplaceEvidence, find_mode, leave_one_out
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.rows import Categorical, EncodedRows
-from skmohn.mohn._term_search import _most_levels
+from skmohn.mohn._training_data import _most_levels
 
 LEVELS = Categorical(3), Categorical(4, True)
 
@@ -660,4 +661,5 @@ def test_contributions_add_up_to_the_score(strategy, n_classes):
 def test_more_rows_have_more_levels(n_rows, expected):
     X = np.random.default_rng(0).normal(size=(n_rows, 2))
     X[:20, 1] = np.nan
-    assert _most_levels(np.repeat(X, 2, axis=0)) == expected
+    repeated = np.repeat(X, 2, axis=0)
+    assert _most_levels(repeated, "classification", FitSettings()) == expected

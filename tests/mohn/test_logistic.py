@@ -15,10 +15,15 @@ from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
-from skmohn.mohn._sparse.logistic_selection import deal_folds, learn_on_folds
+from skmohn.mohn._sparse.logistic_selection import (
+    best_penalty,
+    deal_folds,
+    learn_on_folds,
+)
+from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._term_search import code_samples, expand
-from skmohn.mohn._training_data import TrainingData
+from skmohn.mohn._term_search import expand
+from skmohn.mohn._training_data import TrainingData, read_training_data
 from skmohn.mohn._transformer import MOHNTransformer
 
 N = 6
@@ -168,11 +173,14 @@ def posed(inputs, labels, **params):
     estimator = MOHNTransformer(random_state=0, **params)
     estimator.fit(inputs, labels.astype(str))
     classes = np.unique(labels)
-    samples = code_samples(
+    samples = read_training_data(
         inputs.astype(float),
-        (labels, classes),
+        labels,
         None,
+        task="terms",
+        strategy=STRATEGIES[estimator.strategy],
         settings=FitSettings.of(estimator),
+        classes=classes,
         seed=0,
         categories=estimator._categories,
     )
@@ -196,7 +204,7 @@ def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
     inputs, labels = samples(3)
     problem = posed(inputs, labels)
     terms = [(0,), (2,), (0, 1)]
-    choice = learn_on_folds(problem, terms, "cv", 4)
+    selection = learn_on_folds(problem, terms, "cv", 4)
     losses = {}
     for C in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0):
         total = 0.0
@@ -206,7 +214,7 @@ def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
             chances = model.predict_proba(columns[test])
             total -= np.log(chances[np.arange(len(test)), labels[test]]).sum()
         losses[C] = total
-    assert choice.best_penalty() == min(losses, key=losses.get)
+    assert best_penalty(selection) == min(losses, key=losses.get)
 
 
 @pytest.mark.parametrize(
@@ -395,7 +403,7 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
         EncodedRows(inputs, np.empty((120, 0), int)), labels, folds=rows
     )
     problem = problem._replace(classes=np.arange(2))
-    choice = _logistic_selection.choose_products(
+    selection, coverage = _logistic_selection.choose_products(
         problem,
         control(most, start),
         memory_budget=memory_budget,
@@ -403,21 +411,21 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
     )
     assert len(paths) == 3
     assert len(shown) == len(paths[0].sizes)
-    return paths[0].sizes, choice
+    return paths[0].sizes, selection, coverage
 
 
 @pytest.mark.parametrize(("best", "n_models"), [(0, 16), (3, 16), (4, 21)])
 def test_twelve_models_are_learned_after_the_best(monkeypatch, best, n_models):
-    sizes, choice = choose(monkeypatch, best)
+    sizes, selection, coverage = choose(monkeypatch, best)
     assert len(sizes) == n_models
-    assert (choice.position, choice.how) == (0, "cv")
-    assert [row["kept"] for row in choice.coverage] == [0, 0]
+    assert (selection.position, selection.how) == (0, "cv")
+    assert [row["kept"] for row in coverage] == [0, 0]
 
 
 def test_products_of_a_choice_are_counted():
     path = Products(None, None, None, 2, None).extend([3])
-    choice = _logistic_selection._settle(path, [], 1, "cv", [])
-    assert [row["kept"] for row in choice.coverage] == [3, 0]
+    _, coverage = _logistic_selection._settle(path, [], 1, "cv", [])
+    assert [row["kept"] for row in coverage] == [3, 0]
 
 
 @pytest.mark.parametrize(
@@ -430,5 +438,5 @@ def test_paths_are_as_long_as_memory_and_samples_allow(
     terms = tuple((j,) for j in range(start))
     # Three paths of 120 rows of 8 bytes.
     budget = 8.0 * 120 * 3 * room
-    sizes, _ = choose(monkeypatch, 99, most, terms, budget)
+    sizes, *_ = choose(monkeypatch, 99, most, terms, budget)
     assert sizes[-1] == largest

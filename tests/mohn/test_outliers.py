@@ -10,7 +10,7 @@ from scipy.stats import cauchy, norm
 from sklearn.model_selection import KFold
 
 from skmohn import Genotypes, GPOptions, MOHNRegressor
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._outliers import (
     Fit,
@@ -177,7 +177,8 @@ def test_what_is_left_out_is_described():
     samples = targets.read(without=outliers)
     assert_array_equal(samples.row_index, np.delete(np.arange(60), 7))
     graph, errors = model.model_.listed()
-    solution = Solution(graph, errors, model.noise_std_, "", [], model=model.model_)
+    std, fitted = model.noise_std_, model.model_
+    solution = FitResult.of_weights(graph, errors, std, "", [], model=fitted)
     fit = Fit(samples, solution)
     mean, std = model.predict(X[outliers], return_std=True)
     density = cauchy.logpdf((12.0 - mean) / std) - np.log(std)
@@ -322,7 +323,8 @@ def test_targets_outside_of_the_scale_are_far_on_their_own():
     asked = STRATEGIES["gp"], FitSettings.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 4
-    solution = Solution(*model.model_.listed(), 1.0, "", [], model=model.model_)
+    known = *model.model_.listed(), 1.0
+    solution = FitResult.of_weights(*known, "", [], model=model.model_)
     fit = Fit(targets.read(without=outliers), solution)
     apart, log_unit = targets.predict(outliers, fit)
     mean, std = model.predict(X[outliers], return_std=True)

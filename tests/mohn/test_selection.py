@@ -314,7 +314,7 @@ def test_errors_of_the_search_of_all_rows_are_those_of_its_terms():
     X, y = problem.X, problem.y
     samples = TrainingData(EncodedRows(X, np.empty((250, 0), dtype=int)), y)
     settings = FitSettings(max_order=2)
-    choice = solve_pursuit(samples, settings, lambda *record: False).choice
+    choice = solve_pursuit(samples, settings, lambda *record: False).selection
     assert choice.how == "whole"
     assert set(choice.terms) == set(problem.terms)
     columns = [X[:, list(term)].prod(axis=1) for term in choice.terms]

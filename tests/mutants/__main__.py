@@ -38,6 +38,7 @@ TESTS = {
     "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
     "mohn/_sparse/term_screening": "mohn/test_frontier.py mohn/test_pursuit.py "
     "mohn/test_logistic.py",
+    "mohn/_missing_inputs": "mohn/test_completions.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_effects": "mohn/test_effects.py mohn/test_explained_pools.py",
     "mohn/_gp/marginal_likelihood": (

@@ -40,9 +40,9 @@ from skmohn.mohn._gp.term_variances import (
     find_strong_terms,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._models import (
     MOST_LEFT_OUT,
-    MissingInputs,
     Model,
     residual_fraction,
 )

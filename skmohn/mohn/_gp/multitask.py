@@ -44,7 +44,8 @@ from skmohn.mohn._gp.shared import SharedFactor
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import MissingInputs, SolverData
+from skmohn.mohn._missing_inputs import MissingInputs
+from skmohn.mohn._models import SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Categorical, standardize

@@ -19,7 +19,7 @@ from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import (
     MOST_LEFT_OUT,
-    Solution,
+    FitResult,
     SolverData,
     SolverValidationData,
 )
@@ -49,7 +49,7 @@ def solve_gp(
     settings: FitSettings,
     report: Report,
     at_most: float = math.inf,
-) -> Solution | None:
+) -> FitResult | None:
     """Learn all weights under the product prior.
 
     `report` is called with a record, the weights listed so far and the model or what
@@ -90,7 +90,7 @@ def solve_gp(
     highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
     counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         model.noise_std(),
@@ -102,7 +102,7 @@ def solve_gp(
 
 def solve_additive_categories(
     samples: SolverData, settings: FitSettings, transform: Transform = UNCHANGED
-) -> Solution:
+) -> FitResult:
     """Learn what each input and categorical explains alone, see `fit_additive`."""
     term_names = samples.term_names
     model = fit_additive(
@@ -121,7 +121,7 @@ def solve_additive_categories(
     )
     count = term_names.count(1)
     coverage = [{"order": 1, "possible": count, "tried": count}]
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         model.noise_std(),

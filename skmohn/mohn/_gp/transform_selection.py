@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ from skmohn.mohn._gp.marginal_likelihood import (
     learn_prior,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._models import SolverData
+from skmohn.mohn._options import GPOptions
 from skmohn.mohn._table.rows import (
     Categorical,
     EncodedRows,
@@ -154,6 +156,34 @@ def choose_scale(
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
     return Scale(best.transform, best.has_levels, best.maximize_evidence)
+
+
+_Data = TypeVar("_Data", bound=SolverData)
+
+
+def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:
+    """Choose the scale of the target, and between lines and levels of numbers.
+
+    Before the first solver: what it reports is encoded as the data then are. Targets
+    that are learned together have the coding of all. The scale alone is chosen by
+    `solve_gp`, which not all strategies end with.
+    """
+    shared = None if samples.together is None else samples.together.coding
+    if shared is not None:
+        return samples if shared.thresholds else samples.without_levels()
+    if options.numeric != "auto" or not samples.coding.thresholds:
+        return samples
+    scale = choose_scale(
+        options.target_transform,
+        samples.rows,
+        samples.coding.alphabets,
+        len(samples.coding.thresholds),
+        samples.y,
+        samples.weight,
+        samples.seed,
+    )
+    chosen = samples if scale.has_levels else samples.without_levels()
+    return chosen._replace(scale=scale)
 
 
 def _costs_accuracy(

@@ -10,7 +10,7 @@ from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, make_design
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import Solution, SolverData
+from skmohn.mohn._models import FitResult, SolverData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
@@ -42,7 +42,7 @@ REASONS = {
 
 def learn(
     samples: SolverData, settings: FitSettings, report: Report, terms: list[Term]
-) -> Solution:
+) -> FitResult:
     """Learn the weights of a fixed structure by the learning rule."""
     design = make_design(samples.inputs, samples.weight)
     rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
@@ -199,7 +199,7 @@ def describe(
     *,
     ols: bool = False,
     searched: bool = False,
-) -> Solution:
+) -> FitResult:
     """Estimate noise and standard errors of a model."""
     columns: Any = design.columns(graph.terms)
     residual = y - graph.intercept - design.combine(columns, graph.coef)
@@ -216,7 +216,7 @@ def describe(
         model = ActiveSet.of(design, y, list(graph.terms))
         known = dict(zip(model.terms, model.standard_errors(least), strict=True))
         errors = np.array([known.get(term, np.nan) for term in graph.terms])
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         noise,

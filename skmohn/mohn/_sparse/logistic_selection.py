@@ -6,7 +6,7 @@ Chen, Biometrika 95 (2008), gamma 1).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -17,7 +17,7 @@ from skmohn._core._fitting import no_progress
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._models import SolverData
+from skmohn.mohn._models import SelectedModel, SolverData
 from skmohn.mohn._sparse.given import Folds
 from skmohn.mohn._sparse.logistic import (
     SEARCH_C,
@@ -48,54 +48,28 @@ _NEGLIGIBLE = 1e-3
 _LONGEST_PATH = 0.3
 
 
-class LogisticChoice(NamedTuple):
-    """Products that discriminate classes.
+def held_out_losses(
+    selection: SelectedModel, n_samples: int, C: float
+) -> NDArray[np.float64]:
+    """Out-of-fold log loss of each sample at a penalty; NaN in no fold."""
+    losses = np.full(n_samples, np.nan)
+    for (_, test), path in zip(selection.folds or [], selection.paths, strict=True):
+        losses[test] = path.refit_losses(selection.position, C)
+    return losses
 
-    Attributes
-    ----------
-    terms : list of tuples of int
-        Those of the start first, the others as they were found.
 
-    how : {"cv", "ebic", "stopped", "given"}
-        What chose them.
-
-    coverage : list of dict
-        Per order: how many sets there are, were scored and are kept.
-
-    folds : list of LogisticPath
-        One for each fold, to compare penalties; empty without validation.
-
-    position : int
-        Of the model on the paths.
-
-    held : list of ndarray, int
-        The held-out samples of each fold.
-    """
-
-    terms: list[Term]
-    how: str
-    coverage: list[dict[str, Any]]
-    folds: list[LogisticPath]
-    position: int
-    held: list[NDArray[np.intp]]
-
-    def losses_left_out(self, n_samples: int, C: float) -> NDArray[np.float64]:
-        """Out-of-fold log loss of each sample at a penalty; NaN in no fold."""
-        losses = np.full(n_samples, np.nan)
-        for rows, path in zip(self.held, self.folds, strict=True):
-            losses[rows] = path.refit_losses(self.position, C)
-        return losses
-
-    def best_penalty(self) -> float:
-        """The C with the least out-of-fold log loss; the search's without folds."""
-        if not self.folds:
-            return SEARCH_C
-        weights = np.concatenate([path.validation[1] for path in self.folds])
-        losses = [
-            np.concatenate([path.refit_losses(self.position, C) for path in self.folds])
-            for C in PENALTIES
-        ]
-        return PENALTIES[int(np.argmin(np.average(losses, axis=1, weights=weights)))]
+def best_penalty(selection: SelectedModel) -> float:
+    """The C with the least out-of-fold log loss; the search's without folds."""
+    if not selection.paths:
+        return SEARCH_C
+    weights = np.concatenate([path.validation[1] for path in selection.paths])
+    losses = [
+        np.concatenate(
+            [path.refit_losses(selection.position, C) for path in selection.paths]
+        )
+        for C in PENALTIES
+    ]
+    return PENALTIES[int(np.argmin(np.average(losses, axis=1, weights=weights)))]
 
 
 def choose_products(
@@ -109,7 +83,7 @@ def choose_products(
     n_jobs: int | None = None,
     watch: Callable[..., Any] = no_progress,
     report: Callable[[LogisticPath, int, float | None], bool],
-) -> LogisticChoice:
+) -> tuple[SelectedModel, list[dict[str, Any]]]:
     """Search for products and choose their number.
 
     `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
@@ -117,7 +91,7 @@ def choose_products(
     columns on all paths take at most `memory_budget` bytes. `watch` is a context
     manager around each pass over all pairs, see `FitSettings`. `report` is called after
     each model with the path, the model's position and its mean validation loss or None;
-    True ends the search.
+    True ends the search. Returns what was selected, and the coverage of the search.
     """
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
@@ -127,7 +101,6 @@ def choose_products(
     longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
-    held = [test for _, test in folds]
     shown = chosen = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
@@ -153,11 +126,11 @@ def choose_products(
             means = [None] * len(path.sizes)
         while shown < len(path.sizes):
             if report(path, shown, means[shown]):
-                return _settle(path, parts, shown, "stopped", held)
+                return _settle(path, parts, shown, "stopped", folds)
             shown += 1
         if ended or best < shown - _PATIENCE:
             break
-    return _settle(path, parts, chosen, "cv" if parts else "ebic", held)
+    return _settle(path, parts, chosen, "cv" if parts else "ebic", folds)
 
 
 def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
@@ -201,13 +174,13 @@ def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np
 
 def learn_on_folds(
     samples: SolverData, terms: list[Term], selection: str, cv: int
-) -> LogisticChoice:
+) -> SelectedModel:
     """Fit models of given products on each fold, to compare penalties."""
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
     folds = deal_folds(samples, selection, cv)
     design = make_design(samples.inputs)
     parts = [_fold(design, samples, control, *fold) for fold in folds]
-    return LogisticChoice(terms, "given", [], parts, 0, [test for _, test in folds])
+    return SelectedModel(terms, "given", folds, paths=parts)
 
 
 def _path(
@@ -314,11 +287,11 @@ def _settle(
     parts: list[LogisticPath],
     position: int,
     how: str,
-    held: list[NDArray[np.intp]],
-) -> LogisticChoice:
+    folds: Folds,
+) -> tuple[SelectedModel, list[dict[str, Any]]]:
     terms = path.model(position)
-    coverage = with_kept(path.frontier.coverage(), terms)
-    return LogisticChoice(terms, how, coverage, parts, position, held)
+    selection = SelectedModel(terms, how, folds, paths=parts, position=position)
+    return selection, with_kept(path.frontier.coverage(), terms)
 
 
 def _sizes_up_to(most: int) -> list[int]:

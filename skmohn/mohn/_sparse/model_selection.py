@@ -13,7 +13,7 @@ import math
 from collections.abc import Generator, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -28,7 +28,7 @@ from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length
-from skmohn.mohn._models import SolverData
+from skmohn.mohn._models import SelectedModel, SolverData
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.given import Folds
@@ -154,34 +154,6 @@ class RegularizationPath:
         return (y - design.combine(design.columns(model.terms), model.coef)) ** 2
 
 
-class Choice(NamedTuple):
-    """A model for noisy data.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-    how : {"validation", "cv", "ebic", "lasso", "whole"}
-        What chose them; "whole": they are those of the search of all samples.
-    limited : bool
-        Whether the samples allowed no larger model.
-    coef, intercept : ndarray of shape (n_terms,), float
-        The shrunken weights when `how` is "lasso", else None.
-    folds : list of (train, test) or None
-        Of a cross-validation.
-    errors : ndarray of shape (n_folds,) or None
-        Mean squared error on each fold, or on the validation samples, of the target in
-        the unit of the samples.
-    """
-
-    terms: list[Term]
-    how: str
-    limited: bool = False
-    coef: np.ndarray | None = None
-    intercept: float | None = None
-    folds: Folds | None = None
-    errors: np.ndarray | None = None
-
-
 class PathValidation:
     """Paths of models that are compared on held-out samples.
 
@@ -274,7 +246,7 @@ class PathValidation:
 
 def choose_model(
     path_validation: PathValidation, *, n_jobs: int | None = None
-) -> Choice:
+) -> SelectedModel:
     """Choose the model that noisy data support; folds are searched in parallel."""
     design, samples, control = (
         path_validation.design,
@@ -308,7 +280,7 @@ def choose_model(
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
         # true weights that are significant in all samples.
         terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
-    choice = Choice(terms, how, limited)
+    choice = SelectedModel(terms, how, limited=limited)
     if how == "ebic":
         return choice
     choice = choice._replace(errors=errors)
@@ -345,7 +317,7 @@ def _shrink(
     path: RegularizationPath,
     folds: Folds | None,
     n_jobs: int | None,
-) -> Choice:
+) -> SelectedModel:
     """Lasso on the sets of order one and two and the most significant higher ones."""
     n = design.n_features
     terms: list[Term] = [(i,) for i in range(n)]
@@ -368,7 +340,7 @@ def _shrink(
     final.coef_ = search.coef_
     final.fit(columns, y, sample_weight=design.weights)
     kept = np.flatnonzero(final.coef_)
-    return Choice(
+    return SelectedModel(
         [terms[j] for j in kept],
         "lasso",
         coef=final.coef_[kept],
@@ -427,7 +399,7 @@ def _ebic(design: Design, y: NDArray[np.float64], terms: list[Term]) -> float:
     )
 
 
-def shorter(chosen: Choice, search: Pursuit) -> Choice:
+def shorter(chosen: SelectedModel, search: Pursuit) -> SelectedModel:
     """The significant terms of the search of all samples, if they are shorter.
 
     Folds have fewer samples. Where these are too few to recover a function that all
@@ -451,7 +423,7 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
     errors = None
     if chosen.folds is not None:
         errors = fold_errors(design, y, found, chosen.folds)
-    return Choice(found, "whole", folds=chosen.folds, errors=errors)
+    return SelectedModel(found, "whole", folds=chosen.folds, errors=errors)
 
 
 def fold_errors(

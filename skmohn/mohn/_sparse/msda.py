@@ -67,17 +67,6 @@ class _Solved(NamedTuple):
     score: float
 
 
-class Discovery(NamedTuple):
-    """Model, stopping reason and coverage of a search."""
-
-    terms: list[Term]
-    coef: np.ndarray
-    intercept: float
-    reason: str
-    coverage: list[dict[str, Any]]
-    n_iter: int
-
-
 # Design and targets of held-out samples.
 Validation: TypeAlias = tuple[Design, NDArray[np.float64]]
 OnIteration: TypeAlias = Callable[[dict[str, Any], Model], object]
@@ -97,7 +86,7 @@ def discover(
     validation: Validation | None = None,
     on_iteration: OnIteration | None = None,
     initial_terms: Sequence[Term] = (),
-) -> Discovery:
+) -> tuple[Model, str, list[dict[str, Any]]]:
     """Search for the weights of a sparse model ([S1]; [S2] Algorithm 1).
 
     `learning_rule` is "lasso", "ols" or "delta". `max_order` None is the number of
@@ -107,7 +96,8 @@ def discover(
     which is exact only if it is so on them. `on_iteration` is called with a record and
     the model after each iteration, and returns whether to stop.
 
-    Returns least squares on the best terms; its `reason` is "exact", "no_improvement",
+    Returns least squares on the best terms, the stopping reason and the coverage. The
+    reason is "exact", "no_improvement",
     "exhausted" (all sets were tried), "stopped" (by `on_iteration`) or "max_iter".
     """
     control = MSDAOptions() if control is None else control
@@ -129,7 +119,7 @@ def discover(
         record = search.iterate()
         stop = on_iteration is not None and on_iteration(record, search.model)
         reason = search.verdict() or ("stopped" if stop else None)
-    return Discovery(*search.best, reason, search.coverage(), search.iteration)
+    return search.best, reason, search.coverage()
 
 
 class _Search:

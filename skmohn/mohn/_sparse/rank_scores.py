@@ -22,7 +22,7 @@ from scipy.stats import norm, normaltest, rankdata
 from scipy.stats import t as student
 
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._models import Solution, SolverData
+from skmohn.mohn._models import FitResult, SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, fold_errors
@@ -116,9 +116,9 @@ def search_scores(
     samples: SolverData,
     settings: FitSettings,
     residual: NDArray[np.float64],
-    pursue: Callable[..., Solution],
-    describe: Callable[..., Solution],
-) -> Solution | None:
+    pursue: Callable[..., FitResult],
+    describe: Callable[..., FitResult],
+) -> FitResult | None:
     """A solution whose terms were chosen by scores of the target, if that is better.
 
     With skewed or heavy-tailed noise, terms that fit a few outliers are significant by
@@ -139,7 +139,7 @@ def search_scores(
         scored = scored._replace(held=held)
     # Records of a search of scores are in another unit: they are not reported.
     other = pursue(scored, report=lambda record, graph: None)
-    chosen: Any = other.choice
+    chosen = other.selection
     # Weights that the lasso shrinks are those of the scores.
     if chosen is None or chosen.how == "lasso":
         return None
@@ -152,9 +152,9 @@ def search_scores(
         chosen = chosen._replace(errors=errors)
     model = ActiveSet.of(design, y, chosen.terms)
     found = describe(model, chosen.how, other.coverage, other.warning)
-    reason = f"{found.reason}, by {_call(tail_of(y))} of the target, whose residuals "
-    reason += "are closer to normal"
-    return found._replace(choice=chosen, reason=reason, on_scores=True)
+    reason = f"{found.stopping_reason}, by {_call(tail_of(y))} of the target, whose "
+    reason += "residuals are closer to normal"
+    return found._replace(selection=chosen, stopping_reason=reason, on_scores=True)
 
 
 def _call(dof: float) -> str:

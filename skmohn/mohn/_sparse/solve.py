@@ -15,7 +15,7 @@ from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import Solution, SolverData, SolverValidationData
+from skmohn.mohn._models import FitResult, SolverData, SolverValidationData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -39,18 +39,18 @@ from skmohn.mohn._sparse.term_screening import BASE_ORDER
 
 def solve_pursuit(
     samples: SolverData, settings: FitSettings, report: Report
-) -> Solution:
+) -> FitResult:
     """Discover few weights by pursuit."""
     always = terms_of_all_models(samples, settings)
     return _solve(partial(_run_pursuit, always=always), samples, settings, report)
 
 
-def solve_msda(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
+def solve_msda(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
     """Discover few weights by the papers' algorithm."""
     return _solve(_run_msda, samples, settings, report)
 
 
-def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
+def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
     """Learn the weights of all terms up to `max_order`."""
     n_inputs = samples.inputs.shape[1]
     order = min(settings.max_order or n_inputs, n_inputs)
@@ -65,7 +65,9 @@ def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> So
     return _solve(find, samples, settings, report)
 
 
-def solve_given(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
+def solve_given(
+    samples: SolverData, settings: FitSettings, report: Report
+) -> FitResult:
     """Learn the weights of the terms that are listed."""
     if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
@@ -74,33 +76,34 @@ def solve_given(samples: SolverData, settings: FitSettings, report: Report) -> S
 
 
 def _solve(
-    find: Callable[..., Solution],
+    find: Callable[..., FitResult],
     samples: SolverData,
     settings: FitSettings,
     report: Report,
-) -> Solution:
+) -> FitResult:
     """Find a model of scaled targets, of rows repeated by their weights."""
     unit = power_of_two_scale(samples.y)
     repeated, origin = samples.in_units(unit).repeat_rows()
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
         solution = find(repeated, settings, in_unit)
-        said = solution.reason + _mention_dependent(repeated)
-        solution = solution._replace(reason=said)
+        said = solution.stopping_reason + _mention_dependent(repeated)
+        solution = solution._replace(stopping_reason=said)
     else:
         solution = learn(repeated, settings, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
         )
-    choice: Any = solution.choice
-    if choice is not None and choice.folds is not None:
-        folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
-        choice = choice._replace(folds=samples.folds or folds)
-    return solution._replace(
-        choice=choice,
-        graph=solution.graph.times(unit),
-        standard_errors=unit * solution.standard_errors,
-        noise=unit * solution.noise,
+    selection = solution.selection
+    if selection is not None and selection.folds is not None:
+        folds = [
+            (np.unique(origin[train]), np.unique(origin[test]))
+            for train, test in selection.folds
+        ]
+        selection = selection._replace(folds=samples.folds or folds)
+    scaled = solution.with_weights(
+        solution.graph.times(unit), unit * solution.standard_errors
     )
+    return scaled._replace(selection=selection, noise_std=unit * solution.noise_std)
 
 
 def _in_unit(report: Report, unit: float) -> Report:
@@ -144,14 +147,15 @@ def _run_pursuit(
     settings: FitSettings,
     report: Report,
     always: tuple[Term, ...],
-) -> Solution:
+) -> FitResult:
     search, path_validation, reason = _search(samples, settings, report, always)
     conclude = partial(
         _conclude, search, path_validation, reason, samples, settings, report
     )
     solution = _by_scores(search, reason, samples, settings, always, conclude)
     if search.is_too_wide:
-        solution = solution._replace(reason=solution.reason + _LEFT_OUT)
+        reason = solution.stopping_reason + _LEFT_OUT
+        solution = solution._replace(stopping_reason=reason)
     n_lost = 1 + len(always) - search.model.n_fixed
     if n_lost:
         lost = (
@@ -169,8 +173,8 @@ def _by_scores(
     samples: SolverData,
     settings: FitSettings,
     always: tuple[Term, ...],
-    conclude: Callable[[], Solution],
-) -> Solution:
+    conclude: Callable[[], FitResult],
+) -> FitResult:
     """The model of a search or, with noise far from normal, of one of rank scores.
 
     That is often known before a model is selected, which then is not needed.
@@ -180,13 +184,13 @@ def _by_scores(
     solution, residual = None, search.model.residual
     if not may_mislead(samples.y, residual):
         solution = conclude()
-        columns: Any = search.design.columns(solution.graph.terms)
-        fitted = search.design.combine(columns, solution.graph.coef)
-        residual = samples.y - solution.graph.intercept - fitted
+        columns: Any = search.design.columns(solution.terms)
+        fitted = search.design.combine(columns, solution.coef)
+        residual = samples.y - solution.intercept - fitted
         if not may_mislead(samples.y, residual):
             return solution
 
-    def pursue(scored: SolverData, report: Report) -> Solution:
+    def pursue(scored: SolverData, report: Report) -> FitResult:
         searched = _search(scored, settings, report, always)
         return _conclude(*searched, scored, settings, report)
 
@@ -243,7 +247,7 @@ def _conclude(
     samples: SolverData,
     settings: FitSettings,
     report: Report,
-) -> Solution:
+) -> FitResult:
     """The model of a search: of all samples, or the one that validation chose."""
     design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
@@ -264,18 +268,20 @@ def _conclude(
             solution = describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
             )
-            return solution._replace(choice=chosen)
+            return solution._replace(selection=chosen)
         model = ActiveSet.of(design, samples.y, chosen.terms)
     if settings.learning_rule != "ols":
         terms = [term for term in model.terms if term]
         solution = learn(samples, settings, report, terms)
-        reason = f"{REASONS[reason]}; {solution.reason}"
+        reason = f"{REASONS[reason]}; {solution.stopping_reason}"
         warnings = filter(None, [warning, solution.warning])
         return solution._replace(
-            reason=reason, coverage=coverage, warning="; ".join(warnings) or None
+            stopping_reason=reason,
+            coverage=coverage,
+            warning="; ".join(warnings) or None,
         )
     solution = _from_least_squares(model, reason, coverage, warning)
-    return solution._replace(choice=chosen)
+    return solution._replace(selection=chosen)
 
 
 _LEFT_OUT = (
@@ -316,17 +322,17 @@ def _pursuit_reporter(
 
 def _from_least_squares(
     model: ActiveSet, reason: str, coverage: list[dict[str, Any]], warning: str | None
-) -> Solution:
+) -> FitResult:
     graph = WalshPolynomial.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
         zeros = np.zeros(len(graph.coef))
-        return Solution(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
+        return FitResult.of_weights(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
     least = math.sqrt(rounding_variance(model.y))
     errors = dict(zip(model.terms, model.standard_errors(least), strict=True))
     errors = np.array([errors[term] for term in graph.terms])
     if len(model) >= model.design.weight_sum:
         errors = np.full(len(errors), np.nan)
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         max(model.noise, least),
@@ -340,7 +346,7 @@ def _from_least_squares(
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Solution:
+def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
     design = make_design(samples.inputs, samples.weight)
     held, validation = samples.held, None
     if held is not None:
@@ -350,7 +356,7 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Sol
         record = {name: record[name] for name in _RECORD}
         return report(record, WalshPolynomial.sort(*model))
 
-    found = _msda.discover(
+    model, reason, coverage = _msda.discover(
         design,
         samples.y,
         settings.msda_options,
@@ -364,9 +370,9 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Sol
         on_iteration=tell,
         initial_terms=samples.start,
     )
-    graph = WalshPolynomial.sort(found.terms, found.coef, found.intercept)
+    graph = WalshPolynomial.sort(*model)
     warning = None
-    if found.reason == "max_iter":
+    if reason == "max_iter":
         warning = (
             f"msda stopped at max_iter={settings.max_iter}: raise it, or use "
             'strategy="pursuit"'
@@ -375,8 +381,8 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Sol
         design,
         samples.y,
         graph,
-        found.reason,
-        found.coverage,
+        reason,
+        coverage,
         warning,
         ols=True,
         searched=True,

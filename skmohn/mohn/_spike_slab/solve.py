@@ -8,7 +8,7 @@ from skmohn._core._memory import format_bytes
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._models import (
     MEAN_EXCLUSION,
-    Solution,
+    FitResult,
     SolverData,
     SolverValidationData,
 )
@@ -48,7 +48,7 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 
 def solve_spike_slab(
     samples: SolverData, settings: FitSettings, report: Report, is_brief: bool = False
-) -> Solution | None:
+) -> FitResult | None:
     """Learn the posterior of all sets of low orders; keep the shortest description.
 
     Sets are never preselected by their correlation with the target: of many thousands
@@ -89,7 +89,7 @@ def solve_spike_slab(
         f"{len(graph.terms)} of them are listed, at most {MEAN_EXCLUSION:.1%} "
         "expected to be false"
     )
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         best.noise_std(),
@@ -99,7 +99,7 @@ def solve_spike_slab(
     )
 
 
-def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> Solution:
+def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> FitResult:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
     model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
@@ -113,7 +113,7 @@ def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> Sol
         f"ridge regression on {n_terms:,} columns by its evidence{on_scale}; "
         f"{len(graph.terms)} of them are significant"
     )
-    return Solution(
+    return FitResult.of_weights(
         graph,
         errors,
         model.noise_std(),

@@ -94,6 +94,10 @@ class EncodedRows:
             group,
         )
 
+    def first_categoricals(self, n_categoricals: int) -> Self:
+        """The same rows with the first of their categoricals."""
+        return replace(self, categories=self.categories[:, :n_categoricals].copy())
+
     def as_float(self) -> Self:
         """The same rows, whose inputs may have been small integers."""
         return replace(self, inputs=self.inputs.astype(float, copy=False))

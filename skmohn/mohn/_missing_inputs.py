@@ -1,0 +1,176 @@
+"""What unknown inputs of rows may hide: completions by the values of training rows."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
+
+# A row is completed in all ways where there are no more, else so many times by chance.
+_MOST_WAYS = 64
+# Values of a numeric column that stand for all.
+_MOST_VALUES = 16
+# Rows that are completed together.
+_ROWS_AT_ONCE = 32
+
+
+class EmpiricalValues(NamedTuple):
+    """What a numeric column could be: training values, each as probable as another.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_values,)
+
+    categorical : int or None
+        The categorical of the column's levels.
+
+    categories : ndarray of shape (n_values,), int, or None
+        The level of each value.
+    """
+
+    inputs: np.ndarray
+    categorical: int | None = None
+    categories: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class MissingInputs:
+    """What unknown inputs and categories may hide.
+
+    Attributes
+    ----------
+    alphabets : tuple of Categorical, default=()
+        Of each categorical.
+
+    numbers : dict of int to EmpiricalValues, default={}
+        By input, those of more than two values. Others are -1 or +1.
+
+    missing_noise_fraction : float, default=0.0
+        Fraction of the noise found in training that completions of the training rows
+        explain.
+    """
+
+    alphabets: tuple[Categorical, ...] = ()
+    numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
+    missing_noise_fraction: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        rows: EncodedRows,
+        coding: InputCoding,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Collect the values of the training rows."""
+        return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
+
+    def variance(
+        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
+    ) -> NDArray[np.float64]:
+        """Mean squares of completions around each row; 0 for complete rows."""
+        variance = np.zeros(len(rows))
+        for i, apart in self.deviations(mean, rows):
+            variance[i] = np.mean(apart**2)
+        return variance
+
+    def deviations(
+        self, mean: Callable[[EncodedRows], NDArray[np.float64]], rows: EncodedRows
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield each incomplete row's index, and its completions less its own mean."""
+        for some, completed, ends in self.imputations(rows):
+            values = np.split(mean(completed), ends)
+            own = mean(rows.take(some))
+            for i, part, center in zip(some, values, own, strict=True):
+                yield i, part - center
+
+    def imputations(
+        self, rows: EncodedRows, most: int = _MOST_WAYS
+    ) -> Iterator[tuple[NDArray[np.intp], EncodedRows, NDArray[np.intp]]]:
+        """Yield indices of incomplete rows, completions, and where all but one end."""
+        # A row is completed in all ways where there are at most `most`, else in so many
+        # by chance.
+        unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
+        n_inputs = rows.inputs.shape[1]
+        # Levels are completed with the number that they are levels of.
+        levels = [
+            n_inputs + v.categorical
+            for v in self.numbers.values()
+            if v.categories is not None
+        ]
+        unknown[:, levels] = False
+        incomplete = np.flatnonzero(unknown.any(axis=1))
+        for start in range(0, len(incomplete), _ROWS_AT_ONCE):
+            some = incomplete[start : start + _ROWS_AT_ONCE]
+            parts = [self._complete(rows, i, unknown[i], most) for i in some]
+            inputs, categories = (
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("inputs", "categories")
+            )
+            ends = np.cumsum([len(part) for part in parts])[:-1]
+            yield some, EncodedRows(inputs, categories), ends
+
+    def _complete(
+        self, rows: EncodedRows, i: int, unknown: NDArray[np.bool_], most: int
+    ) -> EncodedRows:
+        """Complete the unknown entries of row i, in all ways or some."""
+        n_inputs = rows.inputs.shape[1]
+        indices = np.flatnonzero(unknown)
+        sizes = [self._n_values(index, n_inputs) for index in indices.tolist()]
+        if math.prod(sizes) <= most:
+            ways = np.array(list(product(*map(range, sizes))))
+        else:
+            rng = np.random.default_rng(0)
+            # Each value of an input as often as its others.
+            ways = [rng.permutation(most) % size for size in sizes]
+            ways = np.transpose(ways)
+        inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
+        categories = np.tile(rows.categories[i], (len(ways), 1))
+        for index, way in zip(indices.tolist(), ways.T, strict=True):
+            if index >= n_inputs:
+                categories[:, index - n_inputs] = way
+            elif index not in self.numbers:
+                inputs[:, index] = 2 * way - 1
+            else:
+                values = self.numbers[index]
+                inputs[:, index] = values.inputs[way]
+                if values.categories is not None:
+                    categories[:, values.categorical] = values.categories[way]
+        return EncodedRows(inputs, categories)
+
+    def _n_values(self, index: int, n_inputs: int) -> int:
+        """Number of values of an input, or of categories of a categorical."""
+        if index >= n_inputs:
+            return self.alphabets[index - n_inputs].size
+        return len(self.numbers[index].inputs) if index in self.numbers else 2
+
+
+def _numbers(
+    rows: EncodedRows, coding: InputCoding, sample_weight: NDArray[np.float64] | None
+) -> dict[int, EmpiricalValues]:
+    """Quantiles of the known values of each numeric column, and their levels."""
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+    categoricals = {
+        columns[0]: categorical
+        for categorical, columns in enumerate(coding.categoricals)
+    }
+    unknown, numbers = rows.mask(), {}
+    for i, column in enumerate(coding.usable.tolist()):
+        if coding.kind[column] != NUMERIC:
+            continue
+        known = np.flatnonzero(~unknown[:, i])
+        known = known[np.argsort(rows.inputs[known, i], kind="stable")]
+        probabilities = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
+        upto = np.cumsum(weight[known])
+        chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
+        categorical = categoricals.get(column)
+        categories = (
+            None if categorical is None else rows.categories[chosen, categorical]
+        )
+        numbers[i] = EmpiricalValues(rows.inputs[chosen, i], categorical, categories)
+    return numbers
