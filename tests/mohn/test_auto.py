@@ -19,15 +19,18 @@ from skmohn import MOHNRegressor
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
+from skmohn.mohn import _strategies
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._models import Solution
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.target import UNCHANGED
 from skmohn.mohn._training_data import TrainingData
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
@@ -57,10 +60,10 @@ def dense_fit():
 
 @pytest.fixture(scope="module")
 def sparse_fit():
-    """A fit of 200 rows, and 2000 others of the same function."""
-    data = make_sparse(2200)
-    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
-    return model, data.X[200:], data.y[200:]
+    """A fit of 400 rows, and 2000 others of the same function."""
+    data = make_sparse(2400)
+    model = MOHNRegressor(random_state=0).fit(data.X[:400], data.y[:400])
+    return model, data.X[400:], data.y[400:]
 
 
 # --------------------------------------------------- the posterior of a sparse model
@@ -666,6 +669,54 @@ def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected)
     sparse = SimpleNamespace(selection=SimpleNamespace(how=how))
     lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
     assert is_trusted(sparse, lengths) is expected
+
+
+def solution_of(length, terms=(), highest=3):
+    """A solution of a known description length."""
+    graph = WalshPolynomial(tuple(terms), np.ones(len(terms)), 0.0)
+    model = SimpleNamespace(description_length=lambda: length, transform=UNCHANGED)
+    return Solution(
+        graph, np.zeros(len(terms)), 1.0, "", [{"order": highest}], model=model
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "lengths", "highest", "is_better", "expected"),
+    [
+        # As short, with a list that controls the false discoveries.
+        (TERMS, (100.0, 109.0), 3, False, "spike_slab"),
+        (TERMS, (100.0, 91.0), 3, True, "spike_slab"),
+        # Longer by so much that it is not of the same function.
+        (TERMS, (100.0, 111.0), 3, False, "sparse"),
+        # The same list.
+        (TERMS[:2], (100.0, 109.0), 3, False, "sparse"),
+        (TERMS[:2], (100.0, 91.0), 3, True, "sparse"),
+        # Sets of the sparse model's order were not tried.
+        (TERMS, (100.0, 109.0), 2, False, "sparse"),
+        (TERMS, (100.0, 91.0), 2, True, "sparse"),
+        (TERMS, (100.0, 91.0), 2, False, "spike_slab"),
+        # The mean describes the data as well.
+        (TERMS, (190.0, 199.0), 3, False, "sparse"),
+    ],
+)
+def test_sparse_models_with_unsupported_terms_are_averaged(
+    terms, lengths, highest, is_better, expected, monkeypatch
+):
+    monkeypatch.setattr(_strategies, "_is_trusted", lambda *_: True)
+    monkeypatch.setattr(_strategies, "_predicts_better", lambda *_: is_better)
+    found = {
+        "sparse": solution_of(lengths[0], terms),
+        "spike_slab": solution_of(lengths[1], TERMS[:2], highest),
+        "nothing": solution_of(200.0),
+    }
+    samples, records = SimpleNamespace(y=np.arange(100.0)), []
+    chosen = _strategies._choose(
+        found, samples, FitSettings(), lambda record, *_: records.append(record)
+    )
+    assert chosen.graph is found[expected].graph
+    assert records[0]["chosen"] == expected
+    is_said = "the sparse model is not the only one that fits" in chosen.reason
+    assert is_said is (expected == "spike_slab" and lengths[0] < lengths[1])
 
 
 def test_a_gaussian_process_is_kept_where_spikes_and_slabs_say_the_same():

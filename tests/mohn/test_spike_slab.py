@@ -22,9 +22,11 @@ from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
-    best_run,
+    Run,
+    average_runs,
     charge_priors,
     fit_spike_slab,
+    rank_runs,
     starts_for,
 )
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
@@ -219,8 +221,58 @@ def test_a_run_that_has_not_converged_must_be_clearly_shorter(monkeypatch):
             "log_evidence",
             lambda run, evidence=evidence: np.array([evidence[id(run)]]),
         )
-        found, _ = best_run(vamp, [], lambda run: 0.0)
+        found = rank_runs(vamp, [], lambda run: 0.0)[0].state
         assert found.has_converged[0] == (chosen is state)
+
+
+def test_runs_are_averaged_by_their_evidence():
+    vamp = runs_of()
+    (state,) = vamp.run([CENTERED[0]])
+    runs = []
+    for odds, inclusion in ((0.75, 1.0), (0.25, 0.2)):
+        shape = state.inclusion.shape
+        part = dataclasses.replace(
+            state,
+            inclusion=np.full(shape, inclusion),
+            variance=np.full(shape, inclusion / 10.0),
+            noise=np.array([odds]),
+        )
+        runs.append(Run(math.log(odds) - 1e3, part, 0.0))
+    means = {0.75: np.arange(30.0), 0.25: np.zeros(30)}
+    found = average_runs(lambda run: means[run.noise[0]], runs)
+    assert_allclose(found.mean, 0.75 * np.arange(30.0))
+    assert_allclose(found.inclusion, 0.8)
+    # Within the runs and between them.
+    assert_allclose(found.variance, 0.08 + 0.1875 * np.arange(30.0) ** 2)
+    assert found.noise == 0.75
+
+
+def test_a_model_has_all_runs_that_fit_as_well(monkeypatch):
+    """Of runs with the same evidence none is believed alone."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (60, 12))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.standard_normal(60)
+    runs = []
+
+    def tie(*arguments):
+        runs[:] = [run._replace(key=0.0) for run in rank_runs(*arguments)]
+        return runs
+
+    monkeypatch.setattr("skmohn.mohn._spike_slab.fit.rank_runs", tie)
+    model = fit_spike_slab(X, y, None, 2)
+    assert len(runs) > 1
+    assert_allclose(
+        model.beliefs[0], np.mean([run.state.inclusion[:, 0] for run in runs], axis=0)
+    )
+    means = np.mean([run.state.mean[:, 0] for run in runs], axis=0)
+    assert_allclose(model.posterior.mean[:-1], means, atol=1e-2)
+
+
+def test_runs_that_end_in_one_place_count_once(monkeypatch):
+    """Although they have not been compared on the way."""
+    monkeypatch.setattr("skmohn.mohn._spike_slab.vamp._COMPARED", 10**6)
+    states = runs_of().run(STARTS)
+    assert sum(len(state.noise) for state in states) == 2
 
 
 def test_learning_costs_what_the_data_tell_of_it():

@@ -1,4 +1,4 @@
-"""Fit of a spike-and-slab model: candidates, several starts, the best by evidence."""
+"""Fit of a spike-and-slab model: candidates, and several starts, by their evidence."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._design.design import make_design
@@ -25,6 +26,7 @@ from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.sampling import (
+    Marginals,
     has_collinear,
     sample_weights,
     sampling_work,
@@ -77,11 +79,11 @@ def fit_spike_slab(
 ) -> SpikeSlabModel | None:
     """Learn the posterior of all sets up to an order; None if all runs diverge.
 
-    By message passing; where the columns of likely sets are collinear, weights are
-    sampled from its end, within `most_work` nanoseconds, by `seed`. The evidence is
-    that of message passing. Inputs are in [-1, 1], 0 where unknown, and y is not
-    constant. Integer weights are repeats, others inverse variances relative to a mean
-    of 1.
+    By message passing from `starts`, averaged by their evidence; where the columns of
+    likely sets are collinear, weights are sampled from the best end, within `most_work`
+    nanoseconds, by `seed`. The evidence is that of the best end. Inputs are in [-1, 1],
+    0 where unknown, and y is not constant. Integer weights are repeats, others inverse
+    variances relative to a mean of 1.
     """
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     vamp = Vamp(
@@ -90,25 +92,22 @@ def fit_spike_slab(
     classes = sample.candidates.classes
     charge = partial(_charge, classes, sample.n_observed)
     starts = starts_for(starts, len(sample.candidates.terms), sample.n_observed)
-    found = best_run(vamp, starts, charge)
-    if found is None:
+    runs = rank_runs(vamp, starts, charge)
+    if not runs:
         return None
-    state, evidence = found
+    _, state, evidence = runs[0]
     precision, log_occam_factor = float(state.precision[0]), charge(state)
     work = sampling_work(len(state.data), len(sample.spectrum.values))
     if work <= most_work and has_collinear(vamp, state.inclusion[:, 0]):
         rng = np.random.default_rng(seed)
-        sampled = sample_weights(vamp, state, sample.n_observed, rng)
-        data = sample.data_of(sampled.mean, precision, sampled.noise)
-        model = sample.model(
-            sampled.priors, sampled.noise, precision, data, evidence, log_occam_factor
-        )
-        return replace(model, sampled=(sampled.inclusion, sampled.variance))
-    priors = tuple(prior.take(np.array([0])) for prior in state.priors)
-    noise = float(state.noise[0])
-    return sample.model(
-        priors, noise, precision, state.data[:, 0], evidence, log_occam_factor
+        found = sample_weights(vamp, state, sample.n_observed, rng)
+    else:
+        found = average_runs(sample.mean_of, runs)
+    data = sample.data_of(found.mean, precision, found.noise)
+    model = sample.model(
+        found.priors, found.noise, precision, data, evidence, log_occam_factor
     )
+    return replace(model, marginals=(found.inclusion, found.variance))
 
 
 def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:
@@ -270,14 +269,24 @@ class _Standard(NamedTuple):
         step = vectors @ (roots * (along - roots * (vectors.T @ mean)))
         return mean - step / (noise * precision)
 
+    def mean_of(self, state: State) -> NDArray[np.float64]:
+        """Posterior mean of the weights in one run."""
+        data, precision, noise = state.data[:, 0], state.precision[0], state.noise[0]
+        return self._mean_of(data, precision, noise)
+
+    def _mean_of(self, data: NDArray, precision: float, noise: float) -> NDArray:
+        """Posterior mean of weights with a normal prior around `data`."""
+        (values, vectors), along = self.spectrum, self.observed.along
+        roots = np.sqrt(values)
+        step = roots * (along - roots * (vectors.T @ data))
+        return data + vectors @ (step / (values + noise * precision))
+
     def _condition(
         self, data: NDArray[np.float64], precision: float, noise: float
     ) -> NormalPosterior:
         """Normal posterior of all weights and of the constant."""
-        (values, vectors), along = self.spectrum, self.observed.along
-        roots = np.sqrt(values)
-        step = roots * (along - roots * (vectors.T @ data))
-        mean = np.append(data + vectors @ (step / (values + noise * precision)), 0.0)
+        values, vectors = self.spectrum
+        mean = np.append(self._mean_of(data, precision, noise), 0.0)
         values = np.append(values, self.weight_sum * CONSTANT_VARIANCE * precision)
         wider = np.zeros((len(mean), len(values)))
         wider[:-1, :-1], wider[-1, -1] = vectors, 1.0
@@ -311,20 +320,39 @@ def standardize_columns(
     return Candidates(terms, means[vary], stds[vary]), columns
 
 
-def best_run(
+class Run(NamedTuple):
+    """A run of message passing.
+
+    Attributes
+    ----------
+    key : float
+        Minus the length of its description, by which runs compare.
+
+    state : State
+
+    evidence : float
+        Its logarithm.
+    """
+
+    key: float
+    state: State
+    evidence: float
+
+
+def rank_runs(
     vamp: Vamp,
     starts: Sequence[Start],
     charge: Callable[[State], float],
     at_rest: float = _AT_REST,
     behind: float = NEAR,
-) -> tuple[State, float] | None:
-    """The run with the shortest description, and its log evidence.
+) -> list[Run]:
+    """Runs that did not diverge, the one with the shortest description first.
 
     `charge` is the log Occam factor of a run's hyperparameters. The evidence of a run
     that has not converged is less exact: `behind` is subtracted, by default the nats
     within which runs go on.
     """
-    found = []
+    runs = []
     for state in vamp.run(starts):
         evidence = vamp.log_evidence(state)
         for k in range(len(state.noise)):
@@ -332,12 +360,36 @@ def best_run(
             key = float(evidence[k]) + charge(part)
             if part.change[0] > at_rest:
                 key -= behind
-            found.append((key, part, float(evidence[k])))
-    found = [run for run in found if np.isfinite(run[0])]
-    if not found:
-        return None
-    _, state, evidence = max(found, key=lambda run: run[0])
-    return state, evidence
+            runs.append(Run(key, part, float(evidence[k])))
+    runs = [run for run in runs if np.isfinite(run.key)]
+    return sorted(runs, key=lambda run: -run.key)
+
+
+def average_runs(
+    mean_of: Callable[[State], NDArray[np.float64]], runs: Sequence[Run]
+) -> Marginals:
+    """Average runs by their evidence; noise and priors are those of the first.
+
+    They are modes of one posterior: where several fit about as well, one of them alone
+    is too sure of its weights. `mean_of` has the posterior mean of a run.
+
+    Source: Hoeting, Madigan, Raftery and Volinsky, Bayesian model averaging: a
+    tutorial, Statistical Science 14, 1999.
+    """
+    best, probability = runs[0].state, softmax([run.key for run in runs])
+    means = np.stack([mean_of(run.state) for run in runs], axis=1)
+    inclusion, variance = (
+        np.concatenate([getattr(run.state, name) for run in runs], axis=1)
+        for name in ("inclusion", "variance")
+    )
+    mean = means @ probability
+    return Marginals(
+        mean,
+        (variance + (means - mean[:, None]) ** 2) @ probability,
+        inclusion @ probability,
+        float(best.noise[0]),
+        tuple(best.priors),
+    )
 
 
 def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:

@@ -125,8 +125,9 @@ class SpikeSlabModel(Model):
     n_observed : float
         Observations learned from.
 
-    sampled : tuple of two ndarrays of shape (n_terms,), or None, default=None
-        Inclusion and variance of the weights, if these were sampled.
+    marginals : tuple of two ndarrays of shape (n_terms,), or None, default=None
+        Inclusion and variance of the weights, averaged over runs or over samples. None
+        after further observations.
     """
 
     candidates: Candidates
@@ -139,7 +140,7 @@ class SpikeSlabModel(Model):
     evidence: float
     log_occam_factor: float
     n_observed: float
-    sampled: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    marginals: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     # Terms that are not listed have weights, too.
     is_listed = False
 
@@ -176,7 +177,7 @@ class SpikeSlabModel(Model):
     def beliefs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probability that each weight is not zero, and its standard deviation.
 
-        Sampled, or given pseudo-data, which replace the data without the prior. If all
+        Those of the fit, or given pseudo-data, which replace data without prior. If all
         weights are nonzero a priori, it is one minus the two-sided p-value of the sign.
         """
         posterior, data = self.posterior, self.data
@@ -184,8 +185,8 @@ class SpikeSlabModel(Model):
             stds = np.sqrt(posterior.variances()[:-1])
             ratio = np.abs(posterior.mean[:-1]) / stds
             return 1.0 - 2.0 * norm.sf(ratio), self.scale * stds / self.candidates.stds
-        if self.sampled is not None:
-            inclusion, variance = self.sampled
+        if self.marginals is not None:
+            inclusion, variance = self.marginals
             return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
         both = 1.0 / posterior.variances()[:-1].mean()
         precision = max(both - posterior.precision, 1e-9 * both)
@@ -380,5 +381,5 @@ class SpikeSlabModel(Model):
             posterior=posterior,
             evidence=self.evidence + float(gained),
             n_observed=self.n_observed + float(count.sum()),
-            sampled=None,
+            marginals=None,
         ).with_targets(y)

@@ -22,7 +22,7 @@ from scipy.special import erfcx, log_ndtr, ndtri
 from skmohn.mohn._models import CONSTANT_VARIANCE, MOST_JOINT
 from skmohn.mohn._spike_slab.fit import (
     ONE_STRENGTH,
-    best_run,
+    rank_runs,
     standardize_columns,
     starts_for,
 )
@@ -355,10 +355,10 @@ class ProbitSample:
         if priors is None:
             n_observed = float(np.sum(self.weight / self.unit))
             starts = starts_for(STARTS, len(self.columns), n_observed)
-        found = best_run(vamp, starts, partial(_charge, classes), _TOLERANCE, _BEHIND)
-        if found is None:
+        runs = rank_runs(vamp, starts, partial(_charge, classes), _TOLERANCE, _BEHIND)
+        if not runs:
             return None
-        state, evidence = found
+        _, state, evidence = runs[0]
         posterior = self._condition(vamp, state)
         candidates = self.candidates
         weights = posterior.mean / candidates.stds

@@ -232,7 +232,8 @@ class Vamp:
                 is_sound = np.linalg.norm(state.mean, axis=0) < _LONGEST
                 done = is_sound & state.has_converged
                 if done.any():
-                    ended.append(state.take(np.flatnonzero(done)))
+                    new = self._apart(state.take(np.flatnonzero(done)), ended)
+                    ended += [new] if len(new.noise) else []
                 if not np.all(is_sound & ~done):
                     state = state.take(np.flatnonzero(is_sound & ~done))
                 if iteration >= _HELD and not (iteration - _HELD) % _COMPARED:
