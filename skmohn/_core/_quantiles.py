@@ -1,4 +1,6 @@
-"""Levels of numeric columns, about equally full."""
+"""Levels of numeric columns, about equally full, and ends that no row sets alone."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,3 +42,29 @@ def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
     first = np.ceil(edges[1:-1]).astype(int)
     # Nothing would be below the lowest.
     return np.unique(first[first > 0])
+
+
+def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
+    """Second lowest and second highest known value of each column.
+
+    NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.
+    """
+    ordered = np.sort(values, axis=0)
+    n_known = np.sum(~np.isnan(ordered), axis=0, keepdims=True)
+    is_enough = n_known > 3
+    low = np.where(is_enough, 1, 0)
+    high = np.maximum(n_known - np.where(is_enough, 2, 1), 0)
+    return tuple(np.take_along_axis(ordered, at, axis=0)[0] for at in (low, high))
+
+
+def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Replace an end of a column that is far off by its neighbor, the inner end.
+
+    Farther than the inner ends are apart: a slip of the keyboard would else set the
+    mean and the deviation of its column. NaN is unknown.
+    """
+    low, high = inner_ends(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_wild = (low - values > high - low) | (values - high > high - low)
+    # Beside equal values, each other one is far off.
+    return np.where(is_wild & (low < high), np.clip(values, low, high), values)

@@ -5,9 +5,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._quantiles import inner_ends
 from skmohn._core._units import power_of_two_scale
 
-# Fractions of the range of a column. Sums of decimal fractions differ by rounding of
+# Fractions of the range of a column, but for its lowest and its highest number: beside
+# a wild one, all others would be equal. Sums of decimal fractions differ by rounding of
 # 1e-16 times their size, which 1e7 of them or a far origin make 1e-9.
 _ROUNDING = 1e-9
 # Repeats of a setting that differ by more, as measured inputs or oversampled rows do,
@@ -43,7 +45,8 @@ class Settings(NamedTuple):
             return None
         unit = power_of_two_scale(distinct)
         scaled = distinct / unit
-        differences, extent = np.diff(scaled), scaled[-1] - scaled[0]
+        differences, (low, high) = np.diff(scaled), inner_ends(numbers / unit)
+        extent = high - low
         for fraction in (_JITTER, _ROUNDING):
             tolerance = fraction * extent
             first = np.flatnonzero(np.append(True, differences > tolerance))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn._core._meanings import listed
-from skmohn._core._quantiles import quantile_thresholds
+from skmohn._core._quantiles import pull_in, quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 from skmohn.energynet._groups import Groups
@@ -164,7 +164,7 @@ class UnitCoding:
         thresholds = sign * quantile_thresholds(sign * known, n_bins)
         self.thresholds[j] = thresholds[:: int(sign)]
         level = np.searchsorted(self.thresholds[j], known, side="right")
-        sums = np.bincount(level, known / self.scale[j])
+        sums = np.bincount(level, pull_in(known / self.scale[j]))
         means = sums / np.bincount(level) * self.scale[j]
         distinct = np.unique(known)
         at = np.searchsorted(self.thresholds[j], distinct, side="right")

@@ -24,6 +24,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import PowerTransformer
 
 from skmohn._core._powers import YeoJohnson
+from skmohn._core._quantiles import pull_in
 from skmohn._core._rows import order_of
 from skmohn._core._units import binary_units
 
@@ -136,6 +137,7 @@ class Whitening:
         # The same samples in another order say the same.
         values = values[_order_of_ranks(sign * values)]
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        values = pull_in(values)
         unit = sign * binary_units(np.nan_to_num(values))
         values = values / unit
         center, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)

@@ -57,6 +57,14 @@ def test_jitter_is_a_hundredth_of_the_distance_of_settings():
         assert (Settings.find(numbers) is not None) == is_found
 
 
+@pytest.mark.parametrize("wild", [1e6, 1e12, 1e300])
+def test_a_wild_number_makes_no_others_equal(wild):
+    numbers = np.random.default_rng(0).normal(size=100)
+    assert Settings.find(numbers) is None
+    numbers[7] = wild
+    assert Settings.find(numbers) is None
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
 def test_rounded_numbers_are_settings_or_themselves(numbers):
     numbers = np.array(numbers)

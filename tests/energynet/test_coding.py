@@ -23,6 +23,17 @@ def gray(shape):
     return np.clip(0.5 + 1.5 * RNG.normal(size=shape), 0, 1)
 
 
+def test_a_wild_number_is_no_mean_of_its_level():
+    X = NORMAL.copy()
+    X[7, 0] = 1e6
+    found = learn(X, "thermometer")
+    levels = found.levels[0]
+    others = np.sort(NORMAL[np.arange(200) != 7, 0])
+    assert levels[-1] < others[-1]
+    # Where it is alone, it is the level.
+    assert learn(X[:8], "thermometer").levels[0][-1] == 1e6
+
+
 def test_bits_and_probabilities_stay_as_they_are():
     likely = gray(50)
     X = np.column_stack([RNG.integers(2, size=50), likely, np.zeros(50)])

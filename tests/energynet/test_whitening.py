@@ -48,6 +48,19 @@ X = correlated()
 WHITENING = Whitening.learn(X, np.arange(3), 0)
 
 
+@pytest.mark.parametrize("wild", [1e3, -1e150, 1e300])
+def test_a_wild_number_says_nothing_of_other_rows(wild):
+    """Moments and powers are those of its nearest neighbor in its place."""
+    table, near = X.copy(), X.copy()
+    table[7, 0] = wild
+    others = np.delete(X[:, 0], 7)
+    near[7, 0] = others.max() if wild > 0.0 else others.min()
+    found, expected = (Whitening.learn(rows, np.arange(3), 0) for rows in (table, near))
+    assert_allclose(found.powers.power, expected.powers.power)
+    rest = np.delete(np.arange(len(X)), 7)
+    assert_allclose(found.forward(X[rest]), expected.forward(X[rest]))
+
+
 def net(**parameters):
     options = {
         "n_components": 4,

@@ -208,3 +208,12 @@ def test_ranges_as_wide_as_floats_go(size):
     X = np.array([[-4.0, 0.0], [4.0, 4.0], [0.0, 1.0]]) * size
     inputs = InputCoding.learn(X).encode(X).inputs
     assert_allclose(inputs, [[-1.0, -1.0], [1.0, 1.0], [0.0, -0.5]])
+
+
+@pytest.mark.parametrize("wild", [1e12, -1e300])
+def test_levels_beside_a_wild_number_are_as_many(wild):
+    X = np.random.default_rng(0).normal(size=(100, 1))
+    X[7] = wild
+    coding = InputCoding.learn(X, most_levels=16)
+    assert not coding.settings
+    assert coding.alphabets == (Categorical(16, is_ordered=True),)

@@ -16,10 +16,12 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.laplace import find_mode, leave_groups_out, leave_one_out
 from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.transform_selection import _Part
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.fit import fit_additive
-from skmohn.mohn._table.rows import EncodedRows, join_groups
+from skmohn.mohn._table.rows import EncodedRows, group_distinct_rows
+from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._training_data import read_groups
 
 
@@ -38,10 +40,9 @@ def rows_of(X, group=None):
     return EncodedRows(X, np.empty((len(X), 0), dtype=int), group=group)
 
 
-def test_equal_rows_and_groups_belong_together():
-    number, group = np.array([0, 1, 1, 2, 3, 4]), np.array([5, 5, 2, 2, 1, 0])
-    assert_array_equal(join_groups(number, group), [0, 0, 0, 0, 1, 2])
-    assert join_groups(number, None) is number
+def test_a_row_that_several_groups_have_is_a_group_of_its_own():
+    number, group = np.array([0, 1, 1, 2, 3, 4, 4]), np.array([5, 5, 2, 2, 1, 0, 0])
+    assert_array_equal(group_distinct_rows(number, group), [5, 7, 2, 1, 0])
 
 
 PRIOR = Prior(np.array([0.5, 0.2, 0.9]), np.empty(0), 0.8, 0.3, 0.4)
@@ -55,8 +56,8 @@ def test_groups_are_left_out_of_the_exact_posterior_at_once():
     sample = join_equal_rows(rows_of(X, group), y)
     covariance = Covariance(PRIOR)
     residual, variance = ExactPosterior.condition(covariance, sample).leave_one_out()
-    # Of equal rows, one is in group 0 and one in group 1: these are one.
-    assert len(np.unique(sample.rows.group)) == 3
+    # Of equal rows, one is in group 0 and one in group 1: these are a fifth.
+    assert len(np.unique(sample.rows.group)) == 5
     for unit in np.unique(sample.rows.group):
         own = sample.rows.group == unit
         rest = ExactPosterior.condition(covariance, sample.take(~own))
@@ -108,6 +109,35 @@ def test_subjects_that_see_the_same_conditions_are_groups():
     classes.fit(X, labels, groups=subject)
     # Folds were dealt.
     assert classes.history_[0]["validation_log_loss"] is not None
+
+
+def test_conditions_of_all_subjects_are_left_out_one_by_one():
+    """If subjects that share conditions were one group, nothing would be left."""
+    X, y, subject = make_crossed()
+    sample = join_equal_rows(rows_of(X, subject), y)
+    residual, _ = ExactPosterior.condition(Covariance(PRIOR), sample).leave_one_out()
+    apart = join_equal_rows(rows_of(X), y)
+    expected, _ = ExactPosterior.condition(Covariance(PRIOR), apart).leave_one_out()
+    assert_allclose(residual, expected)
+
+
+def test_folds_of_refits_keep_groups_together(monkeypatch):
+    """Subjects of the same conditions are several folds."""
+    X, y, subject = make_crossed()
+    part = _Part(rows_of(X, subject), y, np.ones(len(y)), np.ones(len(y)))
+    taken = []
+
+    def take(self, index):
+        taken.append(index)
+        return _Part(self.rows.take(index), *(values[index] for values in self[1:]))
+
+    monkeypatch.setattr(_Part, "_take", take)
+    assert part.error_of_refits(part.learn(Unchanged(), ())) > 0.0
+    folds = np.reshape(taken[1::2], (-1, 8, 8))
+    assert len(folds) > 1
+    # Each subject is all in a fold or not.
+    assert np.all(folds.all(axis=2) == folds.any(axis=2))
+    assert_array_equal(folds.all(axis=2).sum(axis=0), 1)
 
 
 @pytest.mark.parametrize("X", [make_crossed()[0], make_crossed()[0][:, :2]])

@@ -88,5 +88,8 @@ def test_the_level_must_gain_three_nats():
         gain = 0.5 * n_rows * (level - 1.0 - np.log(level))
         is_found = level > 1.0 and gain >= 3.0
         expected = Tails(scale=float(np.sqrt(level))) if is_found else Tails()
-        found = fit_level(np.full(n_rows, level))
-        assert found.scale == pytest.approx(expected.scale)
+        squares = np.full(n_rows, level)
+        assert fit_level(squares, False).scale == pytest.approx(expected.scale)
+        # Copies and groups are expected to be farther off, and need not gain it.
+        assert fit_level(squares, True).scale == pytest.approx(max(level, 1.0) ** 0.5)
+    assert fit_level(np.zeros(0), True) == Tails()

@@ -25,7 +25,7 @@ from skmohn.mohn._table.rows import (
     EncodedRows,
     count_observations,
     distinct_rows,
-    join_groups,
+    group_distinct_rows,
     sizes_of,
 )
 
@@ -149,11 +149,11 @@ class AggregatedData:
             self.weight * (y - mean[index]) ** 2
             for y, mean in zip(columns, means, strict=True)
         ]
-        rows = self.rows
-        if rows.group is not None:
-            rows = replace(rows, group=join_groups(index, rows.group))
+        rows = self.rows.take(first)
+        if self.rows.group is not None and len(rows):
+            rows = replace(rows, group=group_distinct_rows(index, self.rows.group))
         return AggregatedData(
-            rows.take(first),
+            rows,
             np.transpose(means).reshape(-1, *self.target.shape[1:]),
             total,
             np.bincount(index, self.count),

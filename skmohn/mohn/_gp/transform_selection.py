@@ -35,7 +35,6 @@ from skmohn.mohn._table.rows import (
     Categorical,
     EncodedRows,
     count_observations,
-    join_groups,
     standardize,
 )
 from skmohn.mohn._table.target import (
@@ -344,7 +343,9 @@ class _Part(NamedTuple):
         In the unit of :meth:`error`. Folds do not depend on the order of the rows.
         """
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
-        index = join_groups(index_of_rows(self.rows), self.rows.group)
+        index = self.rows.group
+        if index is None:
+            index = index_of_rows(self.rows)
         folds = np.random.default_rng(0).permutation(index.max() + 1) % _FOLDS
         unit, squares = power_of_two_scale(self.y), np.empty(len(self.y))
         for fold in range(_FOLDS):

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from skmohn._core._rows import distinct_rows as distinct
 from skmohn._core._units import power_of_two_scale
@@ -134,17 +132,19 @@ def distinct_rows(rows: EncodedRows) -> tuple[NDArray[np.intp], NDArray[np.intp]
     return index, first
 
 
-def join_groups(
-    number: NDArray[np.intp], group: NDArray[np.intp] | None
+def group_distinct_rows(
+    number: NDArray[np.intp], group: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Number the sets of rows that belong together: equal ones, or of one group."""
-    if group is None or not len(number):
-        return number
-    n_numbers = number.max() + 1
-    size = n_numbers + group.max() + 1
-    links = np.ones(len(number)), (number, n_numbers + group)
-    _, label = connected_components(csr_array(links, (size, size)), directed=False)
-    return np.unique(label[number], return_inverse=True)[1]
+    """The group of each distinct row, given numbers and groups of all rows.
+
+    A row that several groups have is a group of its own: it is what is known of a new
+    one, as where single rows are left out, equal rows of other groups stay.
+    """
+    n_distinct, n_groups = number.max() + 1, group.max() + 1
+    lowest, highest = np.full(n_distinct, n_groups), np.full(n_distinct, -1)
+    np.minimum.at(lowest, number, group)
+    np.maximum.at(highest, number, group)
+    return np.where(lowest == highest, lowest, n_groups + np.arange(n_distinct))
 
 
 def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:

@@ -129,15 +129,16 @@ def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails
     return Tails(_LEAST_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
 
 
-def fit_level(squares: NDArray[np.float64]) -> Tails:
-    """Choose the scale of normal tails, where held-out rows are clearly farther off.
+def fit_level(squares: NDArray[np.float64], is_expected: bool) -> Tails:
+    """Choose the scale of normal tails, where held-out rows are farther off.
 
     Squares are of distances in standard deviations, one for each distinct row or
-    group.
+    group. Unless that `is_expected`, they must be clearly farther off.
     """
-    level = float(np.mean(squares))
+    level = float(np.mean(squares)) if len(squares) else 1.0
     gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
-    return Tails(scale=math.sqrt(level)) if gain >= _LEAST_GAIN else Tails()
+    is_taken = level > 1.0 if is_expected else gain >= _LEAST_GAIN
+    return Tails(scale=math.sqrt(level)) if is_taken else Tails()
 
 
 def tails_of_few(squares: NDArray[np.float64], n_rows: int, is_chosen: bool) -> Tails:
