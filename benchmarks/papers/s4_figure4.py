@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.shared.report import Report
 from skmohn.blm._codec import code_range
-from skmohn.blm._search import Moves, ask, start_search, tell
+from skmohn.blm._search import MoveOptions, ask, start_search, tell
 
 N_BITS, MOVABLE = 5, 2
 START = (1, -2)
@@ -28,7 +28,7 @@ FREEZES = ("gray", "binary")
 
 def reached_from(code, freeze):
     """Return all values that moves of the highest bits lead to from one value."""
-    moves = Moves(
+    moves = MoveOptions(
         N_BITS, "gray", telescopic="local_minimum", start_bits=MOVABLE, freeze=freeze
     )
     reached, new = {code}, [code]

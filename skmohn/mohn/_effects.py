@@ -495,7 +495,7 @@ class _Classes(_Averages):
     def _average(self, log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log probabilities by all members, from those by each."""
         joint = log_proba + np.log(self.model.ensemble_weights)[:, None, None]
-        return logsumexp(joint, axis=0)
+        return np.asarray(logsumexp(joint, axis=0))
 
     def _n_observed(self) -> float:
         members = self.model.members

@@ -740,7 +740,7 @@ class Model(ABC):
         n_each, precision = count_and_precision(sample_weight, len(rows))
         unit = cast(NDArray[np.intp], rows.group) if has_groups else index
         is_repeated = has_groups or len(first) < n_each.sum()
-        is_repeated = is_repeated and np.all(precision == 1.0)
+        is_repeated = is_repeated and bool(np.all(precision == 1.0))
         # Equal rows with equal targets are copies.
         own = unit if has_groups else np.column_stack([index, y])
         n_own = len(np.unique(own, axis=0))

@@ -432,11 +432,11 @@ def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> b
     if "sparse" not in found or "spike_slab" not in found:
         return False
     most = min(lengths["sparse"] + _ONE_OF_MANY, lengths["nothing"] - _LEAST_GAIN)
-    sparse, average = found["sparse"].graph.terms, found["spike_slab"]
+    sparse, average = found["sparse"].terms, found["spike_slab"]
     return (
         lengths["spike_slab"] < most
-        and len(sparse[-1]) <= average.coverage[-1]["order"]
-        and set(sparse) != set(average.graph.terms)
+        and max(map(len, sparse), default=0) <= average.coverage[-1]["order"]
+        and set(sparse) != set(average.terms)
     )
 
 

@@ -23,7 +23,7 @@ from skmohn.mohn import _strategies
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._gp.model import fit_gp
-from skmohn.mohn._models import Solution
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
@@ -675,8 +675,9 @@ def solution_of(length, terms=(), highest=3):
     """A solution of a known description length."""
     graph = WalshPolynomial(tuple(terms), np.ones(len(terms)), 0.0)
     model = SimpleNamespace(description_length=lambda: length, transform=UNCHANGED)
-    return Solution(
-        graph, np.zeros(len(terms)), 1.0, "", [{"order": highest}], model=model
+    coverage = [{"order": highest}]
+    return FitResult.of_weights(
+        graph, np.zeros(len(terms)), 1.0, "", coverage, model=model
     )
 
 
@@ -713,9 +714,9 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
     chosen = _strategies._choose(
         found, samples, FitSettings(), lambda record, *_: records.append(record)
     )
-    assert chosen.graph is found[expected].graph
+    assert chosen.model is found[expected].model
     assert records[0]["chosen"] == expected
-    is_said = "the sparse model is not the only one that fits" in chosen.reason
+    is_said = "the sparse model is not the only one that fits" in chosen.stopping_reason
     assert is_said is (expected == "spike_slab" and lengths[0] < lengths[1])
 
 

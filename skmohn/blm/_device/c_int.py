@@ -8,9 +8,9 @@ from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
 from skmohn.blm._device.inputs import RANGES, FloatInputs, WholeInputs
 from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
 
-# Bits of sums and types of inputs and codes for which `c/` adds a product in assembler of
-# an AVR. Of several bytes A is the lowest; products are in r1 and r0, and r1 has to be
-# zero again.
+# Bits of sums and types of inputs and codes for which `c/` adds a product in assembler
+# of an AVR. Of several bytes A is the lowest; products are in r1 and r0, and r1 has to
+# be zero again.
 _ASSEMBLER = {
     (16, "int8_t", "int8_t"): "add16_int8_int8",
     (32, "int16_t", "int8_t"): "add32_int16_int8",
