@@ -6,6 +6,8 @@ import dataclasses
 import itertools
 import math
 from collections import Counter
+from types import SimpleNamespace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,13 +20,25 @@ from sklearn.model_selection import GridSearchCV
 from skmohn import MOHNRegressor
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._options import MSDAOptions
-from skmohn.mohn._sparse.msda import _Search, discover
+from skmohn.mohn._sparse import msda
+from skmohn.mohn._sparse.msda import _Search
 from skmohn.mohn._sparse.proposals import (
     Proposals,
     first_inputs,
     laplace_orders,
     updated_orders,
 )
+
+
+def discover(*data, **options):
+    """What a search found, its reason and coverage, and how often it iterated."""
+    iterate = {"autospec": True, "side_effect": _Search.iterate}
+    with patch.object(_Search, "iterate", **iterate) as counted:
+        model, reason, coverage = msda.discover(*data, **options)
+    return SimpleNamespace(
+        **model._asdict(), reason=reason, coverage=coverage, n_iter=counted.call_count
+    )
+
 
 # ------------------------------------------------------------------- distributions
 
