@@ -99,11 +99,10 @@ STRICT_SUBPACKAGES = (
     "mohn._table",
     "mohn._design",
 )
-TYPED_SUBPACKAGES = (*STRICT_SUBPACKAGES, "mohn._gp")
+TYPED_SUBPACKAGES = (*STRICT_SUBPACKAGES, "inspection", "mohn._gp")
 NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
-    "inspection",
     "integrations",
     "optimize",
 )

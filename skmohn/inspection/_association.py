@@ -1,6 +1,7 @@
 """What displays of associations share: colors, and heights of p-values."""
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._validation import read_vector
 
@@ -12,21 +13,8 @@ MANY = 2000
 _LEAST = 1e-300
 
 
-def read_heights(p_values, name):
-    """How significant p-values are: minus their logarithms to base 10.
-
-    Parameters
-    ----------
-    p_values : array-like of shape (n,)
-        NaN for none.
-
-    name : str
-        What they are, for messages.
-
-    Returns
-    -------
-    neg_log10_p : ndarray of shape (n,)
-    """
+def read_heights(p_values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Minus the logarithms to base 10 of p-values; NaN for none."""
     p_values = read_vector(p_values, name, ensure_all_finite="allow-nan")
     if np.any((p_values < 0.0) | (p_values > 1.0)):
         raise ValueError(f"{name} must be p-values, between 0 and 1")

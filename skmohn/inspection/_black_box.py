@@ -1,13 +1,23 @@
 """How a search for the best point of a black box went, and what it found."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from skmohn._core._validation import read_names
-from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style, numbers_of
+from skmohn.inspection._fitted import (
+    BLUE,
+    GRAY,
+    RED,
+    get_axes,
+    merge_style,
+    read_numbers,
+)
 from skmohn.inspection._labels import add_legend, shorten
+from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor, tabulate_sobol
 
 _COLORS = {
@@ -84,13 +94,15 @@ class OptimizationHistoryDisplay:
     shares_ax_: Any
     bars_: dict
 
-    def __init__(self, value, best, source):
+    def __init__(
+        self, value: ArrayLike, best: ArrayLike, source: Sequence[str]
+    ) -> None:
         self.value = value
         self.best = best
         self.source = source
 
     @classmethod
-    def from_result(cls, result, *, ax=None, **line_kw) -> Self:
+    def from_result(cls, result: Any, *, ax: Any = None, **line_kw: Any) -> Self:
         """Draw how a search went.
 
         Parameters
@@ -113,13 +125,13 @@ class OptimizationHistoryDisplay:
         TypeError
             If it is neither.
         """
-        history = _result_of(result).history
+        history = _read_result(result).history
         columns = (
             [record[key] for record in history] for key in ("value", "best", "source")
         )
         return cls(*columns).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw values, the best so far, and fractions of the sources.
 
         Parameters
@@ -134,7 +146,7 @@ class OptimizationHistoryDisplay:
         OptimizationHistoryDisplay
             The display itself.
         """
-        value, best = numbers_of(self, "value", "best")
+        value, best = read_numbers(self, "value", "best")
         source = np.array(read_names(self.source, "source"))
         if len(source) != len(value) or not len(value):
             raise ValueError(
@@ -226,14 +238,23 @@ class ImportancesDisplay:
     first_order_bars_: Any
     total_bars_: Any
 
-    def __init__(self, names, first_order, total, *, n_variables=15):
+    def __init__(
+        self,
+        names: Sequence[str],
+        first_order: ArrayLike,
+        total: ArrayLike,
+        *,
+        n_variables: int = 15,
+    ) -> None:
         self.names = names
         self.first_order = first_order
         self.total = total
         self.n_variables = n_variables
 
     @classmethod
-    def from_estimator(cls, estimator, *, n_variables=15, ax=None) -> Self:
+    def from_estimator(
+        cls, estimator: MOHNRegressor, *, n_variables: int = 15, ax: Any = None
+    ) -> Self:
         """Draw the importances of the columns of a model, as `sobol_indices` has them.
 
         Parameters
@@ -258,7 +279,7 @@ class ImportancesDisplay:
         return cls._draw(estimator, "observed", n_variables, ax)
 
     @classmethod
-    def from_result(cls, result, *, n_variables=15, ax=None) -> Self:
+    def from_result(cls, result: Any, *, n_variables: int = 15, ax: Any = None) -> Self:
         """Draw the importances of a black box's variables, according to its model.
 
         Variables vary evenly over the space, wherever it has been evaluated.
@@ -284,17 +305,19 @@ class ImportancesDisplay:
             If it is neither.
         """
         # Points were chosen near the best; what matters in the space is another thing.
-        return cls._draw(_result_of(result).model, "uniform", n_variables, ax)
+        return cls._draw(_read_result(result).model, "uniform", n_variables, ax)
 
     @classmethod
-    def _draw(cls, estimator, distribution, n_variables, ax):
+    def _draw(
+        cls, estimator: MOHNRegressor, distribution: str, n_variables: int, ax: Any
+    ) -> Self:
         """Draw the indices of columns that are distributed in one of two ways."""
         require_regressor(estimator, "estimator")
         indices = tabulate_sobol(estimator, distribution)
         columns = (indices[key] for key in ("feature", "first_order", "total"))
         return cls(*columns, n_variables=n_variables).plot(ax=ax)
 
-    def plot(self, ax=None) -> Self:
+    def plot(self, ax: Any = None) -> Self:
         """Draw a bar for each variable.
 
         Parameters
@@ -307,7 +330,7 @@ class ImportancesDisplay:
         ImportancesDisplay
             The display itself.
         """
-        first, total = numbers_of(self, "first_order", "total")
+        first, total = read_numbers(self, "first_order", "total")
         names = read_names(self.names, "names")
         if len(names) != len(total):
             raise ValueError(
@@ -380,14 +403,25 @@ class ParallelCoordinatesDisplay:
     texts_: list
     colorbar_: Any
 
-    def __init__(self, points, value, variables):
+    def __init__(
+        self,
+        points: Sequence[dict[str, Any]],
+        value: ArrayLike,
+        variables: Mapping[str, Sequence[Any]],
+    ) -> None:
         self.points = points
         self.value = value
         self.variables = variables
 
     @classmethod
     def from_result(
-        cls, result, *, n_points=20, n_variables=12, ax=None, **line_kw
+        cls,
+        result: Any,
+        *,
+        n_points: int = 20,
+        n_variables: int = 12,
+        ax: Any = None,
+        **line_kw: Any,
     ) -> Self:
         """Draw the best points of a search.
 
@@ -418,7 +452,7 @@ class ParallelCoordinatesDisplay:
         TypeError
             If it is neither.
         """
-        result = _result_of(result)
+        result = _read_result(result)
         points = _best_points(result)
         names = list(points[0][0])
         if result.model is not None:
@@ -431,7 +465,7 @@ class ParallelCoordinatesDisplay:
         drawn, value = zip(*points[:n_points], strict=True)
         return cls(list(drawn), list(value), variables).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw a line for each point.
 
         Parameters
@@ -446,7 +480,7 @@ class ParallelCoordinatesDisplay:
         ParallelCoordinatesDisplay
             The display itself.
         """
-        (value,) = numbers_of(self, "value")
+        (value,) = read_numbers(self, "value")
         names = list(self.variables)
         if not len(value) or len(value) != len(self.points):
             raise ValueError(
@@ -495,7 +529,7 @@ class ParallelCoordinatesDisplay:
         return self
 
 
-def _result_of(result):
+def _read_result(result: Any) -> OptimizeResult:
     """What a search has found, of a result or an optimizer."""
     if hasattr(result, "ask"):
         result = result.result()
@@ -507,7 +541,7 @@ def _result_of(result):
     return result
 
 
-def _best_points(result):
+def _best_points(result: OptimizeResult) -> list[tuple[dict[str, Any], float]]:
     """Different points and their mean values, from that of the result downward."""
     found = {}
     for record in result.history:
@@ -520,14 +554,14 @@ def _best_points(result):
     return points[[point for point, _ in points].index(best) :]
 
 
-def _named(point):
+def _named(point: Any) -> dict[str, Any]:
     """A point as a dict, also where variables have no names."""
     if not isinstance(point, dict):
         point = {f"x{i}": value for i, value in enumerate(point.tolist())}
     return {str(name): value for name, value in point.items()}
 
 
-def _in_order(values):
+def _in_order(values: Iterable[Any]) -> list[Any]:
     """Values in order; as text where they cannot be compared."""
     try:
         return sorted(values)
@@ -535,17 +569,17 @@ def _in_order(values):
         return sorted(values, key=str)
 
 
-def _height(values, value):
+def _height(values: Sequence[Any], value: Any) -> float:
     """Where a value is on the line of its variable, from 0 to 1."""
     return values.index(value) / (len(values) - 1) if len(values) > 1 else 0.5
 
 
-def _spread(values):
+def _spread(values: Sequence[Any]) -> float:
     """How far from its value a line may be drawn."""
     return min(_SPREAD, _LARGEST_PART / max(1, len(values) - 1))
 
 
-def _written(values):
+def _written(values: Sequence[Any]) -> Sequence[Any]:
     """The values that there is room for."""
     if len(values) <= _MOST_WRITTEN:
         return values
@@ -553,7 +587,7 @@ def _written(values):
     return [values[i] for i in places]
 
 
-def _write(ax, x, height, value):
+def _write(ax: Any, x: float, height: float, value: Any) -> Any:
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
     return ax.annotate(
         shorten([shown], _LONGEST)[0],

@@ -1,14 +1,17 @@
 """How a structure was found: errors and numbers of weights by round."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_vector
-from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style, numbers_of
+from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style, read_numbers
 from skmohn.inspection._labels import add_legend
+from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor
 
 # Of orders 1 to 5, and of all above.
@@ -75,14 +78,23 @@ class DiscoveryErrorDisplay:
     training_line_: Any
     validation_line_: Any
 
-    def __init__(self, rounds, training, *, validation=None, learned=None):
+    def __init__(
+        self,
+        rounds: ArrayLike,
+        training: ArrayLike,
+        *,
+        validation: ArrayLike | None = None,
+        learned: ArrayLike | None = None,
+    ) -> None:
         self.rounds = rounds
         self.training = training
         self.validation = validation
         self.learned = learned
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
+    def from_estimator(
+        cls, estimator: MOHNRegressor, *, ax: Any = None, **line_kw: Any
+    ) -> Self:
         """Draw the errors of the last fit of an estimator.
 
         Parameters
@@ -110,7 +122,9 @@ class DiscoveryErrorDisplay:
         return cls.from_history(estimator.history_, ax=ax, **line_kw)
 
     @classmethod
-    def from_history(cls, history, *, ax=None, **line_kw) -> Self:
+    def from_history(
+        cls, history: Iterable[Mapping[str, Any]], *, ax: Any = None, **line_kw: Any
+    ) -> Self:
         """Draw the errors that a history has kept.
 
         Parameters
@@ -146,7 +160,7 @@ class DiscoveryErrorDisplay:
         display = cls([record["iteration"] for record in records], training, **lines)
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the errors by round.
 
         Parameters
@@ -161,7 +175,7 @@ class DiscoveryErrorDisplay:
         DiscoveryErrorDisplay
             The display itself.
         """
-        rounds, training, validation, learned = numbers_of(
+        rounds, training, validation, learned = read_numbers(
             self, "rounds", "training", optional=("validation", "learned")
         )
         ax = get_axes(self, ax)
@@ -248,13 +262,26 @@ class DiscoveryOrdersDisplay:
     total_line_: Any
     lines_: list
 
-    def __init__(self, rounds, weights_per_order, *, max_order=5):
+    def __init__(
+        self,
+        rounds: ArrayLike,
+        weights_per_order: Sequence[Sequence[int]],
+        *,
+        max_order: int = 5,
+    ) -> None:
         self.rounds = rounds
         self.weights_per_order = weights_per_order
         self.max_order = max_order
 
     @classmethod
-    def from_estimator(cls, estimator, *, max_order=5, ax=None, **line_kw) -> Self:
+    def from_estimator(
+        cls,
+        estimator: MOHNRegressor,
+        *,
+        max_order: int = 5,
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the numbers of weights of the last fit of an estimator.
 
         Parameters
@@ -286,7 +313,14 @@ class DiscoveryOrdersDisplay:
         )
 
     @classmethod
-    def from_history(cls, history, *, max_order=5, ax=None, **line_kw) -> Self:
+    def from_history(
+        cls,
+        history: Iterable[Mapping[str, Any]],
+        *,
+        max_order: int = 5,
+        ax: Any = None,
+        **line_kw: Any,
+    ) -> Self:
         """Draw the numbers of weights that a history has kept.
 
         Parameters
@@ -318,7 +352,7 @@ class DiscoveryOrdersDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the numbers of weights by round.
 
         Parameters
@@ -337,7 +371,7 @@ class DiscoveryOrdersDisplay:
             raise ValueError(
                 f"max_order must be a positive integer, got {self.max_order!r}"
             )
-        (rounds,) = numbers_of(self, "rounds")
+        (rounds,) = read_numbers(self, "rounds")
         counts = self.weights_per_order
         if not np.iterable(counts):
             raise TypeError(
@@ -371,7 +405,7 @@ class DiscoveryOrdersDisplay:
         return self
 
 
-def _rounds(history, key):
+def _rounds(history: Iterable[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
     """The records that have an entry."""
     records = [record for record in history if record.get(key) is not None]
     if not records:

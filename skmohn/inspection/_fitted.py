@@ -1,40 +1,32 @@
 """What displays ask of an estimator and of matplotlib."""
 
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._optional import import_optional
+from skmohn._core._types import Term
 from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.energynet import (
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
 )
+from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor
 
+# Estimators that have layers.
+Layered: TypeAlias = EnergyNetTransformer | EnergyNetClassifier | EnergyNetRegressor
 # Of the two lines that most displays have, and of what divides them.
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
 
 
-def get_layers(estimator):
-    """Return the fitted layers of an estimator.
-
-    Parameters
-    ----------
-    estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-
-    Returns
-    -------
-    EnergyNetTransformer
-
-    Raises
-    ------
-    TypeError
-        If it is another one.
-
-    NotFittedError
-        If it has not been fitted.
-    """
+def get_layers(estimator: object) -> EnergyNetTransformer:
+    """Return the fitted layers of an EnergyNet estimator; refuse all others."""
     known = EnergyNetTransformer, EnergyNetClassifier, EnergyNetRegressor
     if not isinstance(estimator, known):
         names = ", ".join(kind.__name__ for kind in known)
@@ -43,57 +35,25 @@ def get_layers(estimator):
             "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
         )
     check_is_fitted(estimator)
-    return getattr(estimator, "transformer_", estimator)
+    layers: Any = getattr(estimator, "transformer_", estimator)
+    return layers
 
 
-def structure_of(estimator):
-    """Return the weights of an estimator.
+def get_terms(
+    estimator: MOHNRegressor,
+) -> tuple[list[Term], NDArray[np.float64], list[str]]:
+    """Terms and weights of a fitted MOHNRegressor, and names of what they connect.
 
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted estimator.
-
-    Returns
-    -------
-    terms : list of tuples of int
-        What each weight connects: columns, or categories of columns.
-
-    weights : ndarray of shape (n_terms,)
-
-    names : list of str
-        Of columns and categories.
-
-    Raises
-    ------
-    TypeError
-        If it is another one.
-
-    NotFittedError
-        If it has not been fitted.
+    These are columns, or categories of columns.
     """
     require_regressor(estimator, "estimator")
     vocabulary = estimator.term_names_
     return vocabulary.indices(estimator.terms_), estimator.weights_, vocabulary.names
 
 
-def weights_of(display):
-    """Read what a display of weights is made of.
-
-    Parameters
-    ----------
-    display : object
-        Has ``terms``, ``weights`` and ``names``.
-
-    Returns
-    -------
-    terms : list of tuples of int
-
-    weights : ndarray of shape (n_terms,)
-
-    names : list of str
-    """
-    terms = read_sets(display.terms, "terms", are_ordered=True)
+def read_weights(display: Any) -> tuple[list[Term], NDArray[np.float64], list[str]]:
+    """Read the terms, weights and names that a display is made of."""
+    terms: Any = read_sets(display.terms, "terms", are_ordered=True)
     weights = read_vector(display.weights, "weights")
     names = read_names(display.names, "names")
     check_consistent_length(terms, weights)
@@ -102,23 +62,10 @@ def weights_of(display):
     return terms, weights, names
 
 
-def numbers_of(display, *names, optional=()):
-    """Read lists of numbers that a display is made of, all of one length.
+def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> list[Any]:
+    """Read attributes of a display, numbers or NaN, as vectors of one length.
 
-    Parameters
-    ----------
-    display : object
-
-    *names : str
-        Attributes.
-
-    optional : sequence of str, default=()
-        Further ones, which may be None.
-
-    Returns
-    -------
-    vectors : list of ndarray of shape (n,) or None
-        NaN is a gap.
+    Those in `optional` may be None.
     """
     vectors = [
         None
@@ -130,22 +77,10 @@ def numbers_of(display, *names, optional=()):
     return vectors
 
 
-def get_axes(display, ax, figsize=None):
+def get_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
     """Return axes to draw on, those given or new ones; the display keeps them.
 
-    Parameters
-    ----------
-    display : object
-        Gets ``ax_`` and ``figure_``.
-
-    ax : matplotlib Axes or None
-
-    figsize : tuple of float, default=None
-        Inches of a new figure; None for matplotlib's default.
-
-    Returns
-    -------
-    matplotlib Axes
+    A new figure is of `figsize` inches, or as large as matplotlib's default.
     """
     import_optional("matplotlib", f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
@@ -161,22 +96,15 @@ def get_axes(display, ax, figsize=None):
     return ax
 
 
-def merge_style(artist, defaults, given):
-    """Join keyword arguments for matplotlib.
+def merge_style(
+    artist: Literal["line", "text", "image"],
+    defaults: dict[str, Any],
+    given: dict[str, Any],
+) -> dict[str, Any]:
+    """Join our keyword arguments for an artist with those of the user, which win.
 
-    Parameters
-    ----------
-    artist : {"line", "text", "image"}
-        What they are for.
-
-    defaults, given : dict
-        Ours, and those of the user, which may have short names such as ``c``.
-
-    Returns
-    -------
-    dict
-        Ours where the user has given none. A user's ``norm`` takes the place of both
-        limits of colors.
+    The user's may have short names such as ``c``; a ``norm`` replaces both limits of
+    colors. Artists are "line", "text" and "image".
     """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.colors import Normalize

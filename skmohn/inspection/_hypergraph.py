@@ -1,21 +1,24 @@
 """The weights of a model as a network."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._types import Term
 from skmohn.inspection._fitted import (
     BLUE,
     GRAY,
     RED,
     get_axes,
+    get_terms,
     merge_style,
-    structure_of,
-    weights_of,
+    read_weights,
 )
 from skmohn.inspection._labels import fit_legend, lay_out, shorten
-from skmohn.inspection._layout import place_components
-from skmohn.mohn import InteractionGraph
+from skmohn.inspection._layout import position_components
+from skmohn.mohn import InteractionGraph, MOHNRegressor
 
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MOST_NAMES = 130
@@ -88,13 +91,17 @@ class HypergraphDisplay:
     squares_: Any
     texts_: list
 
-    def __init__(self, terms, weights, names):
+    def __init__(
+        self, terms: Sequence[Term], weights: ArrayLike, names: Sequence[str]
+    ) -> None:
         self.terms = terms
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **text_kw) -> Self:
+    def from_estimator(
+        cls, estimator: MOHNRegressor, *, ax: Any = None, **text_kw: Any
+    ) -> Self:
         """Draw the network of a fitted estimator.
 
         Parameters
@@ -118,9 +125,9 @@ class HypergraphDisplay:
         ValueError
             If it has none at all.
         """
-        return cls(*structure_of(estimator)).plot(ax=ax, **text_kw)
+        return cls(*get_terms(estimator)).plot(ax=ax, **text_kw)
 
-    def plot(self, ax=None, **text_kw) -> Self:
+    def plot(self, ax: Any = None, **text_kw: Any) -> Self:
         """Draw the network.
 
         Parameters
@@ -135,8 +142,8 @@ class HypergraphDisplay:
         HypergraphDisplay
             The display itself.
         """
-        terms, weights, names = weights_of(self)
-        places = place_components(InteractionGraph.of_terms(terms, len(names)))
+        terms, weights, names = read_weights(self)
+        places = position_components(InteractionGraph.of_terms(terms, len(names)))
         self.variables_ = sorted(places)
         self.positions_ = np.array([places[i] for i in self.variables_])
         n_drawn = len(self.variables_)
@@ -181,7 +188,16 @@ class HypergraphDisplay:
             _put_in_boxes(self.texts_, self.nodes_)
         return self
 
-    def _draw_variables(self, ax, terms, names, strength, color, size, text_kw):
+    def _draw_variables(
+        self,
+        ax: Any,
+        terms: Sequence[Term],
+        names: Sequence[str],
+        strength: NDArray[np.float64],
+        color: Sequence[str],
+        size: float,
+        text_kw: dict[str, Any],
+    ) -> None:
         """Circles, filled where the variable has a weight of its own, and names."""
         from matplotlib.colors import to_rgb
 
@@ -204,7 +220,7 @@ class HypergraphDisplay:
                 self.texts_.append(ax.text(*place, names[i], **style))
 
 
-def _put_in_boxes(texts, nodes):
+def _put_in_boxes(texts: Sequence[Any], nodes: Any) -> None:
     """Where names are wider than their circles, put boxes in the place of these."""
     diameter = np.sqrt(nodes.get_sizes()[0]) / 72.0 * texts[0].figure.dpi
     if max(text.get_window_extent().width for text in texts) <= diameter:
@@ -215,7 +231,7 @@ def _put_in_boxes(texts, nodes):
         text.set_bbox(box | {"edgecolor": _EDGE})
 
 
-def _keep_apart(texts):
+def _keep_apart(texts: Sequence[Any]) -> None:
     """Write names so small that all can be read; cut those too long for that."""
     # Step by step, as widths of small categories are whole pixels.
     size = texts[0].get_fontsize()
@@ -231,7 +247,7 @@ def _keep_apart(texts):
             text.set_text(name)
 
 
-def _room(texts):
+def _room(texts: Sequence[Any]) -> float:
     """Fraction of their size that texts may have to stay apart and in the figure."""
     boxes = np.array([text.get_window_extent().bounds for text in texts])
     padding = 2.0 * _PADDING * texts[0].get_fontsize() / 72.0 * texts[0].figure.dpi
@@ -244,7 +260,7 @@ def _room(texts):
     return min(apart.max(axis=1).min(initial=np.inf), inside.min())
 
 
-def _add_legend(ax, has_squares):
+def _add_legend(ax: Any, has_squares: bool) -> None:
     from matplotlib.lines import Line2D
 
     entries = [

@@ -1,17 +1,21 @@
 """Filters and samples of a stack of layers, drawn as images."""
 
 from math import ceil, isqrt, prod, sqrt
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 
 from skmohn._core._validation import is_integer
-from skmohn.inspection._fitted import get_axes, get_layers, merge_style
+from skmohn.energynet import EnergyNetTransformer
+from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
 
 # Of the weights, the share that the scale of colors covers: a few large ones would
 # leave the others pale.
 _SHOWN_SHARE = 0.995
+
+_Display = TypeVar("_Display")
 
 
 class FiltersDisplay:
@@ -57,12 +61,19 @@ class FiltersDisplay:
     figure_: Any
     image_: Any
 
-    def __init__(self, filters):
+    def __init__(self, filters: ArrayLike) -> None:
         self.filters = filters
 
     @classmethod
     def from_estimator(
-        cls, estimator, shape=None, *, layer=0, units=None, ax=None, **imshow_kw
+        cls,
+        estimator: Layered,
+        shape: tuple[int, int] | None = None,
+        *,
+        layer: int = 0,
+        units: ArrayLike | None = None,
+        ax: Any = None,
+        **imshow_kw: Any,
     ) -> Self:
         """Draw the filters of a fitted estimator.
 
@@ -100,13 +111,13 @@ class FiltersDisplay:
            Advances in Neural Information Processing Systems 20 (2007).
         """
         stack = get_layers(estimator)
-        shape = _image_shape(shape, stack.n_features_in_)
-        filters = _column_gains(stack, _index_of_layer(layer, len(stack.weights_)))
+        size = _image_shape(shape, stack.n_features_in_)
+        filters = _column_gains(stack, _read_layer(layer, len(stack.weights_)))
         if units is not None:
-            filters = filters[_indices_of_units(units, len(filters))]
-        return cls(filters.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
+            filters = filters[_read_units(units, len(filters))]
+        return cls(filters.reshape(-1, *size)).plot(ax=ax, **imshow_kw)
 
-    def plot(self, ax=None, **imshow_kw) -> Self:
+    def plot(self, ax: Any = None, **imshow_kw: Any) -> Self:
         """Draw the filters side by side.
 
         Parameters
@@ -123,7 +134,7 @@ class FiltersDisplay:
         FiltersDisplay
             The display itself.
         """
-        filters = _checked_images(self.filters, "filters")
+        filters = _read_images(self.filters, "filters")
         reach = np.quantile(np.abs(filters), _SHOWN_SHARE) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
         return _draw(self, filters, ax, style, imshow_kw)
@@ -169,21 +180,21 @@ class SamplesDisplay:
     figure_: Any
     image_: Any
 
-    def __init__(self, samples):
+    def __init__(self, samples: ArrayLike) -> None:
         self.samples = samples
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        shape=None,
+        estimator: Layered,
+        shape: tuple[int, int] | None = None,
         *,
-        n_samples=100,
-        n_steps=1000,
-        probabilities=False,
-        random_state=None,
-        ax=None,
-        **imshow_kw,
+        n_samples: int = 100,
+        n_steps: int = 1000,
+        probabilities: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+        ax: Any = None,
+        **imshow_kw: Any,
     ) -> Self:
         """Draw samples from a fitted estimator.
 
@@ -220,13 +231,13 @@ class SamplesDisplay:
             If the shape does not match the columns, or a number is too small.
         """
         stack = get_layers(estimator)
-        shape = _image_shape(shape, stack.n_features_in_)
+        size = _image_shape(shape, stack.n_features_in_)
         samples = stack.sample(n_samples, n_steps, random_state=random_state)
         if probabilities:
             samples = _reconstructed(stack, samples)
-        return cls(samples.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
+        return cls(samples.reshape(-1, *size)).plot(ax=ax, **imshow_kw)
 
-    def plot(self, ax=None, **imshow_kw) -> Self:
+    def plot(self, ax: Any = None, **imshow_kw: Any) -> Self:
         """Draw the samples side by side.
 
         Parameters
@@ -241,11 +252,11 @@ class SamplesDisplay:
         SamplesDisplay
             The display itself.
         """
-        samples = _checked_images(self.samples, "samples")
+        samples = _read_images(self.samples, "samples")
         return _draw(self, samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
-def _image_shape(shape, n_columns):
+def _image_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, ...]:
     """Height and width; those of a square if none are given."""
     if shape is None:
         side = isqrt(n_columns)
@@ -268,7 +279,7 @@ def _image_shape(shape, n_columns):
     return shape
 
 
-def _index_of_layer(layer, n_layers):
+def _read_layer(layer: int, n_layers: int) -> int:
     if not is_integer(layer) or not -n_layers <= layer < n_layers:
         raise ValueError(
             f"layer={layer!r} must be an integer from {-n_layers} to "
@@ -277,7 +288,7 @@ def _index_of_layer(layer, n_layers):
     return range(n_layers)[layer]
 
 
-def _indices_of_units(units, n_units):
+def _read_units(units: ArrayLike, n_units: int) -> NDArray[np.integer]:
     indices = np.asarray(units)
     if indices.ndim != 1 or not len(indices) or indices.dtype.kind not in "iu":
         raise ValueError(
@@ -291,7 +302,7 @@ def _indices_of_units(units, n_units):
     return indices
 
 
-def _column_gains(stack, layer):
+def _column_gains(stack: EnergyNetTransformer, layer: int) -> NDArray[np.float64]:
     """What units gain from each column, (n_units, n_features)."""
     weights = stack.weights_[layer]
     for below in reversed(stack.weights_[:layer]):
@@ -301,7 +312,9 @@ def _column_gains(stack, layer):
     return np.stack([column.sum(axis=1) for column in columns], axis=1)
 
 
-def _reconstructed(stack, samples):
+def _reconstructed(
+    stack: EnergyNetTransformer, samples: ArrayLike
+) -> NDArray[np.float64]:
     """Up the stack and down again, by probabilities."""
     states = stack.coding_.encode(samples)
     for rbm in stack.layers_:
@@ -311,16 +324,22 @@ def _reconstructed(stack, samples):
     return stack.coding_.decode(states)
 
 
-def _checked_images(images, name):
-    images = check_array(images, dtype=float, allow_nd=True, input_name=name)
-    if images.ndim != 3:
+def _read_images(images: ArrayLike, name: str) -> NDArray[np.float64]:
+    read = check_array(images, dtype=float, allow_nd=True, input_name=name)
+    if read.ndim != 3:
         raise ValueError(
-            f"{name} must have the shape (n_images, height, width), got {images.shape}"
+            f"{name} must have the shape (n_images, height, width), got {read.shape}"
         )
-    return images
+    return read
 
 
-def _draw(display, images, ax, style, imshow_kw):
+def _draw(
+    display: _Display,
+    images: NDArray[np.float64],
+    ax: Any,
+    style: dict[str, Any],
+    imshow_kw: dict[str, Any],
+) -> _Display:
     """Draw images as a single one with missing values of a pixel."""
     ax = get_axes(display, ax)
     style = merge_style("image", style, imshow_kw)
@@ -329,7 +348,7 @@ def _draw(display, images, ax, style, imshow_kw):
     return display
 
 
-def _mosaic(images):
+def _mosaic(images: NDArray[np.float64]) -> NDArray[np.float64]:
     """Images side by side, row after row, in about a square; NaN between them."""
     n_images, height, width = images.shape
     n_columns = ceil(sqrt(n_images * height / width))

@@ -1,6 +1,8 @@
 """Legends and names beside a picture, which cover no data and no other text."""
 
+from collections.abc import Sequence
 from itertools import pairwise, takewhile
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +16,10 @@ _TITLE = 26.0
 _LARGEST_SHARE = 0.7
 
 
-def add_legend(ax, *sharing):
+def add_legend(ax: Any, *sharing: Any) -> None:
     """Add a legend above the data: the vertical axis grows to make room for it.
 
-    Parameters
-    ----------
-    ax : matplotlib Axes
-        Its legend has the entries of all; no further axes may be on top of it.
-
-    *sharing : matplotlib Axes
-        Further axes at the same place.
+    It has the entries of further axes that are behind `ax` in the same place, too.
     """
     entries = [
         entry
@@ -49,25 +45,10 @@ def add_legend(ax, *sharing):
             axes.set_ylim(top=max(top, needed))
 
 
-def fit_legend(ax, width, *, handles, **legend_kw):
-    """Add a legend with as many columns as a width has room for.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-
-    width : float
-        In pixels.
-
-    handles : sequence of matplotlib artists
-
-    **legend_kw : dict
-        Further arguments of :meth:`~matplotlib.axes.Axes.legend`.
-
-    Returns
-    -------
-    matplotlib Legend
-    """
+def fit_legend(
+    ax: Any, width: float, *, handles: Sequence[Any], **legend_kw: Any
+) -> Any:
+    """Add a legend with as many columns as a width in pixels has room for."""
     for fontsize in (9, 8, 7):
         for ncols in range(len(handles), 0, -1):
             legend = ax.legend(
@@ -78,7 +59,7 @@ def fit_legend(ax, width, *, handles, **legend_kw):
     return legend
 
 
-def lay_out(ax):
+def lay_out(ax: Any) -> None:
     """Give the axes, and what is on them, their final places."""
     # Of a subfigure, the figure that it is a part of.
     figure = ax.figure.figure
@@ -91,20 +72,11 @@ def lay_out(ax):
         ax.apply_aspect()
 
 
-def shorten(names, length):
-    """Cut long names such that they still differ.
+def shorten(names: Sequence[str], length: int) -> list[str]:
+    """Cut long names to a length, 3 or more, such that they still differ.
 
-    Parameters
-    ----------
-    names : list of str
-
-    length : int
-        From 3 on. What is longer loses its middle or, where names would become the
-        same, its end and most of its beginning if all have these in common.
-
-    Returns
-    -------
-    list of str
+    What is longer loses its middle or, where names would become the same, its end and
+    most of its beginning if all have these in common.
     """
     cut = [_without_middle(name, length) for name in names]
     if len(set(cut)) == len(set(names)):
@@ -118,7 +90,7 @@ def shorten(names, length):
     return [_without_middle(first + name, length) for name in own]
 
 
-def _common_start(names):
+def _common_start(names: Sequence[str]) -> int:
     """Number of characters that all begin with."""
     together = takewhile(
         lambda letters: len(set(letters)) == 1, zip(*names, strict=False)
@@ -126,7 +98,7 @@ def _common_start(names):
     return len(list(together))
 
 
-def _without_middle(name, length):
+def _without_middle(name: str, length: int) -> str:
     if len(name) <= length:
         return name
     # Names that begin alike often end in a number.
@@ -134,19 +106,8 @@ def _without_middle(name, length):
     return f"{name[: length - 1 - end]}…{name[-end:]}"
 
 
-def name_layers(ax, starts, layers):
-    """Name layers at the upper edge, with lines between them.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-
-    starts : sequence of float
-        Where on the horizontal axis each layer starts.
-
-    layers : sequence of int
-        Their numbers.
-    """
+def name_layers(ax: Any, starts: Sequence[float], layers: Sequence[int]) -> None:
+    """Write numbers of layers where they start, with lines between them."""
     for start in starts:
         if start:
             ax.axvline(start, color=GRAY, lw=0.8, zorder=0)
@@ -159,27 +120,12 @@ def name_layers(ax, starts, layers):
         ax.child_axes[-1].set_xticks(starts, names, ha="left")
 
 
-def name_above(ax, places, names, **text_kw):
-    """Write names above the axes.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-
-    places : sequence of float
-        On the horizontal axis.
-
-    names : sequence of str
-
-    **text_kw : dict
-        Further arguments of :meth:`~matplotlib.axes.Axes.set_xticks`.
-
-    Returns
-    -------
-    list of matplotlib Text
-    """
+def name_above(
+    ax: Any, x: Sequence[float], names: Sequence[str], **text_kw: Any
+) -> list[Any]:
+    """Write names above the axes, at some points of the horizontal one."""
     axis = ax.secondary_xaxis("top")
-    axis.set_xticks(places, names, **text_kw)
+    axis.set_xticks(x, names, **text_kw)
     axis.tick_params(length=0, pad=2)
     axis.spines["top"].set_visible(False)
     return axis.get_xticklabels()

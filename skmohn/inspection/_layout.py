@@ -1,9 +1,14 @@
 """Where the variables of a network are drawn."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.csgraph import shortest_path
 from sklearn.decomposition import KernelPCA
 from sklearn.manifold import smacof
+
+from skmohn.mohn import InteractionGraph
 
 # More of them than this in a component are put on a circle: distances of all pairs cost
 # their square.
@@ -14,32 +19,26 @@ _MAX_ITER = 100
 _LEAST_GAIN = 1e-6
 
 
-def place_components(linkage):
-    """Places such that distances are about the numbers of links on the shortest path.
+def position_components(graph: InteractionGraph) -> dict[int, NDArray[np.float64]]:
+    """Positions with distances of about the numbers of links on the shortest path.
 
-    Components are laid out one by one and put side by side, the largest first.
-
-    Parameters
-    ----------
-    linkage : InteractionGraph
-
-    Returns
-    -------
-    places : dict of int to ndarray of shape (2,)
-        By column, of those that are in a component.
+    Components are laid out one by one and put side by side, the largest first. Columns
+    that are in none have no position.
     """
-    parts = [_place(nodes, linkage.links) for nodes in linkage.components]
+    parts = [_position(nodes, graph.links) for nodes in graph.components]
     return {
-        column: place + corner
+        column: position + corner
         for nodes, part, corner in zip(
-            linkage.components, parts, _corners(parts), strict=True
+            graph.components, parts, _corners(parts), strict=True
         )
-        for column, place in zip(nodes, part, strict=True)
+        for column, position in zip(nodes, part, strict=True)
     }
 
 
-def _place(nodes, links):
-    """Places of one component, the lower left corner at zero."""
+def _position(
+    nodes: Sequence[int], links: Sequence[Sequence[int]]
+) -> NDArray[np.float64]:
+    """Positions of one component, the lower left corner at zero."""
     n_nodes = len(nodes)
     index = {node: k for k, node in enumerate(nodes)}
     is_ring = n_nodes > _MOST_NODES or all(
@@ -48,7 +47,7 @@ def _place(nodes, links):
     if is_ring:
         angle = 2.0 * np.pi * np.arange(n_nodes) / n_nodes
         radius = 0.5 / np.sin(np.pi / n_nodes) if n_nodes > 1 else 0.0
-        places = radius * np.stack([np.sin(angle), np.cos(angle)], axis=1)
+        positions = radius * np.stack([np.sin(angle), np.cos(angle)], axis=1)
     else:
         linked = np.zeros((n_nodes, n_nodes))
         for node in nodes:
@@ -58,11 +57,11 @@ def _place(nodes, links):
         scaling = KernelPCA(2, kernel="precomputed", random_state=0)
         start = scaling.fit_transform(-0.5 * distances**2)
         options = {"n_init": 1, "max_iter": _MAX_ITER, "eps": _LEAST_GAIN}
-        places = smacof(distances, init=start, **options)[0]
-    return places - places.min(axis=0)
+        positions = smacof(distances, init=start, **options)[0]
+    return positions - positions.min(axis=0)
 
 
-def _corners(parts):
+def _corners(parts: Sequence[NDArray[np.float64]]) -> list[tuple[float, float]]:
     """Put boxes side by side in lines, about as wide as all are high."""
     sizes = np.array([part.max(axis=0) + 1.0 for part in parts])
     width = max(1.3 * np.sqrt(np.sum(sizes[:, 0] * sizes[:, 1])), sizes[:, 0].max())

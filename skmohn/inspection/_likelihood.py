@@ -3,14 +3,16 @@
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
+    Layered,
     get_axes,
     get_layers,
     merge_style,
-    numbers_of,
+    read_numbers,
 )
 from skmohn.inspection._labels import add_legend, name_layers
 
@@ -71,14 +73,23 @@ class LikelihoodDisplay:
     line_: Any
     validation_line_: Any
 
-    def __init__(self, epoch, log_likelihood, *, validation=None, layer=None):
+    def __init__(
+        self,
+        epoch: ArrayLike,
+        log_likelihood: ArrayLike,
+        *,
+        validation: ArrayLike | None = None,
+        layer: ArrayLike | None = None,
+    ) -> None:
         self.epoch = epoch
         self.log_likelihood = log_likelihood
         self.validation = validation
         self.layer = layer
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
+    def from_estimator(
+        cls, estimator: Layered, *, ax: Any = None, **line_kw: Any
+    ) -> Self:
         """Draw the log-likelihoods that a fitted estimator has recorded.
 
         Parameters
@@ -121,7 +132,7 @@ class LikelihoodDisplay:
         display = cls(epoch, train, validation=validation, layer=layer)
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the log-likelihoods by epoch.
 
         Parameters
@@ -136,7 +147,7 @@ class LikelihoodDisplay:
         LikelihoodDisplay
             The display itself.
         """
-        epoch, training, validation, layer = numbers_of(
+        epoch, training, validation, layer = read_numbers(
             self, "epoch", "log_likelihood", optional=("validation", "layer")
         )
         layer = np.zeros(len(epoch)) if layer is None else layer

@@ -1,12 +1,15 @@
 """Significance of columns along a table, and pairs that are significant."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_scalar
 
+from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_sets
 from skmohn.inspection._association import (
     MANY,
@@ -16,7 +19,7 @@ from skmohn.inspection._association import (
 )
 from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend, lay_out
-from skmohn.mohn import Genotypes, association_scan
+from skmohn.mohn import Genotypes, MOHNRegressor, association_scan
 
 _LEVEL = 0.05
 _DARK = "#33312e"
@@ -107,15 +110,15 @@ class ManhattanDisplay:
 
     def __init__(
         self,
-        columns,
+        columns: ArrayLike,
         *,
-        pairs=(),
-        pair_p_values=(),
-        n_tried=0,
-        terms=(),
-        names=None,
-        chromosomes=None,
-    ):
+        pairs: ArrayLike = (),
+        pair_p_values: ArrayLike = (),
+        n_tried: int = 0,
+        terms: Sequence[Term] = (),
+        names: Sequence[str] | None = None,
+        chromosomes: Sequence[str] | None = None,
+    ) -> None:
         self.columns = columns
         self.pairs = pairs
         self.pair_p_values = pair_p_values
@@ -126,7 +129,15 @@ class ManhattanDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, chromosomes=None, n_jobs=None, ax=None, **line_kw
+        cls,
+        estimator: MOHNRegressor,
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        chromosomes: Sequence[str] | None = None,
+        n_jobs: int | None = None,
+        ax: Any = None,
+        **line_kw: Any,
     ) -> Self:
         """Test all columns, and all pairs, and point out the terms of an estimator.
 
@@ -181,7 +192,7 @@ class ManhattanDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw the columns, both lines, and the pairs.
 
         Parameters
@@ -222,11 +233,11 @@ class ManhattanDisplay:
         self._name(ax, places)
         return self
 
-    def _read_pairs(self, n_columns):
+    def _read_pairs(self, n_columns: int) -> dict[Term, float]:
         """Heights of pairs, as a dict."""
         found = read_sets(self.pairs, "pairs", are_ordered=True)
-        pairs = [tuple(pair) for pair in found]
-        neg_log10_p = (
+        pairs: list[Any] = [tuple(pair) for pair in found]
+        neg_log10_p: Any = (
             [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
         )
         if len(pairs) != len(neg_log10_p):
@@ -240,7 +251,9 @@ class ManhattanDisplay:
         _check_columns(pairs, n_columns, "pairs")
         return dict(zip(pairs, neg_log10_p, strict=True))
 
-    def _check_terms(self, terms, pairs, n_columns):
+    def _check_terms(
+        self, terms: Sequence[Term], pairs: Mapping[Term, float], n_columns: int
+    ) -> None:
         _check_columns(terms, n_columns, "terms")
         for term in terms:
             if len(term) > 1 and term not in pairs:
@@ -253,7 +266,9 @@ class ManhattanDisplay:
                     f"{len(given)}"
                 )
 
-    def _plot_columns(self, ax, neg_log10_p, line_kw):
+    def _plot_columns(
+        self, ax: Any, neg_log10_p: NDArray[np.float64], line_kw: dict[str, Any]
+    ) -> None:
         groups = [("", 0, len(neg_log10_p))]
         if self.chromosomes is not None:
             groups = _runs(self.chromosomes)
@@ -275,7 +290,9 @@ class ManhattanDisplay:
             ax.tick_params(axis="x", length=0)
             ax.set_xlabel("chromosome")
 
-    def _plot_pairs(self, ax, pairs, terms):
+    def _plot_pairs(
+        self, ax: Any, pairs: Mapping[Term, float], terms: Sequence[Term]
+    ) -> None:
         """Members of pairs that are significant and are no terms."""
         self.pair_dots_ = None
         if not self.n_tried:
@@ -298,12 +315,18 @@ class ManhattanDisplay:
             label="members of other pairs" if others else None,
         )
 
-    def _plot_terms(self, ax, neg_log10_p, pairs, terms):
+    def _plot_terms(
+        self,
+        ax: Any,
+        neg_log10_p: NDArray[np.float64],
+        pairs: Mapping[Term, float],
+        terms: Sequence[Term],
+    ) -> dict[Term, tuple[float, float]]:
         """Rings around columns, arcs between members; where their names belong."""
         terms = [t for t in terms if np.isfinite(pairs.get(t, neg_log10_p[t[0]]))]
         singles = [term[0] for term in terms if len(term) == 1]
         both = [term for term in terms if len(term) == 2]
-        places = {(j,): (j, neg_log10_p[j]) for j in singles}
+        places: dict[Term, Any] = {(j,): (j, neg_log10_p[j]) for j in singles}
         self.found_, self.arcs_ = None, []
         if singles:
             ring = {"mfc": "none", "mec": _DARK, "ms": 8.0, "mew": 1.2, "zorder": 5}
@@ -322,7 +345,7 @@ class ManhattanDisplay:
             places[term] = np.mean(term), height + bow
         return places
 
-    def _name(self, ax, places):
+    def _name(self, ax: Any, places: Mapping[Term, tuple[float, float]]) -> None:
         """Names of terms, the most significant first, where there is room."""
         self.texts_ = []
         if self.names is None:
@@ -358,7 +381,7 @@ class ManhattanDisplay:
                 text.remove()
 
 
-def _check_columns(sets, n_columns, name):
+def _check_columns(sets: Iterable[Term], n_columns: int, name: str) -> None:
     for members in sets:
         if not 1 <= len(members) <= 2 or not all(0 <= j < n_columns for j in members):
             raise ValueError(
@@ -366,7 +389,7 @@ def _check_columns(sets, n_columns, name):
             )
 
 
-def _runs(labels):
+def _runs(labels: Iterable[object]) -> list[tuple[str, int, int]]:
     """Neighbors of one label: label, first and after last."""
     runs, start = [], 0
     for label, run in groupby(map(str, labels)):

@@ -4,9 +4,11 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.stats import beta
 from sklearn.utils import check_scalar
 
+from skmohn._core._types import TableLike
 from skmohn.inspection._association import (
     MANY,
     PALE_BLUE,
@@ -15,7 +17,7 @@ from skmohn.inspection._association import (
 )
 from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend
-from skmohn.mohn import association_scan
+from skmohn.mohn import MOHNRegressor, association_scan
 
 _BAND = 0.025, 0.975
 _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
@@ -85,13 +87,13 @@ class QQDisplay:
 
     def __init__(
         self,
-        columns,
+        columns: ArrayLike,
         *,
-        pair_p_values=(),
-        n_tried=0,
-        columns_left=None,
-        pairs_left=None,
-    ):
+        pair_p_values: ArrayLike = (),
+        n_tried: int = 0,
+        columns_left: ArrayLike | None = None,
+        pairs_left: ArrayLike | None = None,
+    ) -> None:
         self.columns = columns
         self.pair_p_values = pair_p_values
         self.n_tried = n_tried
@@ -100,7 +102,14 @@ class QQDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, *, n_jobs=None, ax=None, **line_kw
+        cls,
+        estimator: MOHNRegressor,
+        X: TableLike,
+        y: ArrayLike,
+        *,
+        n_jobs: int | None = None,
+        ax: Any = None,
+        **line_kw: Any,
     ) -> Self:
         """Test all columns, and all pairs, alone and beside the terms of an estimator.
 
@@ -145,7 +154,7 @@ class QQDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw observed against expected quantiles.
 
         Parameters
@@ -192,7 +201,7 @@ class QQDisplay:
         add_legend(ax)
         return self
 
-    def _read(self):
+    def _read(self) -> dict[str, Any]:
         """Expected and observed heights and a band of each series, as a dict."""
         check_scalar(self.n_tried, "n_tried", Integral, min_val=0)
         given = {
@@ -219,7 +228,9 @@ class QQDisplay:
         return series
 
 
-def _quantiles(neg_log10_p, number):
+def _quantiles(
+    neg_log10_p: NDArray[np.float64], number: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]]:
     """What the largest of so many are expected to be by chance, and a band.
 
     By the median of each, from the beta distribution of order statistics.

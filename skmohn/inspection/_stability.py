@@ -1,10 +1,13 @@
 """Stability selection: which terms come back when rows are resampled."""
 
 import math
+from collections.abc import Sequence
 from itertools import combinations
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -15,6 +18,7 @@ from skmohn._core._fitting import gather_warnings, table_is_read, warn_caller
 from skmohn._core._long import say_when_long
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import N_JOBS, Interval, validate_params
+from skmohn._core._types import TableLike
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import NUMERIC, InputCoding
 
@@ -35,8 +39,15 @@ _SHARE = 1.0 - math.exp(-1.0)
     prefer_skip_nested_validation=False,
 )
 def selection_stability(
-    model, X, y, *, n_resamples=50, replace=False, n_jobs=None, random_state=None
-):
+    model: MOHNRegressor,
+    X: TableLike,
+    y: ArrayLike,
+    *,
+    n_resamples: int = 50,
+    replace: bool = False,
+    n_jobs: int | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> Any:
     """Refit on resampled rows and count how often each term is selected.
 
     Terms that rest on a few rows are missing from many refits; terms that the data
@@ -137,11 +148,11 @@ def selection_stability(
     return pandas.DataFrame(dict(zip(titles, plain, strict=True)))
 
 
-def _deviation(values):
+def _deviation(values: Sequence[float]) -> float:
     return np.std(values, ddof=1) if len(values) > 1 else np.nan
 
 
-def _draw(n_rows, replace, random):
+def _draw(n_rows: int, replace: bool, random: np.random.RandomState) -> NDArray:
     """How often each row is drawn."""
     if replace:
         return np.bincount(random.randint(n_rows, size=n_rows), minlength=n_rows)
@@ -150,7 +161,14 @@ def _draw(n_rows, replace, random):
     return counts
 
 
-def _refit(model, X, y, replace, ends, seed):
+def _refit(
+    model: MOHNRegressor,
+    X: TableLike,
+    y: NDArray,
+    replace: bool,
+    ends: InputCoding,
+    seed: int,
+) -> tuple[list[tuple[str, int, float]], bool]:
     """Names, orders and weights of the terms of one refit, and if it ended early."""
     random = np.random.RandomState(seed)
     counts = _draw(len(y), replace, random)
@@ -172,7 +190,7 @@ def _refit(model, X, y, replace, ends, seed):
     return weights, any(is_late)
 
 
-def _recode(refit, ends):
+def _recode(refit: MOHNRegressor, ends: InputCoding) -> dict[tuple, float]:
     """Weights of a refit's terms for columns coded by other ends.
 
     A numeric column may have another range in a refit, where it is coded as

@@ -2,24 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_scalar
 
 from skmohn.energynet import InfiniteRBMOptions
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
+    Layered,
     get_axes,
     get_layers,
     merge_style,
-    numbers_of,
+    read_numbers,
 )
 from skmohn.inspection._labels import add_legend, name_above, name_layers
 
 # What each record of a growth has.
 _ENTRIES = {"layer", "units", "steps"}
+# Of each layer the steps of its records, and these.
+_Layers: TypeAlias = list[tuple[NDArray[np.intp], list[Mapping[str, Any]]]]
 
 
 class GrowthDisplay:
@@ -89,12 +93,16 @@ class GrowthDisplay:
     gamma_ax_: Any
     gamma_lines_: list
 
-    def __init__(self, records, *, threshold=None):
+    def __init__(
+        self, records: Sequence[Mapping[str, Any]], *, threshold: float | None = None
+    ) -> None:
         self.records = records
         self.threshold = threshold
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
+    def from_estimator(
+        cls, estimator: Layered, *, ax: Any = None, **line_kw: Any
+    ) -> Self:
         """Draw the growth of a fitted estimator.
 
         Parameters
@@ -130,7 +138,7 @@ class GrowthDisplay:
         threshold = control.threshold if stack.growth == "infinite_rbm" else None
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw units by step of training, and what decided.
 
         Parameters
@@ -169,20 +177,20 @@ class GrowthDisplay:
         add_legend(*others, ax)
         return self
 
-    def _plot_paying(self, ax, layers):
+    def _plot_paying(self, ax: Any, layers: _Layers) -> None:
         """Dots at decisions, named by the price of a unit in the first layer."""
-        steps, records = _those_with("paying", layers)
+        steps, records = _records_with("paying", layers)
         self.worthwhile_ = None
         if records:
             paying = [record["paying"] for record in records]
             label = f"worth their cost ({records[0]['price']:.2g} nats in layer 0)"
             (self.worthwhile_,) = ax.plot(steps, paying, "o", color=RED, label=label)
 
-    def _plot_held_out(self, ax, layers):
+    def _plot_held_out(self, ax: Any, layers: _Layers) -> None:
         """Dots at the widths tried, of layer after layer: each has its own best."""
         self.held_out_ax_, self.held_out_lines_ = None, []
         for layer in layers:
-            steps, records = _those_with("held_out_log_likelihood", [layer])
+            steps, records = _records_with("held_out_log_likelihood", [layer])
             if not records:
                 continue
             if self.held_out_ax_ is None:
@@ -196,10 +204,10 @@ class GrowthDisplay:
             self.held_out_ax_.set_ylabel("nats a sample below the best width")
             self.held_out_ax_.set_ylim(bottom=0)
 
-    def _plot_gamma(self, ax, layers):
+    def _plot_gamma(self, ax: Any, layers: _Layers) -> None:
         self.gamma_ax_, self.gamma_lines_ = None, []
         for layer in layers:
-            steps, records = _those_with("gamma", [layer])
+            steps, records = _records_with("gamma", [layer])
             if not records:
                 continue
             if self.gamma_ax_ is None:
@@ -278,15 +286,22 @@ class DescriptionLengthDisplay:
     texts_: list
 
     def __init__(
-        self, description_length, complexity, log_likelihood, *, n_layers=None
-    ):
+        self,
+        description_length: ArrayLike,
+        complexity: ArrayLike,
+        log_likelihood: ArrayLike,
+        *,
+        n_layers: ArrayLike | None = None,
+    ) -> None:
         self.description_length = description_length
         self.complexity = complexity
         self.log_likelihood = log_likelihood
         self.n_layers = n_layers
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
+    def from_estimator(
+        cls, estimator: Layered, *, ax: Any = None, **line_kw: Any
+    ) -> Self:
         """Draw the description lengths that a fitted estimator has found.
 
         Parameters
@@ -324,7 +339,7 @@ class DescriptionLengthDisplay:
         display = cls(*found, n_layers=len(stack.description_length_))
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw) -> Self:
+    def plot(self, ax: Any = None, **line_kw: Any) -> Self:
         """Draw description lengths and their parts by layer.
 
         Parameters
@@ -339,7 +354,7 @@ class DescriptionLengthDisplay:
         DescriptionLengthDisplay
             The display itself.
         """
-        total, complexity, means = numbers_of(
+        total, complexity, means = read_numbers(
             self, "description_length", "complexity", "log_likelihood"
         )
         n_layers = len(total) if self.n_layers is None else self.n_layers
@@ -364,7 +379,7 @@ class DescriptionLengthDisplay:
         return self
 
 
-def _check_records(records):
+def _check_records(records: object) -> None:
     if not isinstance(records, Sequence) or not len(records):
         raise ValueError(
             f"records must have at least one record of a fit, got {records!r}"
@@ -377,7 +392,7 @@ def _check_records(records):
             )
 
 
-def _one_after_another(records):
+def _one_after_another(records: Sequence[Mapping[str, Any]]) -> _Layers:
     """Steps and records of each layer; the steps go on where those below ended."""
     layers, before = [], 0
     for layer in sorted({record["layer"] for record in records}):
@@ -387,7 +402,9 @@ def _one_after_another(records):
     return layers
 
 
-def _those_with(name, layers):
+def _records_with(
+    name: str, layers: _Layers
+) -> tuple[list[int], list[Mapping[str, Any]]]:
     """Steps and records that have an entry."""
     found = [
         (step, record)
@@ -398,7 +415,7 @@ def _those_with(name, layers):
     return [step for step, _ in found], [record for _, record in found]
 
 
-def _separate(ax, layers):
+def _separate(ax: Any, layers: _Layers) -> None:
     """Name the layers where each starts, which is where the one below it ended."""
     starts = [0, *(steps[-1] for steps, _ in layers[:-1])]
     name_layers(ax, starts, [records[0]["layer"] for _, records in layers])

@@ -1,18 +1,21 @@
 """The weights of a model as a heat map of variables by weights."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skmohn._core._types import Term
 from skmohn.inspection._fitted import (
     GRAY,
     get_axes,
+    get_terms,
     merge_style,
-    structure_of,
-    weights_of,
+    read_weights,
 )
 from skmohn.inspection._labels import lay_out, shorten
-from skmohn.mohn import InteractionGraph
+from skmohn.mohn import InteractionGraph, MOHNRegressor
 
 # More names than this in a row, or weights in a line, cannot be read.
 _MOST_NAMES = 60
@@ -86,13 +89,17 @@ class WeightsDisplay:
     columns_: list[int]
     colorbar_: Any
 
-    def __init__(self, terms, weights, names):
+    def __init__(
+        self, terms: Sequence[Term], weights: ArrayLike, names: Sequence[str]
+    ) -> None:
         self.terms = terms
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **im_kw) -> Self:
+    def from_estimator(
+        cls, estimator: MOHNRegressor, *, ax: Any = None, **im_kw: Any
+    ) -> Self:
         """Draw the weights of a fitted estimator.
 
         Parameters
@@ -116,9 +123,9 @@ class WeightsDisplay:
         ValueError
             If it has none at all.
         """
-        return cls(*structure_of(estimator)).plot(ax=ax, **im_kw)
+        return cls(*get_terms(estimator)).plot(ax=ax, **im_kw)
 
-    def plot(self, ax=None, **im_kw) -> Self:
+    def plot(self, ax: Any = None, **im_kw: Any) -> Self:
         """Draw the heat map.
 
         Parameters
@@ -133,7 +140,7 @@ class WeightsDisplay:
         WeightsDisplay
             The display itself.
         """
-        terms, weights, names = weights_of(self)
+        terms, weights, names = read_weights(self)
         components = InteractionGraph.of_terms(terms, len(names)).components
         part = {i: k for k, component in enumerate(components) for i in component}
         self.rows_ = [i for component in components for i in component]
@@ -161,7 +168,13 @@ class WeightsDisplay:
         self._name(ax, names, [len(terms[j]) for j in self.columns_])
         return self
 
-    def _separate(self, ax, heights, terms, part):
+    def _separate(
+        self,
+        ax: Any,
+        heights: Sequence[int],
+        terms: Sequence[Term],
+        part: Mapping[int, int],
+    ) -> None:
         """Lines between the components."""
         if not 1 < len(heights) <= _MOST_LINES:
             return
@@ -174,7 +187,7 @@ class WeightsDisplay:
             ax.axvline(x - 0.5, **style)
             ax.axhline(y - 0.5, **style)
 
-    def _name(self, ax, names, orders):
+    def _name(self, ax: Any, names: Sequence[str], orders: Sequence[int]) -> None:
         """Names of rows, and orders of columns, as far as there is room."""
         # Room for labels of 8 points, which are about as wide as one of two digits.
         place, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
@@ -192,7 +205,7 @@ class WeightsDisplay:
         else:
             ax.set_xlabel("weights, sorted by\ncomponent and order")
 
-    def _name_rows(self, ax, shown, names):
+    def _name_rows(self, ax: Any, shown: Sequence[int], names: Sequence[str]) -> None:
         """Names that leave most of the width of the figure to the map."""
         style = {"fontsize": 8, "parse_math": False}
         ax.set_yticks(shown, names, **style)

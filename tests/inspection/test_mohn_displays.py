@@ -23,7 +23,7 @@ from skmohn.inspection import (
     HypergraphDisplay,
     WeightsDisplay,
 )
-from skmohn.inspection._layout import place_components
+from skmohn.inspection._layout import position_components
 from skmohn.mohn import InteractionGraph
 
 STRUCTURE = [WeightsDisplay, HypergraphDisplay]
@@ -273,7 +273,7 @@ def test_lines_between_components_hide_no_weight():
 def test_places_are_apart_and_near_their_neighbors():
     glass = make_ising((5, 6), n_samples=10, random_state=0)
     terms = [*glass.terms, (30, 31), (31, 32), (40,)]
-    places = place_components(InteractionGraph.of_terms(terms, 41))
+    places = position_components(InteractionGraph.of_terms(terms, 41))
     points = np.array(list(places.values()))
     gaps = np.linalg.norm(points[:, None] - points, axis=2)
     assert gaps[np.triu_indices(len(points), 1)].min() > 0.2
@@ -292,7 +292,7 @@ def test_places_are_apart_and_near_their_neighbors():
 
 
 def test_places_of_a_clique_are_a_regular_polygon():
-    places = place_components(InteractionGraph.of_terms([(0, 1, 2, 3, 4)], 5))
+    places = position_components(InteractionGraph.of_terms([(0, 1, 2, 3, 4)], 5))
     points = np.array([places[i] for i in range(5)])
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])
@@ -302,7 +302,7 @@ def test_places_of_a_clique_are_a_regular_polygon():
 def test_large_component_is_a_circle(monkeypatch):
     chain = InteractionGraph.of_terms([(i, i + 1) for i in range(9)], 10)
     monkeypatch.setattr("skmohn.inspection._layout._MOST_NODES", 9)
-    points = np.array(list(place_components(chain).values()))
+    points = np.array(list(position_components(chain).values()))
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])
 
