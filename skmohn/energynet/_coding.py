@@ -262,7 +262,7 @@ class UnitCoding:
         is_ordered = self.kind != CATEGORY
         return Layout.of(self.n_units, is_ordered, self.order, self.sign)
 
-    def prepared(self, X: NDArray, seed: int, are_new: bool = False) -> NDArray:
+    def prepare(self, X: NDArray, seed: int, are_new: bool = False) -> NDArray:
         """The table with a draw for each missing value of whitened columns.
 
         Parameters

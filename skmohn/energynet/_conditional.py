@@ -7,7 +7,7 @@ say: means and sums over all completions are those of this RBM. Numbers that are
 whitened are drawn given one another instead, and the draws weighed by the RBM.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 
 import numpy as np
@@ -21,8 +21,8 @@ from skmohn.energynet._features import batches
 from skmohn.energynet._groups import list_states, unit_probabilities
 from skmohn.energynet._missing import (
     MissingMask,
+    MissingValueChains,
     enumerated_exponents,
-    hidden_sampler,
     known_free_energies,
 )
 from skmohn.energynet._rbm import (
@@ -32,6 +32,7 @@ from skmohn.energynet._rbm import (
     hidden_means,
     sides_of,
 )
+from skmohn.energynet._table import Encoded, Table
 from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Completions of a sample, or states of the hidden units, that are summed over.
@@ -120,111 +121,54 @@ def _means_of_chains(
     return visible, hidden
 
 
-class MissingValueChains:
-    """Gibbs chains over missing values, several for each sample, one after another."""
-
-    def __init__(
-        self,
-        rbm: RBM,
-        units: NDArray,
-        unknown: NDArray[np.bool_],
-        streams: NDArray[np.uint64],
-        n_chains: int,
-    ) -> None:
-        self.rbm, self.streams = rbm, streams
-        self.unknown = np.repeat(unknown, n_chains, axis=0)
-        self.V = np.repeat(units, n_chains, axis=0)
-        # From states of the same weight.
-        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
-
-    def step(self, n_steps: int) -> None:
-        for _ in range(n_steps):
-            hidden = hidden_sampler(self.rbm, self.streams)(self.V)
-            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
-
-    def means(self) -> tuple[NDArray, NDArray]:
-        """Probabilities of the visible units, given draws of the hidden ones, which
-        are those of the visible ones as they are."""
-        hidden = hidden_sampler(self.rbm, self.streams.copy())(self.V)
-        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
-
-    def _draw(self, logits: NDArray, bias: NDArray) -> None:
-        drawn = np.empty_like(logits)
-        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
-        self.V = np.where(self.unknown, drawn, self.V)
-
-
-def fill_expected(
-    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+def expect_missing(
+    rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
-    """Put means over completions in the place of what is not known.
+    """Means over completions of whitened values, of visible and of hidden units.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    units : ndarray of shape (n_samples, n_units), float32
-
-    seed : int
-        Of chains, where both sides have too many states for a sum; the same for each
-        sample.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Without NaN; the same table if there was none.
-
-    visible : ndarray of shape (n_samples, n_units)
-        Units, with means in the place of unknown ones.
-
-    hidden : dict of int to ndarray of shape (n_hidden,)
-        For each incomplete sample the mean hidden probabilities.
+    Returned are the values, in which only those that are whitened are filled; the
+    units; and for each incomplete row its mean hidden probabilities. `rbm` is the first
+    layer, the seed that of chains where both sides have too many states for a sum.
     """
-    if not np.isnan(X).any():
-        return X, units, {}
-    if coding.whitening is None:
-        visible, hidden = _fill_units(rbm, coding, X, units, seed)
-    else:
-        X, visible, hidden = _fill_numbers(rbm, coding, X, units, seed)
-    return coding.complete(X, visible), visible, hidden
+    if not np.isnan(encoded.values).any():
+        return encoded.values, encoded.units, {}
+    if coding.whitening is not None:
+        return _expect_numbers(rbm, coding, encoded, seed)
+    return encoded.values, *_expect_units(rbm, encoded, seed)
 
 
-def _fill_units(
-    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+def _expect_units(
+    rbm: RBM, encoded: Encoded, seed: int
 ) -> tuple[NDArray, dict[int, NDArray]]:
-    """Visible units with means in the place of unknown ones, and hidden means."""
-    visible, hidden = units.astype(np.float64), {}
-    missing = MissingMask.of(X, coding.n_units)
+    """Visible units with means of those that are missing, and hidden means."""
+    visible, hidden = encoded.units.astype(np.float64), {}
+    missing = encoded.missing
     if missing is not None:
         rows = missing.rows
-        known = np.where(missing.unknown, np.float32(0.0), units[rows])
-        means, of_hidden = _means_of_missing(rbm, known, missing.unknown, seed)
-        visible[rows] = np.where(missing.unknown, means, visible[rows])
+        unknown = missing.unknown_at(rows)
+        known = np.where(unknown, np.float32(0.0), encoded.units[rows])
+        means, of_hidden = _means_of_missing(rbm, known, unknown, seed)
+        visible[rows] = np.where(unknown, means, visible[rows])
         hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
     return visible, hidden
 
 
-def _fill_numbers(
-    rbm: RBM, coding: UnitCoding, X: NDArray, units: NDArray, seed: int
+def _expect_numbers(
+    rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
-    """The same by draws of whitened numbers, whose means the table then has."""
-    X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
+    """The same by draws of whitened numbers, whose means the values then have."""
+    X, hidden = encoded.values.astype(np.float64), {}
+    visible = encoded.units.astype(np.float64)
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):
         weights = drawn.normalized_weights(log_density)
-        units_drawn = coding.encode(drawn.table)
-        of_draws, known = _fill_units(rbm, coding, drawn.table, units_drawn, seed)
+        of_draws, known = _expect_units(rbm, Encoded.of(drawn.table, coding), seed)
         states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
         if known:
             states[list(known)] = list(known.values())
         visible[rows] = drawn.means(of_draws, weights)
         means = drawn.means(states, weights)
         hidden |= dict(zip(rows.tolist(), means, strict=True))
-        # Other columns may be unknown in the draws, too. Powers take draws far out, by
+        # Other columns may be missing in the draws, too. Powers take draws far out, by
         # which means over few would go.
         table, columns = X[rows], coding.whitened_columns
         plausible = coding.within_range(drawn.table)[:, columns]
@@ -275,11 +219,11 @@ def importance_sample(
     for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
         rows = incomplete[part]
         drawn = ImportanceSamples.of(whitening, X[rows], n_completions, seed)
-        units = np.rint(coding.encode(drawn.table))
-        missing = MissingMask.of(drawn.table, coding.n_units)
+        encoded = Encoded.of(drawn.table, coding)
         energies = known_free_energies(
-            rbm, units, missing, seed, common_random_numbers=True
-        )
+            rbm, np.rint(encoded.units), encoded.missing, seed,
+            common_random_numbers=True,
+        )  # fmt: skip
         yield rows, drawn, coding.log_density(drawn.table) - energies
 
 
@@ -322,48 +266,26 @@ def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
 
 
 def impute(
-    rbm: RBM,
-    coding: UnitCoding,
-    X: NDArray,
-    encode: Callable[[NDArray], NDArray],
-    strategy: str,
-    seed: int,
+    rbm: RBM, coding: UnitCoding, table: Table, strategy: str, seed: int
 ) -> NDArray:
-    """Put what is expected, or most probable, in the place of what is not known.
+    """The values of a table, with expected or most probable ones for missing ones.
 
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    strategy : {"mean", "mode"}
-
-    seed : int
-        As of :func:`fill_expected`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
+    The strategy is "mean" or "mode", the seed as of :func:`expect_missing`.
     """
     if strategy not in ("mean", "mode"):
         raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
     blocks = []
-    for rows in batches(X):
-        part = X[rows]
+    for rows in batches(table):
+        values = table.values[rows]
         if strategy == "mode" and coding.whitening is not None:
-            part = _likeliest_numbers(rbm, coding, part, seed)
-        means, visible, _ = fill_expected(rbm, coding, part, encode(part), seed)
+            values = _likeliest_numbers(rbm, coding, values, seed)
+        encoded = Encoded.of(values, coding, table.names)
+        completed, visible, _ = expect_missing(rbm, coding, encoded, seed)
         if strategy == "mode":
-            means = coding.complete(part, coding.modes(visible))
+            visible = coding.modes(visible)
+        completed = coding.within_range(coding.complete(completed, visible))
         # Means may be out of the range by a rounding.
-        blocks.append(np.where(np.isnan(part), coding.within_range(means), part))
+        blocks.append(np.where(np.isnan(values), completed, values))
     return np.concatenate(blocks)
 
 
@@ -376,36 +298,15 @@ def _likeliest_numbers(rbm: RBM, coding: UnitCoding, X: NDArray, seed: int) -> N
     return X
 
 
-def drawn(
+def sample_missing(
     rbm: RBM,
     coding: UnitCoding,
-    X: NDArray,
-    encode: Callable[[NDArray], NDArray],
+    table: Table,
     n_draws: int,
     random_state: int | np.random.RandomState | None,
 ) -> NDArray:
-    """Draw what is not known, given what is known of each sample.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    encode : callable
-        Returns the visible units of samples.
-
-    n_draws : int
-
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    tables : ndarray of shape (n_draws, n_samples, n_features)
-    """
+    """Draw missing values given the known ones, (n_draws, n_samples, n_features)."""
+    X = table.values
     check_scalar(n_draws, "n_draws", Integral, min_val=1)
     require_memory(
         8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
@@ -421,15 +322,16 @@ def drawn(
         ):
             weights = found.normalized_weights(log_density)
             uniforms = _spread_uniforms((len(rows), n_draws), rng)
-            for table, uniform in zip(tables, uniforms.T, strict=True):
-                table[rows] = found.table[found.chosen(weights, uniform)]
+            for filled, uniform in zip(tables, uniforms.T, strict=True):
+                filled[rows] = found.table[found.chosen(weights, uniform)]
     flat = tables.reshape(-1, X.shape[1])
     missing = MissingMask.of(flat, coding.n_units)
     if missing is not None:
         width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
         for part in _in_parts(len(missing.rows), width):
-            rows, unknown = missing.rows[part], missing.unknown[part]
-            units = encode(flat[rows])
+            rows = missing.rows[part]
+            unknown = missing.unknown_at(rows)
+            units = coding.encode(flat[rows], table.names)
             bits = (rng.random(units.shape) < units).astype(np.float32)
             known = np.where(unknown, np.float32(0.0), bits)
             values = coding.draw(_draw_missing(rbm, known, unknown, rng), rng)

@@ -34,12 +34,11 @@ from skmohn._core._tables import read_targets, warn_of_target_markers
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX
-from skmohn.energynet._conditional import fill_expected
+from skmohn.energynet._conditional import expect_missing
 from skmohn.energynet._heads import candidates, choose, folds_of
 from skmohn.energynet._mlp import Stages
-from skmohn.energynet._reading import read_columns
-from skmohn.energynet._samples import read_weights
 from skmohn.energynet._stack_trainer import widths_of
+from skmohn.energynet._table import Encoded, read_columns, read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
@@ -255,8 +254,9 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
         layers, coding = self.transformer_.layers_, self.transformer_.coding_
-        X, units, _ = fill_expected(layers[0], coding, X, coding.encode(X), _SEED)
-        return units, coding.numbers(X, units)
+        encoded = Encoded.of(X, coding)
+        values, units, _ = expect_missing(layers[0], coding, encoded, _SEED)
+        return units, coding.numbers(coding.complete(values, units), units)
 
     def _read_samples(
         self, X: TableLike, y: Any, sample_weight: ArrayLike | None

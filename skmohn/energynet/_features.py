@@ -1,6 +1,6 @@
 """Features of samples: probabilities of hidden units, and what standardizes them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Sized
 from copy import deepcopy
 
 import numpy as np
@@ -86,7 +86,7 @@ def learn_scalers(
     return scalers, [total / len(X) for total in sums]
 
 
-def batches(X: NDArray) -> Iterator[slice]:
+def batches(X: Sized) -> Iterator[slice]:
     """Rows that are coded at once: visible units take several times what values do."""
     return gen_batches(len(X), ROWS_AT_ONCE)
 

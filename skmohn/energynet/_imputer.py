@@ -17,7 +17,7 @@ from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn._core._types import TableLike
 from skmohn.energynet._coding import MINMAX
-from skmohn.energynet._reading import in_container, read_columns
+from skmohn.energynet._table import in_container, read_columns
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # What takes less time than to fill in many rows.

@@ -6,7 +6,7 @@ that follows from what the columns say, and what was trained is written in the l
 the columns afterwards: the same probabilities, other signs.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
 
 # Digits of moments that are compared: more would tell rounding errors.
@@ -165,10 +164,6 @@ class Layout:
         units = np.empty_like(arranged)
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
-
-    def arrange_missing(self, missing: MissingMask | None) -> MissingMask | None:
-        """What is unknown, in this layout; None for nothing."""
-        return missing and replace(missing, unknown=missing.unknown[:, self.order])
 
     def arrange_rbm(self, rbm: RBM) -> RBM:
         """An RBM of the units of columns in this layout.

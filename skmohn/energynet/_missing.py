@@ -1,9 +1,8 @@
-"""Samples with unknown values in training: each keeps states of its missing values.
+"""Which units are missing, and Gibbs chains over their states.
 
-An unknown value takes some state of the units of its column, and from step to step
-another one, by a step of Gibbs sampling: of the hidden units given all the visible
-ones, then of the unknown ones given these. With the states as they are at a time the
-sample is complete.
+In training each sample keeps states of its missing units. They take others from step to
+step by Gibbs sampling: of the hidden units given all the visible ones, then of the
+missing ones given these. With the states as they are at a time the sample is complete.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from skmohn.energynet._rbm import (
     RBM,
     draw_visible,
     free_energies,
+    hidden_means,
     sides_of,
 )
 
@@ -79,6 +79,14 @@ class MissingMask:
         index = self.index[rows]
         return replace(self, index=index) if np.any(index >= 0) else None
 
+    def take_units(self, order: NDArray[np.intp]) -> Self:
+        """The same of units in another order."""
+        return replace(self, unknown=self.unknown[:, order])
+
+    def unknown_at(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Which units of incomplete samples are unknown, (n_rows, n_units)."""
+        return self.unknown[self.index[rows]]
+
     def fill_from_donors(
         self, units: NDArray, groups: Groups, rng: np.random.Generator
     ) -> None:
@@ -95,8 +103,9 @@ class MissingMask:
         rng : numpy.random.Generator
         """
         rows = self.rows
+        all_unknown = self.unknown_at(rows)
         for start, size in zip(groups.starts, groups.sizes, strict=True):
-            unknown = self.unknown[self.index[rows], start]
+            unknown = all_unknown[:, start]
             known = np.ones(len(units), bool)
             known[rows[unknown]] = False
             columns = slice(start, start + size)
@@ -141,7 +150,7 @@ class MissingMask:
         at = np.flatnonzero(self.index[batch] >= 0)
         if not len(at):
             return
-        unknown = self.unknown[self.index[batch[at]]]
+        unknown = self.unknown_at(batch[at])
         logits = draw_hidden(data[at]) @ rbm.weights
         drawn = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, stream, drawn)
@@ -179,6 +188,40 @@ def hidden_sampler(
         return hidden
 
     return draw
+
+
+class MissingValueChains:
+    """Gibbs chains over missing values, several for each sample, one after another."""
+
+    def __init__(
+        self,
+        rbm: RBM,
+        units: NDArray,
+        unknown: NDArray[np.bool_],
+        streams: NDArray[np.uint64],
+        n_chains: int,
+    ) -> None:
+        self.rbm, self.streams = rbm, streams
+        self.unknown = np.repeat(unknown, n_chains, axis=0)
+        self.V = np.repeat(units, n_chains, axis=0)
+        # From states of the same weight.
+        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
+
+    def step(self, n_steps: int) -> None:
+        for _ in range(n_steps):
+            hidden = hidden_sampler(self.rbm, self.streams)(self.V)
+            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
+
+    def means(self) -> tuple[NDArray, NDArray]:
+        """Probabilities of the visible units, given draws of the hidden ones, which
+        are those of the visible ones as they are."""
+        hidden = hidden_sampler(self.rbm, self.streams.copy())(self.V)
+        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
+
+    def _draw(self, logits: NDArray, bias: NDArray) -> None:
+        drawn = np.empty_like(logits)
+        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
+        self.V = np.where(self.unknown, drawn, self.V)
 
 
 def known_free_energies(
@@ -222,7 +265,7 @@ def known_free_energies(
     if missing is None:
         return found
     rows = missing.rows
-    unknown = missing.unknown[missing.index[rows]]
+    unknown = missing.unknown_at(rows)
     known = np.where(unknown, np.float32(0.0), V[rows])
     if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
         found[rows] = -_listed(rbm, known, unknown)

@@ -21,6 +21,7 @@ from skmohn.energynet._missing import BURN_IN, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, random_stream
 from skmohn.energynet._stack import MakeStack
+from skmohn.energynet._table import Encoded
 from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
 
 # Draws of the bits of a sample that is given as probabilities.
@@ -129,94 +130,80 @@ class Scorer:
     log_partition: LogPartition
 
     def score(
-        self, X: NDArray, units: NDArray, first: int, unseen: NDArray[np.bool_]
+        self, encoded: Encoded, first: int, unseen: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Estimate the log-likelihood of what is known of samples.
+        """Estimate the log-likelihood of what is known of rows, in the units of X.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values.
-
-        units : ndarray of shape (n_samples, n_units), float32
-            Their visible units.
-
-        first : int
-            Number of the first sample, for errors.
-
-        unseen : ndarray of shape (n_samples, n_features), bool
-            Where X has NaN for a category that was not there in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            In nats, in the units of X.
+        The number of the first row is for errors. `unseen` says where a value is NaN
+        for a category that was not there in fit.
         """
-        known = self._of_known(X, units, first)
+        known = self._of_known(encoded, first)
         found = known.copy()
-        for j in np.flatnonzero(unseen.any(axis=0)):
+        for j in np.flatnonzero(unseen.any(axis=0)).tolist():
             rows = np.flatnonzero(unseen[:, j])
             least = np.full(len(rows), np.inf)
             for category in self.coding.levels[j]:
-                table = X[rows]
-                table[:, j] = category
-                units = self.coding.encode(table)
-                least = np.minimum(least, self._of_known(table, units, first))
+                values = encoded.values[rows]
+                values[:, j] = category
+                of_category = Encoded.of(values, self.coding)
+                least = np.minimum(least, self._of_known(of_category, first))
             # At most half as likely as any that was seen.
             least -= known[rows] + np.log(2.0)
             found[rows] += np.minimum(least, self.coding.log_unseen[j])
         return found
 
-    def _of_known(self, X: NDArray, units: NDArray, first: int) -> NDArray[np.float64]:
+    def _of_known(self, encoded: Encoded, first: int) -> NDArray[np.float64]:
         """The same of what is known and was seen."""
-        if self.coding.whitening is None or not np.isnan(X).any():
-            return self._score(X, units, np.arange(first, first + len(X)))
+        X, whitening = encoded.values, self.coding.whitening
+        if whitening is None or not np.isnan(X).any():
+            return self._score(encoded, np.arange(first, first + len(X)))
         found = np.empty(len(X))
         for rows in gen_batches(len(X), _ROWS_DRAWN):
-            drawn = ImportanceSamples.of(
-                self.coding.whitening, X[rows], N_COMPLETIONS, self.seed
-            )
+            drawn = ImportanceSamples.of(whitening, X[rows], N_COMPLETIONS, self.seed)
             numbers = first + rows.start + drawn.rows
-            units = self.coding.encode(drawn.table)
-            found[rows] = drawn.log_means(self._score(drawn.table, units, numbers))
+            of_draws = Encoded.of(drawn.table, self.coding)
+            found[rows] = drawn.log_means(self._score(of_draws, numbers))
         return found
 
     def _score(
-        self, X: NDArray, units: NDArray, numbers: NDArray[np.intp]
+        self, encoded: Encoded, numbers: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """The same where no whitened number is unknown; samples have numbers."""
+        """The same where no whitened number is missing; rows have numbers."""
+        units, missing = encoded.units, encoded.missing
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        missing, found = MissingMask.of(X, self.coding.n_units), np.empty(len(X))
+        density = self.coding.log_density(encoded.values)
         if missing is None:
-            found[:] = log_likelihoods(self.rbms, units, *options)
-            return found + self.coding.log_density(X)
+            return log_likelihoods(self.rbms, units, *options) + density
+        found, rows = np.empty(len(units)), missing.rows
         complete = missing.index < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
+        unknown = missing.unknown_at(rows)
         if len(self.rbms) == 1:
-            rows = missing.rows
-            known = np.where(missing.unknown, np.float32(0.0), units[rows])
-            of_rows = missing.take(rows)
-            drawn = _drawn(known, self.seed) if _are_uncertain(known).any() else [known]
-            found[rows] = -log_z - np.mean(
-                [
-                    known_free_energies(
-                        self.rbms[0], bits, of_rows, self.seed, n_chains=_CHAINS,
-                        n_temperatures=_TEMPERATURES, common_random_numbers=True,
-                    )
-                    for bits in drawn
-                ],
-                axis=0,
-            )  # fmt: skip
+            known = np.where(unknown, np.float32(0.0), units[rows])
+            found[rows] = -log_z - self._free_energies(known, missing.take(rows))
         else:
-            for row, unknown in zip(
-                missing.rows.tolist(), missing.unknown, strict=True
-            ):
+            for row, of_row in zip(rows.tolist(), unknown, strict=True):
                 states = enumerate_completions(
-                    self.coding, units[row], unknown, int(numbers[row])
+                    self.coding, units[row], of_row, int(numbers[row])
                 )
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
-        return found + self.coding.log_density(X)
+        return found + density
+
+    def _free_energies(
+        self, known: NDArray, missing: MissingMask | None
+    ) -> NDArray[np.float64]:
+        """Free energies of what is known, means over bits where it is uncertain."""
+        is_uncertain = _are_uncertain(known).any()
+        drawn = _drawn(known, self.seed) if is_uncertain else [known]
+        energies = [
+            known_free_energies(
+                self.rbms[0], bits, missing, self.seed, n_chains=_CHAINS,
+                n_temperatures=_TEMPERATURES, common_random_numbers=True,
+            )
+            for bits in drawn
+        ]  # fmt: skip
+        return np.mean(energies, axis=0)
 
 
 def _are_uncertain(units: NDArray) -> NDArray[np.bool_]:
@@ -291,31 +278,14 @@ class Monitor:
         cls,
         net: Any,
         coding: UnitCoding,
-        tables: Mapping[str, tuple[NDArray, NDArray]],
+        tables: Mapping[str, Encoded],
         weight: float,
         seed: int,
     ) -> Self:
-        """Make one for a transformer.
+        """Make one for a transformer, of which only parameters are read.
 
-        Parameters
-        ----------
-        net : EnergyNetTransformer
-            Only its parameters are looked at.
-
-        coding : UnitCoding
-
-        tables : dict of str to (X, units)
-            Samples and their visible units in the layout to learn from, by the name of
-            their log-likelihood.
-
-        weight : float
-            What the mean log-likelihood counts in a description length.
-
-        seed : int
-
-        Returns
-        -------
-        monitor : Monitor
+        Tables are in the layout to learn from, by the name of their log-likelihood;
+        `weight` is what the mean log-likelihood counts in a description length.
         """
         if len(tables) > 1 and net.monitor is None:
             raise ValueError(
@@ -323,16 +293,11 @@ class Monitor:
                 "log-likelihoods, but monitor is None"
             )
         within = {
-            n: float(coding.log_density(X).mean()) for n, (X, _) in tables.items()
+            name: float(coding.log_density(table.values).mean())
+            for name, table in tables.items()
         }
         within["description_length"] = -weight * within["log_likelihood"]
-        units = {
-            name: (
-                of_table,
-                coding.layout.arrange_missing(MissingMask.of(X, coding.n_units)),
-            )
-            for name, (X, of_table) in tables.items()
-        }
+        units = {name: (table.units, table.missing) for name, table in tables.items()}
         options = net.n_temperatures, net.n_draws, seed
         return cls(within, net.monitor, units, *options)
 

@@ -326,9 +326,8 @@ class _Judge:
         """The bits of the samples, with the current states of missing values."""
         if self.missing is None:
             return self.bits
-        index, bits = self.missing.index, self.bits.copy()
-        at = np.flatnonzero(index >= 0)
-        unknown = self.missing.unknown[index[at]]
+        at, bits = self.missing.rows, self.bits.copy()
+        unknown = self.missing.unknown_at(at)
         bits[at] = np.where(unknown, self.X[self.rows[at]], bits[at])
         return bits
 

@@ -29,7 +29,14 @@ from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
 from skmohn.energynet._missing import BURN_IN, MissingMask
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
-from skmohn.energynet._stack import StackControl, StackReport, grow_stack, of_layer
+from skmohn.energynet._stack import (
+    MakeStack,
+    StackControl,
+    StackReport,
+    grow_stack,
+    of_layer,
+)
+from skmohn.energynet._table import Encoded
 from skmohn.energynet._training import Schedule, epochs_at_once, new_rbm
 
 # The sum of the learning rates of a layer's last training.
@@ -179,23 +186,9 @@ class StackTrainer:
 
     n_samples : int
         Number of samples in all, those of earlier calls included.
-
-    groups : Groups
-        The visible units of each column.
-
-    missing : MissingMask, default=None
-        What is unknown of the samples. Its states in them are as good as any, and are
-        replaced.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        seed: int,
-        n_samples: int,
-        groups: Groups,
-        missing: MissingMask | None = None,
-    ) -> None:
+    def __init__(self, estimator: Any, seed: int, n_samples: int) -> None:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
         self.is_paper = estimator.growth == "infinite_rbm"
@@ -205,43 +198,34 @@ class StackTrainer:
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
-        self.groups, self.missing = groups, missing
 
     @one_blas_thread
     def build(
-        self, X: NDArray, report: Callable[..., bool], rbms: Sequence[RBM] | None = None
+        self,
+        encoded: Encoded,
+        report: Callable[..., bool],
+        rbms: Sequence[RBM] | None = None,
     ) -> TrainedStack:
         """Grow or train layers, to their end or until a callback asks to stop.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-            In [0, 1].
-
-        report : callable
-            Called as ``report(record, make_rbms)`` after every epoch, decision and
-            layer, with a dictionary and a function that returns the stack as it is;
-            says whether to stop. That is then the result.
-
-        rbms : list of RBM, default=None
-            Layers that keep their widths and are trained further, each as long as one
-            that has just got its width. None to begin from nothing.
-
-        Returns
-        -------
-        built : TrainedStack
+        The states of missing values are as good as any, and are replaced.
+        ``report(record, make_rbms)`` is called after every epoch, decision and layer,
+        with a dictionary and a function that returns the stack as it is; it returns
+        whether to stop, and that is then the result. `rbms` keep their widths and are
+        trained further, each as long as one that has just got its width; None to begin
+        from nothing.
         """
 
-        def tell(record: dict[str, Any], make_rbms: Callable[[], list[RBM]]) -> None:
+        def tell(record: dict[str, Any], make_rbms: MakeStack) -> None:
             if report(record, make_rbms):
                 raise _Stopped(make_rbms())
 
-        starts = self._starts(rbms)
-        self._settle(X, rbms)
+        starts = self._starts(encoded, rbms)
+        self._burn_in(encoded, rbms)
         try:
-            return (
-                self._grow(X, tell) if starts is None else self._train(X, starts, tell)
-            )
+            if starts is None:
+                return self._grow(encoded, tell)
+            return self._train(encoded, starts, tell)
         except _Stopped as stop:
             (reached,) = stop.args
             n_layers = len(reached)
@@ -249,55 +233,31 @@ class StackTrainer:
                 reached, STOPPED, [STOPPED] * n_layers, [None] * n_layers
             )
 
-    def n_records(self, X: NDArray, rbms: Sequence[RBM] | None = None) -> int | None:
-        """How many records there will be; None where layers grow.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-
-        rbms : list of RBM, default=None
-            Layers that are trained further.
-
-        Returns
-        -------
-        n_records : int or None
-        """
+    def n_records(
+        self, encoded: Encoded, rbms: Sequence[RBM] | None = None
+    ) -> int | None:
+        """How many records there will be; None where layers grow."""
         widths = widths_of(self.parameters)
         if rbms is not None:
             widths = [rbm.n_hidden for rbm in rbms]
         if widths is None:
             return None
-        n_records = 0
-        for n_columns in (len(self.groups.sizes), *widths[:-1]):
-            schedule = self._paced(n_columns, len(X), self.parameters.n_final_epochs)
-            at_once = epochs_at_once(len(X), schedule.batch_size)
-            n_records += -(-self._n_epochs(schedule, len(X)) // at_once)
+        n_records, n_samples = 0, len(encoded)
+        for n_columns in (len(encoded.groups.sizes), *widths[:-1]):
+            schedule = self._paced(n_columns, n_samples, self.parameters.n_final_epochs)
+            at_once = epochs_at_once(n_samples, schedule.batch_size)
+            n_records += -(-self._n_epochs(schedule, n_samples) // at_once)
         return n_records
 
     @one_blas_thread
     def train_epoch(
-        self, X: NDArray, rbms: Sequence[RBM] | None, seed: int
+        self, encoded: Encoded, rbms: Sequence[RBM] | None, seed: int
     ) -> list[RBM]:
-        """Train each layer for an epoch.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_units), float32
-
-        rbms : list of RBM or None
-            None to begin with layers of the widths that are given.
-
-        seed : int
-
-        Returns
-        -------
-        rbms : list of RBM
-        """
-        trained, inputs = [], X
-        self._settle(X, rbms)
-        for start in self._starts(rbms) or ():
-            of_columns = (None, None) if trained else (self.groups, self.missing)
+        """Train each layer for an epoch; None begins with layers of given widths."""
+        trained, inputs = [], encoded.units
+        self._burn_in(encoded, rbms)
+        for start in self._starts(encoded, rbms) or ():
+            of_columns = (None, None) if trained else (encoded.groups, encoded.missing)
             schedule = self._schedule(inputs, *of_columns, n_epochs=1)
             n_steps = schedule.steps_of_epochs(1, len(inputs))
             run = schedule.begin(inputs, start(inputs), n_steps, seed)
@@ -306,13 +266,14 @@ class StackTrainer:
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
 
-    def _settle(self, X: NDArray, rbms: Sequence[RBM] | None) -> None:
+    def _burn_in(self, encoded: Encoded, rbms: Sequence[RBM] | None) -> None:
         """Have missing values agree with the layers that there are already."""
-        if rbms and self.missing is not None:
-            self.missing.burn_in(rbms[0], X, BURN_IN, random_stream(self.seed))
+        if rbms and encoded.missing is not None:
+            stream = random_stream(self.seed)
+            encoded.missing.burn_in(rbms[0], encoded.units, BURN_IN, stream)
 
     def _starts(
-        self, rbms: Sequence[RBM] | None
+        self, encoded: Encoded, rbms: Sequence[RBM] | None
     ) -> list[Callable[[NDArray], RBM]] | None:
         """For each layer a function from its inputs to the RBM that it begins as.
 
@@ -325,24 +286,24 @@ class StackTrainer:
             return None
         return [
             lambda inputs, width=width, depth=depth: new_rbm(
-                inputs, width, self.seed + depth, None if depth else self.groups
+                inputs, width, self.seed + depth, None if depth else encoded.groups
             )
             for depth, width in enumerate(widths)
         ]
 
     def _train(
         self,
-        X: NDArray,
+        encoded: Encoded,
         starts: Sequence[Callable[[NDArray], RBM]],
         report: StackReport,
     ) -> TrainedStack:
         """Train layers whose width does not change."""
-        rbms, reasons, inputs = [], [], X
+        rbms, reasons, inputs = [], [], encoded.units
         for depth, start in enumerate(starts):
-            of_columns = (None, None) if depth else (self.groups, self.missing)
+            of_columns = (None, None) if depth else (encoded.groups, encoded.missing)
             schedule = self._schedule(inputs, *of_columns)
             grown = given_width(
-                inputs, schedule, start(inputs), self._n_epochs(schedule, len(X)),
+                inputs, schedule, start(inputs), self._n_epochs(schedule, len(inputs)),
                 self.seed + depth, of_layer(report, depth, rbms),
             )  # fmt: skip
             rbms = [*rbms, grown.run.rbm]
@@ -350,11 +311,11 @@ class StackTrainer:
             inputs = rbms[-1].hidden_probabilities(inputs)
         return TrainedStack(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _grow(self, X: NDArray, report: StackReport) -> TrainedStack:
+    def _grow(self, encoded: Encoded, report: StackReport) -> TrainedStack:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
-            X, self._grow_layer, self._stack_control(), self.seed, report,
-            self.groups, self.missing,
+            encoded.units, self._grow_layer, self._stack_control(), self.seed, report,
+            encoded.groups, encoded.missing,
         )  # fmt: skip
         return TrainedStack(
             [layer.rbm for layer in stack.layers],

@@ -6,7 +6,7 @@ their units: a fit depends on which rows there are and how often, and not on the
 order, nor on whether a row is repeated or has an integer as its weight.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -38,13 +38,12 @@ from skmohn._core._validation import (
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._missing import MissingMask
-from skmohn.energynet._rbm import ROWS_AT_ONCE
 
 _FLOATS, _WHOLE = ("float", "double"), ("bool", "int", "uint")
 # No state of a unit: it sorts rows with missing values apart from others.
 _NO_STATE = np.float32(2.0)
-# Units of all rows that are moved at once.
-_UNITS_MOVED = 64
+# Parts of the units that are moved one after another, each with a copy.
+_PARTS_MOVED = 8
 
 
 @dataclass(frozen=True)
@@ -76,17 +75,16 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
-    def batches(self) -> Iterator["Table"]:
-        """Rows that are encoded at once: units take several times what values do."""
-        for rows in gen_batches(len(self), ROWS_AT_ONCE):
-            yield replace(self, values=self.values[rows])
+    def take(self, rows: slice | NDArray) -> "Table":
+        """Some of the rows."""
+        return replace(self, values=self.values[rows])
 
     def repeat(self, sample_weight: ArrayLike | None) -> "Table":
         """Each row as often as its weight says."""
         weights = read_weights(sample_weight, self.values)
         if weights is None:
             return self
-        return replace(self, values=self.values[repeated_rows(weights)])
+        return self.take(repeated_rows(weights))
 
     def drop_unknown(self, n_needed: int) -> "Table":
         """Leave the rows of which nothing is known, if enough others remain."""
@@ -97,7 +95,7 @@ class Table:
                 f"samples, but training needs at least {n_needed} of which something "
                 "is known"
             )
-        return self if known.all() else replace(self, values=self.values[known])
+        return self if known.all() else self.take(known)
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,9 @@ class Encoded:
         return Encoded(self.values, units, missing, layout.groups)
 
 
-def encode(table: Table, coding: UnitCoding, seed: int, are_new: bool = False) -> Encoded:
+def encode(
+    table: Table, coding: UnitCoding, seed: int, are_new: bool = False
+) -> Encoded:
     """Encode rows to train on, in an order of their own, and fill missing values.
 
     Whitened numbers that are missing are drawn. Of rows that the coding was not learned
@@ -166,7 +166,8 @@ def encode(table: Table, coding: UnitCoding, seed: int, are_new: bool = False) -
 
 def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:
     """Order rows in place: units in two orders would take the most memory of all."""
-    for columns in gen_batches(units.shape[1], _UNITS_MOVED):
+    n_units = units.shape[1]
+    for columns in gen_batches(n_units, -(-n_units // _PARTS_MOVED)):
         units[:, columns] = units[order, columns]
 
 
@@ -280,30 +281,16 @@ def _learn_kinds(
     estimator._categories = Categories.learn(known, [], *options)
 
 
-def unseen_categories(
-    estimator: Any, X: NDArray, given: TableLike
-) -> NDArray[np.bool_]:
+def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:
     """Where a table has categories that were not there in fit.
 
-    Parameters
-    ----------
-    estimator : EnergyNetTransformer
-
-    X : ndarray of shape (n_samples, n_features)
-        As :func:`read_columns` returns it, with NaN for these and for what is unknown.
-
-    given : array-like
-        What it was read from.
-
-    Returns
-    -------
-    unseen : ndarray of shape (n_samples, n_features), bool
+    It has NaN for these and for what is missing; `given` is what it was read from.
     """
-    unseen, given = np.zeros(X.shape, bool), as_table(to_numpy(given))
+    unseen, given = np.zeros(table.values.shape, bool), as_table(to_numpy(given))
     if isinstance(given, list | tuple):
         given = np.asarray(given)
-    for j in estimator._categories.encoders:
-        unseen[:, j] = np.isnan(X[:, j]) & ~are_unknown(given, j)
+    for j in table.categories.encoders:
+        unseen[:, j] = np.isnan(table.values[:, j]) & ~are_unknown(given, j)
     return unseen
 
 
@@ -353,35 +340,22 @@ def name_numbers(names: Sequence[str], known: Mapping[int, NDArray]) -> list[str
     ]
 
 
-def completed(table: NDArray, X: NDArray, estimator: Any, given: TableLike) -> Any:
-    """A completed table as its user writes it, in the container that is asked for.
+def write_completed(
+    values: NDArray, table: Table, estimator: Any, given: TableLike
+) -> Any:
+    """Completed values of a table as its user wrote it, in the container asked for.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_samples, n_features)
-        Without missing values.
-
-    X : ndarray of shape (n_samples, n_features)
-        With NaN at missing values.
-
-    estimator : EnergyNetTransformer
-
-    given : array-like
-        The table with missing values as its user wrote it.
-
-    Returns
-    -------
-    array, DataFrame or whatever is wanted
+    The table was read from `given`.
     """
-    categories, given = estimator._categories, as_table(to_numpy(given))
-    whole = np.zeros(X.shape[1], bool)
+    categories, given = table.categories, as_table(to_numpy(given))
+    whole = np.zeros(values.shape[1], bool)
     for j, name in enumerate(column_types(given)):
         kind = name if name.startswith(_WHOLE) else categories.kinds.get(j, "")
         whole[j] = kind.startswith(_WHOLE) and not name.startswith(_FLOATS)
     # What is between two integers, or False and True, has not the column's type.
-    table = np.where(np.isnan(X) & whole, np.rint(table), table)
-    table = as_written(table, categories, given)
-    return in_container(table, estimator, given, input_names(estimator))
+    values = np.where(np.isnan(table.values) & whole, np.rint(values), values)
+    values = as_written(values, categories, given)
+    return in_container(values, estimator, given, input_names(estimator))
 
 
 def as_written(

@@ -28,7 +28,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX, UnitCoding
-from skmohn.energynet._conditional import drawn, fill_expected, impute
+from skmohn.energynet._conditional import expect_missing, impute, sample_missing
 from skmohn.energynet._features import (
     batches,
     check_layer,
@@ -37,21 +37,12 @@ from skmohn.energynet._features import (
 )
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._layout import Layout
-from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
     LogPartition,
     converged_log_partition,
     warn_if_unreliable,
 )
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
-from skmohn.energynet._reading import (
-    as_written,
-    completed,
-    name_numbers,
-    read_columns,
-    unseen_categories,
-)
-from skmohn.energynet._samples import known_samples, put_in_order, read_weights, rows_of
 from skmohn.energynet._scoring import Monitor, Scorer
 from skmohn.energynet._stack_trainer import (
     GIVEN_DEPTH,
@@ -60,6 +51,15 @@ from skmohn.energynet._stack_trainer import (
     TrainedStack,
     warn_of_limits,
     widths_of,
+)
+from skmohn.energynet._table import (
+    Encoded,
+    Table,
+    as_written,
+    encode,
+    name_numbers,
+    unseen_categories,
+    write_completed,
 )
 
 # Attributes that say how well layers describe the samples of a fit.
@@ -430,19 +430,17 @@ class EnergyNetTransformer(
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         self._seed = self._new_seed()
-        X, units, missing = self._read_samples(X, sample_weight, learn=not go_on)
+        encoded = self._encode_samples(X, sample_weight, learn=not go_on)
         rbms = self._arranged_layers() if go_on else None
-        builder = StackTrainer(
-            self, self._seed, len(units), self.coding_.layout.groups, missing
-        )
-        monitor = self._monitor(X, units, X_val, builder.weight)
+        trainer = StackTrainer(self, self._seed, len(encoded))
+        monitor = self._monitor(encoded, X_val, trainer.weight)
         loop = FitLoop(
-            self, given, y, None, builder.n_records(units, rbms),
-            lambda make_rbms: self._fitted(make_rbms(), X, units),
+            self, given, y, None, trainer.n_records(encoded, rbms),
+            lambda make_rbms: self._fitted(make_rbms(), encoded),
         )  # fmt: skip
-        built = builder.build(units, monitor.watch(loop.step), rbms)
-        loop.finish(lambda: built.rbms)
-        return self._expose(built, X, units, loop.history)
+        built = trainer.build(encoded, monitor.watch(loop.step), rbms)
+        self._expose(built, encoded, monitor.within["log_likelihood"], loop)
+        return self
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
@@ -477,16 +475,15 @@ class EnergyNetTransformer(
             return self.fit(X, sample_weight=sample_weight)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
-        X, units, missing = self._read_samples(X, sample_weight, is_first, not is_first)
-        self.n_samples_seen_ += len(units)
+        encoded = self._encode_samples(X, sample_weight, is_first, not is_first)
+        self.n_samples_seen_ += len(encoded)
         rbms = None if is_first else self._arranged_layers()
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        n_seen = self.n_samples_seen_
-        layout = self.coding_.layout
-        builder = StackTrainer(self, self._seed, n_seen, layout.groups, missing)
-        rbms = builder.train_epoch(units, rbms, int(seed[0]))
-        self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
+        trainer = StackTrainer(self, self._seed, self.n_samples_seen_)
+        rbms = trainer.train_epoch(encoded, rbms, int(seed[0]))
+        earlier = None if is_first else self.scalers_
+        self._set_fitted(self._fitted(rbms, encoded, earlier))
         if is_first:
             self.stopping_reason_ = GIVEN_DEPTH
             self.width_reasons_ = [GIVEN_REASON] * len(rbms)
@@ -510,10 +507,11 @@ class EnergyNetTransformer(
             from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)
-        X = self._read_table(X)
+        table = self._read_table(X)
         if self.standardize and self.passthrough:
             require_finite(self.scalers_[-1], "X")
-        return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
+        parts = [self._transform_batch(table.take(rows)) for rows in batches(table)]
+        return np.concatenate(parts)
 
     def impute(
         self,
@@ -548,13 +546,13 @@ class EnergyNetTransformer(
             filled with such, and data frames keep the types of their columns.
         """
         check_is_fitted(self)
-        given, X = X, self._read_table(X)
-        of_columns = self.layers_[0], self.coding_, X, self._encode
+        table = self._read_table(X)
+        of_columns = self.layers_[0], self.coding_, table
         if n_draws is None:
             tables = [impute(*of_columns, strategy, self._seed)]
         else:
-            tables = drawn(*of_columns, n_draws, random_state)
-        tables = [completed(table, X, self, given) for table in tables]
+            tables = sample_missing(*of_columns, n_draws, random_state)
+        tables = [write_completed(values, table, self, X) for values in tables]
         return tables[0] if n_draws is None else tables
 
     def inverse_transform(self, X: TableLike) -> NDArray:
@@ -678,17 +676,17 @@ class EnergyNetTransformer(
             If a sample has more than 4096 completions and there are several layers.
         """
         check_is_fitted(self)
-        given, X = X, self._read_table(X)
-        unseen = unseen_categories(self, X, given)
+        table = self._read_table(X)
+        unseen = unseen_categories(table, X)
         scorer = Scorer(
             self.layers_, self.coding_, self.n_draws, self._seed,
             self._log_partition_of(len(self.weights_) - 1),
         )  # fmt: skip
-        said = [
-            scorer.score(X[rows], self._encode(X[rows]), rows.start, unseen[rows])
-            for rows in batches(X)
+        scores = [
+            scorer.score(self._encode(table.take(rows)), rows.start, unseen[rows])
+            for rows in batches(table)
         ]
-        return np.concatenate(said)
+        return np.concatenate(scores)
 
     def score(self, X: TableLike, y: object | None = None) -> float:
         """Compute or estimate the mean log-likelihood.
@@ -739,40 +737,39 @@ class EnergyNetTransformer(
         return tags
 
     def _monitor(
-        self, X: NDArray, units: NDArray, X_val: TableLike | None, weight: float
+        self, encoded: Encoded, X_val: TableLike | None, weight: float
     ) -> Monitor:
         """What completes the records of a fit; a mean log-likelihood has a weight."""
-        tables = {"log_likelihood": (X, units)}
+        tables = {"log_likelihood": encoded}
         if X_val is not None:
-            X_val = self._read_table(X_val)
-            assert_all_finite(X_val, input_name="X_val")
-            arranged = self.coding_.layout.arrange(self._encode(X_val))
-            tables["validation_log_likelihood"] = X_val, arranged
+            table = self._read_table(X_val)
+            assert_all_finite(table.values, input_name="X_val")
+            arranged = self._encode(table).arrange(self.coding_)
+            tables["validation_log_likelihood"] = arranged
         return Monitor.of(self, self.coding_, tables, weight, self._seed)
 
-    def _transform_batch(self, X: NDArray) -> NDArray:
-        units = self._encode(X)
-        first, coding = self.layers_[0], self.coding_
-        X, visible, incomplete = fill_expected(first, coding, X, units, self._seed)
-        table = coding.numbers(X, visible)
-        blocks = feature_blocks(self.layers_, units, table, incomplete)
+    def _transform_batch(self, table: Table) -> NDArray:
+        encoded, coding, layers = self._encode(table), self.coding_, self.layers_
+        X, visible, hidden = expect_missing(layers[0], coding, encoded, self._seed)
+        X = coding.complete(X, visible)
+        numbers = coding.numbers(X, visible)
+        blocks = feature_blocks(layers, encoded.units, numbers, hidden)
         if self.standardize:
             blocks = [self.scalers_[k].transform(blocks[k]) for k in self._shown()]
         else:
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)
 
-    def _read_samples(
+    def _encode_samples(
         self,
         X: TableLike,
         sample_weight: ArrayLike | None,
         learn: bool,
         are_new: bool = False,
-    ) -> tuple[NDArray, NDArray, MissingMask | None]:
-        """Check samples and parameters; return samples and visible units.
+    ) -> Encoded:
+        """Check samples and parameters; encode the samples to train on.
 
-        They are new where the coding was learned from others. Rows are repeated as
-        their weights say, and put in an order of their own.
+        They are new where the coding was learned from others.
         """
         widths = widths_of(self)
         if widths is not None:
@@ -782,22 +779,17 @@ class EnergyNetTransformer(
                     "n_components changed since the fit that warm_start or partial_fit "
                     "continues: restore the old value or fit anew"
                 )
+        table = self._read_table(X, reset=learn, weights=[sample_weight])
         # A single sample leaves nothing to learn from.
-        n_needed = 2 if learn else 1
-        X = self._read_table(X, reset=learn, weights=[sample_weight])
-        weights = read_weights(sample_weight, X)
-        if weights is not None:
-            X = X[rows_of(weights)]
-        X = known_samples(X, n_needed)
+        table = table.repeat(sample_weight).drop_unknown(2 if learn else 1)
         if learn:
             known = self._categories.known()
             self.coding_ = UnitCoding.learn(
-                X, self.coding, self.n_bins, self._names(),
+                table.values, self.coding, self.n_bins, table.names,
                 {j: len(categories) for j, categories in known.items()},
                 self._seed if self.whiten else None,
             )  # fmt: skip
-        names = self._names()
-        return put_in_order(X, self.coding_, names, self._seed, are_new)
+        return encode(table, self.coding_, self._seed, are_new)
 
     def _new_seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -805,19 +797,18 @@ class EnergyNetTransformer(
     def _fitted(
         self,
         rbms: Sequence[RBM],
-        X: NDArray,
-        units: NDArray,
+        encoded: Encoded,
         earlier: list[StandardScaler] | None = None,
     ) -> dict[str, Any]:
         """Fitted attributes of layers, with the scalers of earlier samples if any.
 
         Layers and units are in the layout that was learned from.
         """
-        layout = self.coding_.layout
-        rbms = [layout.restore_rbm(rbms[0], self.coding_.groups), *rbms[1:]]
+        coding, X = self.coding_, encoded.values
+        rbms = [coding.layout.restore_rbm(rbms[0], coding.groups), *rbms[1:]]
         if np.isnan(X).any():
-            X = self.coding_.complete(X, layout.restore(units))
-        scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
+            X = coding.complete(X, coding.layout.restore(encoded.units))
+        scalers, input_means = learn_scalers(rbms, coding, X, encoded.units, earlier)
         if self.standardize and self.passthrough:
             require_finite(scalers[-1], "X")
         return {
@@ -830,24 +821,23 @@ class EnergyNetTransformer(
             "_input_means": input_means,
         }
 
-    def _set_fitted(
-        self,
-        rbms: Sequence[RBM],
-        X: NDArray,
-        units: NDArray,
-        earlier: list[StandardScaler] | None = None,
-    ) -> None:
-        """Set them; what was said of other layers is withdrawn."""
+    def _set_fitted(self, fitted: dict[str, Any]) -> None:
+        """Set attributes of layers; measures of other layers are removed."""
         for name in _MEASURED:
             vars(self).pop(name, None)
-        for name, value in self._fitted(rbms, X, units, earlier).items():
-            setattr(self, name, value)
+        vars(self).update(fitted)
 
     def _expose(
-        self, built: TrainedStack, X: NDArray, units: NDArray, history: History
-    ) -> Self:
-        """Set the fitted attributes; warn of layers that did not come to their end."""
-        self._set_fitted(built.rbms, X, units)
+        self, built: TrainedStack, encoded: Encoded, log_density: float, loop: FitLoop
+    ) -> None:
+        """End a fit: set attributes, warn of layers that did not come to their end.
+
+        The mean log-density is that of values within their levels.
+        """
+        fitted = self._fitted(built.rbms, encoded)
+        loop.attributes = lambda: fitted
+        loop.finish()
+        self._set_fitted(fitted)
         self.stopping_reason_ = built.reason
         self.width_reasons_ = built.width_reasons
         if built.log_partitions is not None:
@@ -855,12 +845,11 @@ class EnergyNetTransformer(
             self._log_partitions = [_restore(first, layout, built.rbms[0]), *others]
             for k, found in enumerate(built.log_partitions):
                 warn_if_unreliable(found, k)
-            measured = built.measured(self.coding_.log_density(X).mean())
+            measured = built.measured(log_density)
             vars(self).update(zip(_MEASURED, measured, strict=True))
-        self.history_, self.n_iter_ = history, len(history)
-        self.n_samples_seen_ = len(units)
+        self.history_, self.n_iter_ = loop.history, len(loop.history)
+        self.n_samples_seen_ = len(encoded)
         warn_of_limits(self, built.limits)
-        return self
 
     @one_blas_thread
     def _log_partition_of(self, k: int) -> LogPartition:
@@ -896,21 +885,19 @@ class EnergyNetTransformer(
             shown = [range(n_layers)[self.layer]]
         return shown + [n_layers] * self.passthrough
 
-    def _encode(self, X: NDArray) -> NDArray:
-        return self.coding_.encode(X, self._names())
-
-    def _names(self) -> Any:
-        return getattr(self, "feature_names_in_", None)
+    def _encode(self, table: Table) -> Encoded:
+        return Encoded.of(table.values, self.coding_, table.names)
 
     def _read_table(
         self,
         X: TableLike,
         reset: bool = False,
         weights: Sequence[ArrayLike | None] = (),
-    ) -> NDArray:
+    ) -> Table:
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
-        options = {"reset": reset, "missing": not is_minmax, "weights": weights}
-        return read_columns(self, X, **options)
+        return Table.read(
+            self, X, reset=reset, allow_missing=not is_minmax, weights=weights
+        )
 
 
 def _restore(

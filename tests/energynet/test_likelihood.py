@@ -152,7 +152,9 @@ def test_independent_bits_have_the_means_of_the_data():
 # ------------------------------------------------------------------- complexities
 
 
-@pytest.mark.parametrize(("p", "exponent"), [(2, 0.5), (1, 0.0), (4, 0.75), (np.inf, 1)])
+@pytest.mark.parametrize(
+    ("p", "exponent"), [(2, 0.5), (1, 0.0), (4, 0.75), (np.inf, 1)]
+)
 def test_rademacher_bound_by_hand(p, exponent):
     rng = np.random.default_rng(0)
     first, second = (
