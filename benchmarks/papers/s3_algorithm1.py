@@ -34,8 +34,13 @@ from benchmarks.shared import common, energynet
 from benchmarks.shared.report import Report
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedSchedule
+from skmohn.energynet._infinite_rbm import (
+    InfiniteGrowthOptions,
+    InfiniteRBM,
+    InfiniteTraining,
+)
 from skmohn.energynet._stack_trainer import are_bits
+from skmohn.energynet._training import Schedule
 
 PUBLISHED = {"german": 122, "diabetes": 184, "mnist": 1525, "cifar-10": 101}
 MOST_UNITS = 2000
@@ -163,21 +168,22 @@ def try_on(X, name, what, options):
     max_steps = 100_000
     if n_epochs is not None:
         max_steps = n_epochs * -(-len(units) // parameters["batch_size"])
-    plan = OrderedSchedule(
-        threshold=energynet.GAMMA[name], resample=not are_bits(units),
-        max_units=MOST_UNITS, max_steps=max_steps,
-        groups=learned.groups, **parameters,
+    growth = InfiniteGrowthOptions(
+        threshold=energynet.GAMMA[name], max_units=MOST_UNITS, max_steps=max_steps,
+        **parameters,
     )  # fmt: skip
+    schedule = Schedule(resample=not are_bits(units), groups=learned.groups)
+    training = InfiniteTraining(growth, schedule)
     widths = []
     for seed in options.seeds:
-        run, start = plan.begin(units, seed), common.clock()
-        run.machine = begin(run.machine)
+        run, start = training.begin(units, seed), common.clock()
+        run.rbm = begin(run.rbm)
         while run.reason is None and common.clock() - start < options.seconds:
-            plan.advance(run, units)
+            training.advance(run, units)
         if run.reason in (None, "max_units"):
             # Other seeds would take as long, and show no more.
-            return f">{run.machine.n_hidden}"
-        widths.append(run.machine.n_hidden)
+            return f">{run.rbm.n_hidden}"
+        widths.append(run.rbm.n_hidden)
     return f"{np.mean(widths):.0f}"
 
 

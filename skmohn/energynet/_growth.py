@@ -1,9 +1,9 @@
-"""How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
+"""How wide a layer becomes: as given, or by the shortest description of the data.
 
-A growth returns a :class:`GrowthResult`. After every epoch, or some short ones, and
-after each decision it calls ``report(record, make_rbm)`` with what happened, a
-dictionary, and a function that returns the RBM as it is. What `report` raises ends
-the growth.
+A growth takes inputs, a :class:`Schedule`, options of its own, a seed and a report, and
+returns a :class:`GrowthResult`. After every epoch, or some short ones, and after each
+decision it calls ``report(record, make_rbm)`` with what happened, a dictionary, and a
+function that returns the RBM as it is. What `report` raises ends the growth.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,7 +16,6 @@ from scipy.special import logsumexp
 from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._infinite_rbm import OrderedSchedule
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import (
@@ -55,7 +54,6 @@ _MOST_VALUED, _MOST_VALUED_WITH_MISSING = 10_000, 2000
 # Told what happened, and how to get the RBM as it is.
 Report: TypeAlias = Callable[[dict[str, Any], Callable[[], RBM]], None]
 
-GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its cost"
 GIVEN_REASON = "the width was given"
 
@@ -85,85 +83,15 @@ class GrowthResult:
 def given_width(
     X: NDArray, schedule: Schedule, rbm: RBM, n_epochs: int, seed: int, report: Report
 ) -> GrowthResult:
-    """Train a layer of fixed width.
+    """Train a layer of fixed width, from an RBM on.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    schedule : Plan
-
-    rbm : RBM
-        Where to start: :func:`~skmohn.energynet._training.new_machine`, or the layer
-        below transposed, which leaves the model of the data as it is.
-
-    n_epochs : int
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and
-        ``epochs``, the number of epochs since the record before.
-
-    Returns
-    -------
-    grown : GrowthResult
+    Records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``,
+    the number of epochs since the record before.
     """
     n_steps = schedule.steps_of_epochs(n_epochs, len(X))
     run = schedule.begin(X, rbm, n_steps, seed)
     train(run, X, schedule, "train", report)
     return GrowthResult(run, GIVEN_REASON)
-
-
-def width_by_gamma(
-    X: NDArray,
-    ordered_schedule: "OrderedSchedule",
-    schedule: Schedule,
-    n_final_epochs: int,
-    seed: int,
-    report: Report,
-) -> GrowthResult:
-    """Grow an infinite RBM until units are rarely born; make it a plain one.
-
-    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
-    training.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    ordered_schedule : OrderedPlan
-
-    schedule : Plan
-        How to train the plain RBM.
-
-    n_final_epochs : int
-        Epochs of that training; 0 for the paper to the letter, at the price of an
-        RBM that models the data badly.
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
-        ``epochs``; ``gamma`` while it grows, when the RBM is a converted one, and
-        ``clock`` afterwards.
-
-    Returns
-    -------
-    grown : GrowthResult
-    """
-    ordered = ordered_schedule.begin(X, seed)
-    while ordered.reason is None:
-        n_epochs = ordered_schedule.advance(ordered, X)
-        record = {"stage": "grow", "units": ordered.rbm.n_hidden}
-        record |= {"steps": ordered.step, "gamma": ordered.gamma}
-        report(record | {"epochs": n_epochs}, ordered.rbm.converted)
-    n_steps = schedule.steps_of_epochs(n_final_epochs, len(X))
-    run = schedule.begin(X, ordered.rbm.converted(), n_steps, seed)
-    train(run, X, schedule, "final", report, ordered.step)
-    if ordered.reason == "gamma":
-        return GrowthResult(run, GAMMA_REASON)
-    return GrowthResult(run, ordered.reason, ordered.reason)
 
 
 def train(
@@ -198,7 +126,7 @@ def _record(run: Run, stage: str, n_steps: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class NatsControl:
+class DescriptionLengthOptions:
     """When a unit is worth its price.
 
     Parameters
@@ -300,71 +228,60 @@ def _residual_gains(
     return np.logaddexp(0.0, active) - activity * active
 
 
-def width_by_nats(
-    X: NDArray, schedule: Schedule, control: NatsControl, seed: int, report: Report
+def grow_by_description_length(
+    X: NDArray,
+    schedule: Schedule,
+    options: DescriptionLengthOptions,
+    seed: int,
+    report: Report,
 ) -> GrowthResult:
     """Grow a layer while its units are worth their price; drop those that are not.
 
     A unit is valued beside the others, and units that share what one of them could say
     are all missed when dropped one by one. So growth begins with the number of units
     whose description of the data is the shortest, as far as these can be compared.
+    Steps are counted by the sum of their learning rates, which makes the width depend
+    little on the learning rate and the batch size.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    schedule : Plan
-        How to train. Steps are counted by the sum of their learning rates, which makes
-        the width depend little on the learning rate and the batch size.
-
-    control : NatsControl
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("start", "grow", "drop" or "final"), ``units``,
-        ``steps`` and ``clock``; at a decision also ``price`` and ``paying``, the number
-        of units worth it, else ``epochs``.
-
-    Returns
-    -------
-    grown : GrowthResult
+    Records have ``stage`` ("start", "grow", "drop" or "final"), ``units``, ``steps``
+    and ``clock``; at a decision also ``price`` and ``paying``, the number of units
+    worth it, else ``epochs``.
     """
-    price = unit_price(X, control.unit_cost, schedule.groups)
-    ladder = DescriptionLengthGrowth(X, schedule, control, seed, report)
-    run = ladder.start(price)
+    price = unit_price(X, options.unit_cost, schedule.groups)
+    growth = DescriptionLengthGrowth(X, schedule, options, seed, report)
+    run = growth.start(price)
     limit = None
     while True:
-        values, activity = ladder.value(run.rbm)
+        values, activity = growth.value(run.rbm)
         worthwhile = values > price
-        ladder.tell(run, "grow", price, worthwhile)
+        growth.tell(run, "grow", price, worthwhile)
         n_units = run.rbm.n_hidden
-        if worthwhile.mean() < control.worthwhile_fraction:
+        if worthwhile.mean() < options.worthwhile_fraction:
             break
-        if n_units >= control.max_units:
+        if n_units >= options.max_units:
             limit = "max_units"
             break
-        if ladder.is_spent(control.clock):
+        if growth.is_spent(options.clock):
             limit = "max_steps"
             break
-        n_new = min(n_units, control.max_units - n_units)
-        further = new_rbm(ladder.X, n_new, seed + n_units, schedule.groups)
-        wide = ladder.train(widened(run, further), "grow", control.clock)
-        if not ladder.is_likelier(wide.rbm, run.rbm):
+        n_new = min(n_units, options.max_units - n_units)
+        further = new_rbm(growth.X, n_new, seed + n_units, schedule.groups)
+        wide = growth.train(widened(run, further), "grow", options.clock)
+        if not growth.is_likelier(wide.rbm, run.rbm):
             break
         run = wide
     while len(values) > 1 and not worthwhile.all():
-        if ladder.is_spent(ladder.drop_clock):
+        if growth.is_spent(growth.drop_clock):
             limit = limit or "max_steps"
             break
-        run = _without_worst(run, values, activity, worthwhile, control.drop_fraction)
-        run = ladder.train(run, "drop", ladder.drop_clock)
-        values, activity = ladder.value(run.rbm)
+        run = _without_worst(run, values, activity, worthwhile, options.drop_fraction)
+        run = growth.train(run, "drop", growth.drop_clock)
+        values, activity = growth.value(run.rbm)
         worthwhile = values > price
-        ladder.tell(run, "drop", price, worthwhile)
-    run = ladder.descend(run, price)
-    if control.final_clock > 0:
-        run = ladder.train(run, "final", control.final_clock)
+        growth.tell(run, "drop", price, worthwhile)
+    run = growth.descend(run, price)
+    if options.final_clock > 0:
+        run = growth.train(run, "final", options.final_clock)
     return GrowthResult(run, limit or PAYING_REASON, limit)
 
 
@@ -426,16 +343,16 @@ class DescriptionLengthGrowth:
         self,
         X: NDArray,
         schedule: Schedule,
-        control: NatsControl,
+        options: DescriptionLengthOptions,
         seed: int,
         report: Report,
     ) -> None:
-        self.X, self.schedule, self.control, self.seed = X, schedule, control, seed
+        self.X, self.schedule, self.options, self.seed = X, schedule, options, seed
         self.report = report
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         # Units that stay have little to learn when others go.
-        self.drop_clock = control.clock / 3
+        self.drop_clock = options.clock / 3
         self.rng = np.random.default_rng(seed)
         self.data, self.missing = X, schedule.missing
         most = _MOST_VALUED if self.missing is None else _MOST_VALUED_WITH_MISSING
@@ -446,13 +363,13 @@ class DescriptionLengthGrowth:
         if schedule.resample:
             probabilities, self.data = self.data, np.empty_like(self.data)
             kernels.bernoulli(probabilities, self.stream, self.data)
-        rows = self.rng.choice(len(self.data), control.n_chains)
+        rows = self.rng.choice(len(self.data), options.n_chains)
         self.model = self.data[rows]
 
     def is_spent(self, clock: float) -> bool:
         """Whether there are not steps enough left for a stage."""
         ahead = self.schedule.steps_of_clock(clock)
-        return self.n_steps + ahead > self.control.max_steps
+        return self.n_steps + ahead > self.options.max_steps
 
     def start(self, price: float) -> Run:
         """Train RBMs of some few units; return the run of the best one.
@@ -461,16 +378,16 @@ class DescriptionLengthGrowth:
         the data would not pay for them: no RBM describes samples in fewer nats than
         the entropy of their shares.
         """
-        control = self.control
-        n_units = min(control.n_initial, control.max_units)
-        start_price = control.start_fraction * price
+        options = self.options
+        n_units = min(options.n_initial, options.max_units)
+        start_price = options.start_fraction * price
         # Of samples that are known.
         floor = _entropy(self.data) if self.missing is None else 0.0
         first, *others = (n_units >> k for k in reversed(range(n_units.bit_length())))
         best = self._train_new(first)
         least = self.description_length(best.rbm, start_price)
         for width in others:
-            if self.is_spent(control.clock) or floor + width * start_price >= least:
+            if self.is_spent(options.clock) or floor + width * start_price >= least:
                 break
             run = self._train_new(width)
             length = self.description_length(run.rbm, start_price)
@@ -482,7 +399,7 @@ class DescriptionLengthGrowth:
         """Train a new RBM for the first stage."""
         rbm = new_rbm(self.X, width, self.seed, self.schedule.groups)
         run = self.schedule.begin(self.X, rbm, 0, self.seed)
-        return self.train(run, "start", self.control.clock)
+        return self.train(run, "start", self.options.clock)
 
     def is_likelier(self, rbm: RBM, other: RBM) -> bool:
         """Whether the data are more likely by an RBM than by another.
@@ -505,7 +422,7 @@ class DescriptionLengthGrowth:
                 break
             values, activity = self.value(run.rbm)
             none = np.zeros(len(values), bool)
-            fraction = self.control.drop_fraction
+            fraction = self.options.drop_fraction
             run = _without_worst(run, values, activity, none, fraction)
             run = self.train(run, "drop", self.drop_clock)
             length = self.description_length(run.rbm, price)
@@ -532,7 +449,7 @@ class DescriptionLengthGrowth:
         """Train for a stage."""
         n_steps = self.schedule.steps_of_clock(clock)
         if stage != "final":
-            n_steps = min(n_steps, self.control.max_steps - self.n_steps)
+            n_steps = min(n_steps, self.options.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
         train(run, self.X, self.schedule, stage, self.report, self.n_steps)
         self.n_steps += run.step
@@ -548,7 +465,7 @@ class DescriptionLengthGrowth:
             bias, groups = rbm.visible_bias, rbm.groups
             draw_visible(logits, bias, groups, self.stream, self.model)
         else:
-            gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
+            gibbs(rbm, self.model, self.options.n_gibbs, self.stream)
         missing = self.missing
         draws = missing.draws(rbm, self.data, self.stream) if missing else ()
         return unit_values(rbm, self.data, self.model, missing, draws)

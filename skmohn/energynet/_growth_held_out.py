@@ -17,7 +17,6 @@ from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._growth import (
     GrowthResult,
-    NatsControl,
     Report,
     decision,
     free_lengths,
@@ -105,51 +104,51 @@ class Parts:
         return cls(X[kept], schedule, data, missing)
 
 
-def width_by_held_out(
-    X: NDArray,
-    schedule: Schedule,
-    control: NatsControl,
-    seed: int,
-    report: Report,
-    below: float = np.inf,
-) -> GrowthResult:
-    """Double the width of a layer while that makes samples held out more likely.
-
-    Few units come first; fewer still are tried last, while they are about as good.
+@dataclass(frozen=True)
+class HeldOutOptions:
+    """How long RBMs of each width are trained, and how wide they may be.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    schedule : Plan
-        How to train.
-
-    control : NatsControl
-        Of its fields `n_final_epochs`, `clock` in its place where it is zero, and the
-        limits.
-
-    seed : int
-
-    report : callable
-        Its records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and
-        ``clock``; at a decision also ``held_out_log_likelihood``, else ``epochs``.
-
+    final_clock : float, default=300.0
+        Sum of the learning rates of the final training, and of each RBM that is
+        compared; 0 for no final training.
+    clock : float, default=60.0
+        Sum of the learning rates of what is compared without a final training.
+    max_units : int, default=2000
+    max_steps : int, default=1000000
+        Steps of training before the final training.
     below : float, default=inf
         Width of the layer below, which is not exceeded.
-
-    Returns
-    -------
-    grown : GrowthResult
-        Of a width between those that are about the best; trained on all samples, or as
-        it was if there is no final training.
     """
+
+    final_clock: float = 300.0
+    clock: float = 60.0
+    max_units: int = 2000
+    max_steps: int = 1_000_000
+    below: float = np.inf
+
+
+def grow_by_held_out(
+    X: NDArray, schedule: Schedule, options: HeldOutOptions, seed: int, report: Report
+) -> GrowthResult:
+    """Double the width of a layer while that makes samples held out more likely.
+
+    Few units come first; fewer still are tried last, while they are about as good. The
+    layer has a width between those that are about the best; it is trained on all
+    samples, or as it was if there is no final training.
+
+    Records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and ``clock``; at a
+    decision also ``held_out_log_likelihood``, else ``epochs``.
+    """
+    below = options.below
     parts = Parts.draw(X, schedule, seed)
-    # Copies on both sides would ask for a unit each, and for more.
+    # Duplicates in both parts reward a unit each, and more: distinct rows count.
     n_distinct = n_distinct_rows(parts.X)
-    room, reason = int(min(n_distinct, below)), HELD_OUT_REASON
-    widths = list(_doubling(min(control.max_units, room)))
+    most, reason = int(min(n_distinct, below)), HELD_OUT_REASON
+    widths = list(_doubling(min(options.max_units, most)))
     first = sum(width <= _FIRST for width in widths) - 1
-    search, limit = WidthSearch(parts, control, seed, report), None
+    search, limit = WidthSearch(parts, options, seed, report), None
     for width in widths[first:]:
         if not search.take(width):
             limit = "max_steps"
@@ -164,14 +163,14 @@ def width_by_held_out(
             break
     # Narrower ones may be as good as the widest.
     if limit is None and search.still_improving(widths[-1]):
-        if room < control.max_units:
+        if most < options.max_units:
             reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         else:
             limit = "max_units"
     width = _likely_width(search.lengths)
-    if control.final_clock > 0:
+    if options.final_clock > 0:
         rbm = new_rbm(X, width, seed, schedule.groups)
-        run = schedule.begin(X, rbm, schedule.steps_of_clock(control.final_clock), seed)
+        run = schedule.begin(X, rbm, schedule.steps_of_clock(options.final_clock), seed)
         train(run, X, schedule, "final", report, search.n_steps)
     else:
         runs = search.runs
@@ -186,23 +185,23 @@ class WidthSearch:
     ----------
     parts : Parts
 
-    control, seed, report
-        As in :func:`width_by_held_out`.
+    options, seed, report
+        As in :func:`grow_by_held_out`.
     """
 
     def __init__(
-        self, parts: Parts, control: NatsControl, seed: int, report: Report
+        self, parts: Parts, options: HeldOutOptions, seed: int, report: Report
     ) -> None:
-        self.parts, self.control = parts, control
+        self.parts, self.options = parts, options
         self.seed, self.report = seed, report
         self.n_steps, self.runs, self.lengths = 0, {}, {}
         self.errors, self.reference_rbm = {}, None
 
     def take(self, width: int) -> bool:
         """Train an RBM and measure it, unless there are not steps enough left."""
-        parts, control = self.parts, self.control
-        n_steps = parts.schedule.steps_of_clock(control.final_clock or control.clock)
-        ahead = min(n_steps, control.max_steps - self.n_steps)
+        parts, options = self.parts, self.options
+        n_steps = parts.schedule.steps_of_clock(options.final_clock or options.clock)
+        ahead = min(n_steps, options.max_steps - self.n_steps)
         if self.runs and ahead < n_steps:
             return False
         rbm = new_rbm(parts.X, width, self.seed, parts.schedule.groups)

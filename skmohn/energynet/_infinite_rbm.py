@@ -18,14 +18,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._missing import MissingMask
+from skmohn.energynet._growth import GrowthResult, Report, train
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
 from skmohn.energynet._training import (
+    Schedule,
     check_weights,
     copy_of,
     data_logits,
     epochs_at_once,
 )
+
+GAMMA_REASON = "gamma fell to its threshold"
 
 
 @dataclass
@@ -166,8 +169,8 @@ class InfiniteRBM:
 
 
 @dataclass(frozen=True)
-class OrderedSchedule:
-    """How an infinite RBM is trained and grows: EnergyNet's parameters.
+class InfiniteGrowthOptions:
+    """When an infinite RBM stops growing, and how it is trained until then.
 
     Parameters
     ----------
@@ -184,14 +187,11 @@ class OrderedSchedule:
     persistent : bool, default=False
         Whether chains go on where they were after the step before, instead of starting
         at the data.
-    resample : bool, default=False
-        Whether inputs are probabilities from which bits are drawn at every step.
     max_units : int, default=2000
     max_steps : int, default=100000
-    groups : Groups, default=None
-        The visible units of each column; None where each is a column.
-    missing : MissingMask, default=None
-        What is unknown of the inputs, as in :class:`Schedule`.
+    n_final_epochs : int, default=0
+        Epochs of training of the plain RBM; 0 for the paper to the letter, at the price
+        of an RBM that models the data badly.
     """
 
     beta: float = 1.01
@@ -200,88 +200,116 @@ class OrderedSchedule:
     batch_size: int = 10
     n_gibbs: int = 1
     persistent: bool = False
-    resample: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
-    groups: Groups | None = None
-    missing: MissingMask | None = None
+    n_final_epochs: int = 0
 
-    def begin(self, X: NDArray, seed: int) -> "OrderedRun":
+
+def grow_infinite_rbm(
+    X: NDArray,
+    schedule: Schedule,
+    options: InfiniteGrowthOptions,
+    seed: int,
+    report: Report,
+) -> GrowthResult:
+    """Grow an infinite RBM until units are rarely born; make it a plain one.
+
+    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
+    training. The schedule is that of the plain RBM. Records have ``stage`` ("grow" or
+    "final"), ``units``, ``steps`` and ``epochs``; ``gamma`` while it grows, when the
+    RBM is a converted one, and ``clock`` afterwards.
+    """
+    training = InfiniteTraining(options, schedule)
+    growing = training.begin(X, seed)
+    while growing.reason is None:
+        n_epochs = training.advance(growing, X)
+        record = {"stage": "grow", "units": growing.rbm.n_hidden}
+        record |= {"steps": growing.step, "gamma": growing.gamma}
+        report(record | {"epochs": n_epochs}, growing.rbm.converted)
+    n_steps = schedule.steps_of_epochs(options.n_final_epochs, len(X))
+    run = schedule.begin(X, growing.rbm.converted(), n_steps, seed)
+    train(run, X, schedule, "final", report, growing.step)
+    if growing.reason == "gamma":
+        return GrowthResult(run, GAMMA_REASON)
+    return GrowthResult(run, growing.reason, growing.reason)
+
+
+@dataclass(frozen=True)
+class InfiniteTraining:
+    """How an infinite RBM is trained, on inputs as a schedule describes them."""
+
+    options: InfiniteGrowthOptions
+    schedule: Schedule
+
+    def begin(self, X: NDArray, seed: int) -> "InfiniteRun":
         """Start a run without units."""
-        rbm = InfiniteRBM.empty(X, self.beta, self.groups)
-        return OrderedRun(rbm, np.random.default_rng(seed), random_stream(seed))
+        rbm = InfiniteRBM.empty(X, self.options.beta, self.schedule.groups)
+        return InfiniteRun(rbm, np.random.default_rng(seed), random_stream(seed))
 
-    def advance(self, run: "OrderedRun", X: NDArray) -> int:
+    def advance(self, run: "InfiniteRun", X: NDArray) -> int:
         """Go on for an epoch, or several short ones, or until growth ends.
 
-        Parameters
-        ----------
-        run : OrderedRun
-            Changed in place; its `reason` says why growth has ended.
-
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        Returns
-        -------
-        n_epochs : int
-            How many were begun, at most :func:`epochs_at_once`.
+        The run is changed in place; its `reason` says why growth has ended. Returned is
+        how many epochs were begun, at most :func:`epochs_at_once`.
         """
-        n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
+        batch_size, resample = self.options.batch_size, self.schedule.resample
+        missing = self.schedule.missing
+        n_epochs, at_once = 0, epochs_at_once(len(X), batch_size)
         with np.errstate(over="ignore", invalid="ignore"):
             while run.reason is None and n_epochs < at_once:
                 n_epochs += 1
                 indices = run.order.permutation(len(X))
-                for start in range(0, len(X), self.batch_size):
-                    rows = indices[start : start + self.batch_size]
+                for start in range(0, len(X), batch_size):
+                    rows = indices[start : start + batch_size]
                     batch = X[rows]
-                    if self.resample:
+                    if resample:
                         probabilities, batch = batch, np.empty_like(batch)
                         kernels.bernoulli(probabilities, run.stream, batch)
-                    if self.missing is not None:
+                    if missing is not None:
                         rbm, stream = run.rbm, run.stream
                         draw = rbm.hidden_sampler(stream)
-                        self.missing.resample(rbm, draw, X, rows, batch, stream)
+                        missing.resample(rbm, draw, X, rows, batch, stream)
                     self._step(run, batch)
                     if run.reason is not None:
                         break
-        check_weights(run.rbm.weights, run.step, self.learning_rate)
+        check_weights(run.rbm.weights, run.step, self.options.learning_rate)
         return n_epochs
 
-    def _step(self, run: "OrderedRun", batch: NDArray) -> None:
+    def _step(self, run: "InfiniteRun", batch: NDArray) -> None:
         """Let a unit be born if asked for; follow the gradient; look at gamma."""
         rbm, row_weight = run.rbm, 1.0 / len(batch)
         hidden, data, n_past = rbm.visit(batch, row_weight, run.stream)
-        if n_past and rbm.n_hidden >= self.max_units:
+        if n_past and rbm.n_hidden >= self.options.max_units:
             run.reason = "max_units"
         elif n_past:
             rbm.add_unit()
             # The same distribution with one unit more, whose gradient is wanted.
             hidden, data, _ = rbm.visit(batch, row_weight, run.stream)
-        if self.persistent and run.chains is not None:
+        if self.options.persistent and run.chains is not None:
             # Units born since then are past the orders of the chains.
             hidden = np.zeros((len(run.chains), rbm.n_hidden), np.float32)
             hidden[:, : run.chains.shape[1]] = run.chains
         row_weight, model = 1.0 / len(hidden), data
-        for _ in range(self.n_gibbs):
+        for _ in range(self.options.n_gibbs):
             logits = hidden @ rbm.weights
             fantasy = np.empty_like(logits)
             draw_visible(logits, rbm.visible_bias, rbm.groups, run.stream, fantasy)
             hidden, model, _ = rbm.visit(fantasy, row_weight, run.stream)
-        if self.persistent:
+        if self.options.persistent:
             run.chains = hidden
         parameters = rbm.weights, rbm.hidden_bias, rbm.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):
-            parameter += np.float32(self.learning_rate) * (up - down)
+            parameter += np.float32(self.options.learning_rate) * (up - down)
         run.step += 1
         run.gamma = rbm.n_hidden / run.step
-        if run.gamma <= self.threshold:
+        if run.gamma <= self.options.threshold:
             run.reason = "gamma"
-        elif run.step >= self.max_steps:
+        elif run.step >= self.options.max_steps:
             run.reason = "max_steps"
 
 
 @dataclass
-class OrderedRun:
+class InfiniteRun:
     """One run of an infinite RBM; it can be pickled and go on elsewhere.
 
     Attributes

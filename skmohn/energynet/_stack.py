@@ -44,7 +44,7 @@ ALL_LAYERS = "max_layers"
 
 
 @dataclass(frozen=True)
-class StackControl:
+class StackOptions:
     """When a layer stays, and how that is measured.
 
     Parameters
@@ -126,7 +126,7 @@ class Stack:
 def grow_stack(
     X: NDArray,
     grow_layer: GrowLayer,
-    control: StackControl,
+    options: StackOptions,
     seed: int,
     report: StackReport,
     groups: Groups | None = None,
@@ -149,7 +149,7 @@ def grow_stack(
         those of the others the hidden probabilities of the layer below, all of them
         bits.
 
-    control : StackControl
+    options : StackOptions
 
     seed : int
 
@@ -169,10 +169,10 @@ def grow_stack(
     -------
     stack : Stack
     """
-    judge = _Judge(X, control, seed, missing)
+    judge = _Judge(X, options, seed, missing)
     best = nothing = judge.measure([independent_bits(X, groups)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
-    for depth in range(control.max_layers):
+    for depth in range(options.max_layers):
         below = [layer.rbm for layer in layers]
         tell = of_layer(report, depth, below)
         of_first = (None, None) if layers else (groups, missing)
@@ -185,7 +185,7 @@ def grow_stack(
         better = found.description.total < best.description.total
         if better or not layers:
             layers.append(StackedLayer(grown, found.log_partition, found.description))
-        if not better and (depth or control.beats_nothing):
+        if not better and (depth or options.beats_nothing):
             reason = DEEP_ENOUGH
             break
         best, inputs = found, rbms[-1].hidden_probabilities(inputs)
@@ -241,13 +241,13 @@ class _Judge:
     def __init__(
         self,
         X: NDArray,
-        control: StackControl,
+        options: StackOptions,
         seed: int,
         missing: MissingMask | None = None,
     ) -> None:
-        self.X, self.control, self.seed = X, control, seed
-        self.weight = likelihood_weight(control.likelihood, len(X))
-        rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
+        self.X, self.options, self.seed = X, options, seed
+        self.weight = likelihood_weight(options.likelihood, len(X))
+        rows = np.random.default_rng(seed).permutation(len(X))[: options.n_samples]
         self.rows, self.missing = rows, missing and missing.take(rows)
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
@@ -261,8 +261,8 @@ class _Judge:
         sees the same.
         """
         z = converged_log_partition(
-            rbms[-1], inputs, n_temperatures=self.control.n_temperatures,
-            n_chains=self.control.n_chains, random_state=self.seed,
+            rbms[-1], inputs, n_temperatures=self.options.n_temperatures,
+            n_chains=self.options.n_chains, random_state=self.seed,
             reference_rbm=reference_rbm,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, len(self.bits))
@@ -294,8 +294,8 @@ class _Judge:
         n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
         z = log_partition(
             rbms[-1], inputs,
-            n_temperatures=max(self.control.n_temperatures // _LOOK, 1),
-            n_chains=self.control.n_chains, random_state=self.seed,
+            n_temperatures=max(self.options.n_temperatures // _LOOK, 1),
+            n_chains=self.options.n_chains, random_state=self.seed,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, n_rows)
         gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
@@ -318,7 +318,7 @@ class _Judge:
             self._completed()[:n_rows],
             missing,
             z,
-            self.control.n_draws,
+            self.options.n_draws,
             self.seed,
         )
 
@@ -332,9 +332,9 @@ class _Judge:
         return bits
 
     def _complexity(self, rbms: Sequence[RBM]) -> float:
-        control = self.control
+        options = self.options
         return complexity_of(
-            rbms, self.X, control.complexity, unit_cost=control.unit_cost, p=control.p
+            rbms, self.X, options.complexity, unit_cost=options.unit_cost, p=options.p
         )
 
     def record(

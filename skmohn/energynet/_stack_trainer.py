@@ -16,22 +16,21 @@ from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._validation import is_integer
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import (
+    DescriptionLengthOptions,
     GrowthResult,
-    NatsControl,
     Report,
     given_width,
-    width_by_gamma,
-    width_by_nats,
+    grow_by_description_length,
 )
-from skmohn.energynet._growth_held_out import width_by_held_out
-from skmohn.energynet._infinite_rbm import OrderedSchedule
+from skmohn.energynet._growth_held_out import HeldOutOptions, grow_by_held_out
+from skmohn.energynet._infinite_rbm import InfiniteGrowthOptions, grow_infinite_rbm
 from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
 from skmohn.energynet._missing import BURN_IN, MissingMask
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
 from skmohn.energynet._stack import (
     MakeStack,
-    StackControl,
+    StackOptions,
     StackReport,
     grow_stack,
     of_layer,
@@ -314,7 +313,7 @@ class StackTrainer:
     def _grow(self, encoded: Encoded, report: StackReport) -> TrainedStack:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
-            encoded.units, self._grow_layer, self._stack_control(), self.seed, report,
+            encoded.units, self._grow_layer, self._stack_options(), self.seed, report,
             encoded.groups, encoded.missing,
         )  # fmt: skip
         return TrainedStack(
@@ -336,27 +335,33 @@ class StackTrainer:
         missing: MissingMask | None,
     ) -> GrowthResult:
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
-        parameters, schedule = self.parameters, self._schedule(inputs, groups, missing)
-        if self.is_paper:
-            n_epochs = self._n_epochs(schedule, len(inputs))
-            ordered = self._ordered_schedule(schedule.resample, groups, missing)
-            return width_by_gamma(inputs, ordered, schedule, n_epochs, seed, report)
-        final_clock = _FINAL_CLOCK
-        if parameters.n_final_epochs != "auto":
-            n_steps = schedule.steps_of_epochs(parameters.n_final_epochs, len(inputs))
-            final_clock = schedule.clock_of_steps(n_steps)
-        control = NatsControl(
-            unit_cost=parameters.unit_cost,
-            final_clock=final_clock,
-            max_units=parameters.max_units,
-            max_steps=parameters.max_steps,
-        )
-        if parameters.growth != "held_out":
-            return width_by_nats(inputs, schedule, control, seed, report)
+        schedule = self._schedule(inputs, groups, missing)
+        growth = self.parameters.growth
+        if growth == "infinite_rbm":
+            options = self._infinite_growth_options(schedule, len(inputs))
+            return grow_infinite_rbm(inputs, schedule, options, seed, report)
+        limits = self._growth_limits(schedule, len(inputs))
+        if growth == "description_length":
+            unit_cost = self.parameters.unit_cost
+            options = DescriptionLengthOptions(unit_cost=unit_cost, **limits)
+            return grow_by_description_length(inputs, schedule, options, seed, report)
         # Only the first layer has groups; there hardly ever is a second one that is
         # wider, for which most of the time would be spent.
         below = inputs.shape[1] if groups is None else np.inf
-        return width_by_held_out(inputs, schedule, control, seed, report, below)
+        options = HeldOutOptions(below=below, **limits)
+        return grow_by_held_out(inputs, schedule, options, seed, report)
+
+    def _growth_limits(self, schedule: Schedule, n_samples: int) -> dict[str, Any]:
+        """Options of growths that end with a training at a settled width."""
+        parameters, final_clock = self.parameters, _FINAL_CLOCK
+        if parameters.n_final_epochs != "auto":
+            n_steps = schedule.steps_of_epochs(parameters.n_final_epochs, n_samples)
+            final_clock = schedule.clock_of_steps(n_steps)
+        return {
+            "final_clock": final_clock,
+            "max_units": parameters.max_units,
+            "max_steps": parameters.max_steps,
+        }
 
     def _schedule(
         self,
@@ -396,22 +401,20 @@ class StackTrainer:
             n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 
-    def _ordered_schedule(
-        self, resample: bool, groups: Groups | None, missing: MissingMask | None
-    ) -> OrderedSchedule:
-        parameters, control = self.parameters, self.infinite_rbm_options
-        return OrderedSchedule(
-            beta=control.beta,
-            threshold=control.threshold,
+    def _infinite_growth_options(
+        self, schedule: Schedule, n_samples: int
+    ) -> InfiniteGrowthOptions:
+        parameters, options = self.parameters, self.infinite_rbm_options
+        return InfiniteGrowthOptions(
+            beta=options.beta,
+            threshold=options.threshold,
             learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
             batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
-            n_gibbs=control.n_gibbs,
-            persistent=control.persistent,
-            resample=resample,
-            groups=groups,
-            missing=missing,
+            n_gibbs=options.n_gibbs,
+            persistent=options.persistent,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
+            n_final_epochs=self._n_epochs(schedule, n_samples),
         )
 
     def _n_epochs(self, schedule: Schedule, n_samples: int) -> int:
@@ -421,9 +424,9 @@ class StackTrainer:
         n_steps = schedule.steps_of_clock(_FINAL_CLOCK)
         return -(-n_steps // schedule.steps_of_epochs(1, n_samples))
 
-    def _stack_control(self) -> StackControl:
+    def _stack_options(self) -> StackOptions:
         parameters = self.parameters
-        return StackControl(
+        return StackOptions(
             max_layers=parameters.max_layers,
             complexity="rademacher" if self.is_paper else "parameters",
             likelihood=self.likelihood,

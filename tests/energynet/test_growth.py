@@ -17,24 +17,26 @@ from skmohn.energynet import (
 )
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._growth import (
-    GAMMA_REASON,
     GIVEN_REASON,
     PAYING_REASON,
     DescriptionLengthGrowth,
-    NatsControl,
+    DescriptionLengthOptions,
     _entropy,
     _without_worst,
     given_width,
+    grow_by_description_length,
     unit_values,
-    width_by_gamma,
-    width_by_nats,
 )
-from skmohn.energynet._infinite_rbm import OrderedSchedule
+from skmohn.energynet._infinite_rbm import (
+    GAMMA_REASON,
+    InfiniteGrowthOptions,
+    grow_infinite_rbm,
+)
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._stack import (
     ALL_LAYERS,
     DEEP_ENOUGH,
-    StackControl,
+    StackOptions,
     _Judge,
     grow_stack,
 )
@@ -42,7 +44,7 @@ from skmohn.energynet._stack_trainer import are_bits
 from skmohn.energynet._training import Schedule, new_rbm, trained
 
 FAST = Schedule(learning_rate=0.2, batch_size=64)
-WIDTH_ONLY = NatsControl(final_clock=1.0)
+WIDTH_ONLY = DescriptionLengthOptions(final_clock=1.0)
 
 
 def told(grow, *args):
@@ -56,8 +58,8 @@ def untold(record, make_rbm):
     """A report that nobody listens to."""
 
 
-def width(X, schedule=FAST, control=WIDTH_ONLY, seed=0):
-    _, grown = told(width_by_nats, X, schedule, control, seed)
+def width(X, schedule=FAST, options=WIDTH_ONLY, seed=0):
+    _, grown = told(grow_by_description_length, X, schedule, options, seed)
     return grown.run.rbm.n_hidden
 
 
@@ -76,7 +78,13 @@ def digits():
 @pytest.fixture(scope="module")
 def growth(digits):
     """What a growth reports and returns; the final training comes after its width."""
-    return told(width_by_nats, digits, FAST, replace(WIDTH_ONLY, final_clock=5.0), 0)
+    return told(
+        grow_by_description_length,
+        digits,
+        FAST,
+        replace(WIDTH_ONLY, final_clock=5.0),
+        0,
+    )
 
 
 # ------------------------------------------------------------------ worth of a unit
@@ -131,8 +139,8 @@ def test_width_on_digits_depends_little_on_how_one_trains(digits):
 @pytest.mark.slow
 def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
     def described(seed, fraction):
-        control = replace(WIDTH_ONLY, final_clock=100.0, worthwhile_fraction=fraction)
-        _, grown = told(width_by_nats, digits, FAST, control, seed)
+        options = replace(WIDTH_ONLY, final_clock=100.0, worthwhile_fraction=fraction)
+        _, grown = told(grow_by_description_length, digits, FAST, options, seed)
         rbm = grown.run.rbm
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
@@ -173,7 +181,7 @@ def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
 
 
 def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
-    def initialized_mlp(X, control=WIDTH_ONLY, seed=0):
+    def initialized_mlp(X, options=WIDTH_ONLY, seed=0):
         tried, decided = {}, []
 
         def report(record, make_rbm):
@@ -184,8 +192,8 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
                 raise InterruptedError
 
         with pytest.raises(InterruptedError):
-            width_by_nats(X, FAST, control, seed, report)
-        lengths = [described(rbm, X, control.start_fraction) for rbm in tried.values()]
+            grow_by_description_length(X, FAST, options, seed, report)
+        lengths = [described(rbm, X, options.start_fraction) for rbm in tried.values()]
         assert decided == [list(tried)[np.argmin(lengths)]]
         return list(tried), *decided
 
@@ -200,7 +208,7 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
 @pytest.mark.parametrize(("n_samples", "between"), [(300, 8), (1797, 25)])
 def test_cheaper_units_make_wider_layers(digits, n_samples, between):
     cheap, dear = (
-        width(digits[:n_samples], control=replace(WIDTH_ONLY, unit_cost=k))
+        width(digits[:n_samples], options=replace(WIDTH_ONLY, unit_cost=k))
         for k in (0.3, 3)
     )
     assert cheap > between > dear
@@ -237,8 +245,8 @@ def test_growth_by_nats_says_what_it_does(growth):
 
 def test_growth_by_nats_can_be_repeated(digits):
     X, dear = digits[:200], replace(WIDTH_ONLY, unit_cost=3)
-    _, grown = told(width_by_nats, X, FAST, dear, 3)
-    _, again = told(width_by_nats, X, FAST, dear, 3)
+    _, grown = told(grow_by_description_length, X, FAST, dear, 3)
+    _, again = told(grow_by_description_length, X, FAST, dear, 3)
     assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
 
 
@@ -271,19 +279,20 @@ def test_entropy_of_rows_is_that_of_their_numbers():
     [({"max_units": 10}, "max_units"), ({"max_steps": 700}, "max_steps")],
 )
 def test_growth_by_nats_ends_at_its_limits(options, limit):
-    control = replace(WIDTH_ONLY, **options)
-    records, grown = told(width_by_nats, clusters(32), FAST, control, 0)
+    limited = replace(WIDTH_ONLY, **options)
+    records, grown = told(grow_by_description_length, clusters(32), FAST, limited, 0)
     assert (grown.limit, grown.reason) == (limit, limit)
     assert grown.run.rbm.n_hidden <= 10
     growing = [r["steps"] for r in records if r["stage"] != "final"]
     assert max(growing) <= options.get("max_steps", np.inf)
 
 
-def test_growth_by_gamma_converts_and_final_traininges():
+def test_growth_by_gamma_converts_and_trains_on():
     X = clusters(4, n_samples=400, n_columns=12)
-    ordered = OrderedSchedule(learning_rate=0.1, threshold=0.2)
-    raw_records, raw = told(width_by_gamma, X, ordered, Schedule(), 0, 0)
-    records, polished = told(width_by_gamma, X, ordered, Schedule(), 30, 0)
+    options = InfiniteGrowthOptions(learning_rate=0.1, threshold=0.2)
+    raw_records, raw = told(grow_infinite_rbm, X, Schedule(), options, 0)
+    options = replace(options, n_final_epochs=30)
+    records, polished = told(grow_infinite_rbm, X, Schedule(), options, 0)
     assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
     assert raw_records[-1]["gamma"] <= 0.2
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
@@ -297,8 +306,8 @@ def test_growth_by_gamma_converts_and_final_traininges():
 
 
 def test_growth_by_gamma_ends_at_its_limits():
-    ordered = OrderedSchedule(learning_rate=0.1, max_units=5)
-    _, grown = told(width_by_gamma, clusters(4), ordered, Schedule(), 1, 0)
+    options = InfiniteGrowthOptions(learning_rate=0.1, max_units=5, n_final_epochs=1)
+    _, grown = told(grow_infinite_rbm, clusters(4), Schedule(), options, 0)
     assert (grown.reason, grown.limit) == ("max_units", "max_units")
     assert grown.run.rbm.n_hidden == 5
 
@@ -317,7 +326,7 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 
 def by_nats(inputs, seed, report, groups=None, missing=None):
     schedule = replace(FAST, resample=not are_bits(inputs))
-    return width_by_nats(
+    return grow_by_description_length(
         inputs, schedule, replace(WIDTH_ONLY, final_clock=20.0), seed, report
     )
 
@@ -325,7 +334,7 @@ def by_nats(inputs, seed, report, groups=None, missing=None):
 @pytest.mark.slow
 def test_stack_keeps_the_layers_that_shorten_the_description():
     X = clusters(8)[:600]
-    records, stack = told(grow_stack, X, by_nats, StackControl(), 0)
+    records, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
     totals = [r["description_length"] for r in records if r["stage"] == "layer"]
     kept = [layer.description.total for layer in stack.layers]
     assert stack.reason == DEEP_ENOUGH
@@ -359,7 +368,7 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
         if record["stage"] == "layer":
             ends.append((record, make_rbms()))
 
-    grow_stack(X, by_nats, StackControl(), 0, report)
+    grow_stack(X, by_nats, StackOptions(), 0, report)
     assert seen == [(1, 600), (1, 600), (2, 200)]
     (first, _), (second, rbms) = ends
     z = log_partition(rbms[-1], rbms[0].hidden_probabilities(X), random_state=0)
@@ -373,7 +382,7 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
 
 def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     X = clusters(4)[:500]
-    judge = _Judge(X, StackControl(unit_cost=0.0), 0)
+    judge = _Judge(X, StackOptions(unit_cost=0.0), 0)
     lower = new_rbm(X, 10, 0)
     best = judge.measure([lower], X)
     # As it leaves the model as it is, it is neither better nor worse.
@@ -382,14 +391,14 @@ def test_a_layer_that_may_be_worth_it_is_measured_in_full():
     assert judge.look(rbms, inputs, best) is None
     found = judge.measure(rbms, inputs).description.total
     assert found == pytest.approx(best.description.total, rel=1e-3)
-    dear = _Judge(X, StackControl(unit_cost=1.0), 0)
+    dear = _Judge(X, StackOptions(unit_cost=1.0), 0)
     assert dear.look(rbms, inputs, dear.measure([lower], X)) is not None
 
 
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
-    _, stack = told(grow_stack, X, by_nats, StackControl(), 0)
+    _, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
     assert stack.reason == DEEP_ENOUGH
     assert len(stack.layers) == 1
     assert stack.layers[0].description.total >= stack.without.total
@@ -406,7 +415,7 @@ def test_layers_see_the_probabilities_of_those_below():
         return given_width(inputs, schedule, start, 2, seed, report)
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
-    control = StackControl(max_layers=3, unit_cost=0.0, n_temperatures=100)
+    options = StackOptions(max_layers=3, unit_cost=0.0, n_temperatures=100)
     gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -415,7 +424,7 @@ def test_layers_see_the_probabilities_of_those_below():
                 len(bits), gains[rbms[-1].n_hidden]
             ),
         )
-        records, stack = told(grow_stack, X, layer, control, 5)
+        records, stack = told(grow_stack, X, layer, options, 5)
     shapes = [layer.rbm.weights.shape for layer in stack.layers]
     assert shapes == [(6, 64), (5, 6), (4, 5)]
     assert stack.reason == ALL_LAYERS
@@ -434,11 +443,13 @@ def test_stack_by_the_rademacher_bound():
     def layer(inputs, seed, report, groups=None, missing=None):
         resample = not are_bits(inputs)
         schedule = Schedule(resample=resample)
-        ordered = OrderedSchedule(learning_rate=0.1, max_units=6, resample=resample)
-        return width_by_gamma(inputs, ordered, schedule, 30, seed, report)
+        options = InfiniteGrowthOptions(
+            learning_rate=0.1, max_units=6, n_final_epochs=30
+        )
+        return grow_infinite_rbm(inputs, schedule, options, seed, report)
 
-    control = StackControl(max_layers=2, complexity="rademacher")
-    _, stack = told(grow_stack, X, layer, control, 0)
+    options = StackOptions(max_layers=2, complexity="rademacher")
+    _, stack = told(grow_stack, X, layer, options, 0)
     assert stack.layers[0].description.total < stack.without.total
     assert stack.layers[0].grown.limit == "max_units"
     bound = stack.layers[0].description.complexity
@@ -469,7 +480,13 @@ def test_copies_of_columns_need_a_unit_each(n_seeds, most, longest):
     widths, lengths = [], []
     # One draw moves by a few units with the order in which a processor adds.
     for seed in range(n_seeds):
-        _, grown = told(width_by_nats, X, Schedule(batch_size=50), NatsControl(), seed)
+        _, grown = told(
+            grow_by_description_length,
+            X,
+            Schedule(batch_size=50),
+            DescriptionLengthOptions(),
+            seed,
+        )
         rbm = grown.run.rbm
         # As good as nothing is left to say: six bits for each sample, and the units.
         ideal = 400 * 6 * np.log(2) + description_length([rbm], X, 0.0).complexity
@@ -497,7 +514,13 @@ def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(
     made_by = len(X) * (noise + np.log(k))
     units_more = []
     for seed in range(n_seeds):
-        _, grown = told(width_by_nats, X, Schedule(batch_size=50), NatsControl(), seed)
+        _, grown = told(
+            grow_by_description_length,
+            X,
+            Schedule(batch_size=50),
+            DescriptionLengthOptions(),
+            seed,
+        )
         rbm = grown.run.rbm
         price = description_length([rbm], X, 0.0).complexity / rbm.n_hidden
         units_more.append((described(rbm, X) - made_by) / price)
@@ -527,15 +550,15 @@ def test_new_units_do_not_start_as_others_did(digits, monkeypatch):
         return new_rbm(X, n_hidden, seed, groups)
 
     monkeypatch.setattr("skmohn.energynet._growth.new_rbm", watched)
-    control = replace(WIDTH_ONLY, max_steps=3300)
-    told(width_by_nats, digits, FAST, control, 0)
+    options = replace(WIDTH_ONLY, max_steps=3300)
+    told(grow_by_description_length, digits, FAST, options, 0)
     # Four starts, then units beside those there are.
     assert len(seeds) == 5
     assert seeds[4] not in seeds[:4]
 
 
 def test_units_are_dropped_after_a_third_of_the_clock():
-    records, _ = told(width_by_nats, clusters(4), FAST, WIDTH_ONLY, 0)
+    records, _ = told(grow_by_description_length, clusters(4), FAST, WIDTH_ONLY, 0)
     steps = [r["steps"] for r in records if r["stage"] == "drop" and "price" not in r]
     widths = [r["units"] for r in records if r["stage"] == "drop" and "price" not in r]
     first = [steps[widths.index(units)] for units in dict.fromkeys(widths)]
@@ -547,10 +570,12 @@ def test_units_are_dropped_after_a_third_of_the_clock():
 # ---------------------------------------------------------------------- the ladder
 
 
-def make_ladder(n_columns=6, report=untold, **control):
+def make_ladder(n_columns=6, report=untold, **options):
     X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
     schedule = Schedule(learning_rate=0.2, batch_size=25)
-    return DescriptionLengthGrowth(X, schedule, NatsControl(**control), 0, report)
+    return DescriptionLengthGrowth(
+        X, schedule, DescriptionLengthOptions(**options), 0, report
+    )
 
 
 def test_a_stage_needs_its_steps():
@@ -591,11 +616,16 @@ def test_rbms_are_compared_by_the_nats_they_need(n_hidden, is_exact):
 def test_data_are_drawn_where_they_are_probabilities():
     X = np.full((4000, 2), 0.25, np.float32)
     drawn = DescriptionLengthGrowth(
-        X, Schedule(resample=True), NatsControl(), 0, untold
+        X, Schedule(resample=True), DescriptionLengthOptions(), 0, untold
     ).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
-    assert DescriptionLengthGrowth(X, Schedule(), NatsControl(), 0, untold).data is X
+    assert (
+        DescriptionLengthGrowth(
+            X, Schedule(), DescriptionLengthOptions(), 0, untold
+        ).data
+        is X
+    )
 
 
 def test_of_many_samples_some_value_the_units(digits, monkeypatch):
@@ -735,8 +765,8 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
     monkeypatch.setattr("skmohn.energynet._growth.DescriptionLengthGrowth", Rungs)
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
     schedule = Schedule(learning_rate=0.2, batch_size=25)
-    control = NatsControl(clock=0.9, final_clock=final_clock, **options)
-    records, grown = told(width_by_nats, X, schedule, control, 0)
+    options = DescriptionLengthOptions(clock=0.9, final_clock=final_clock, **options)
+    records, grown = told(grow_by_description_length, X, schedule, options, 0)
     found = ", ".join(f"{stage} {width}" for stage, width, _ in log if stage != "final")
     assert found == widths
     clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "final": final_clock}

@@ -9,14 +9,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import EnergyNetTransformer
 from skmohn.energynet import exact_log_partition
-from skmohn.energynet._growth import NatsControl
 from skmohn.energynet._growth_held_out import (
     BELOW_REASON,
     HELD_OUT_REASON,
     SAMPLES_REASON,
+    HeldOutOptions,
     Parts,
     _likely_width,
-    width_by_held_out,
+    grow_by_held_out,
 )
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._training import Schedule
@@ -94,11 +94,11 @@ def test_likelihoods_are_exact_for_few_units(final_clock):
             records.append(record)
             rbms.append(make_rbm())
 
-    schedule, control = (
+    schedule, options = (
         Schedule(),
-        NatsControl(clock=20.0, final_clock=final_clock, max_units=6),
+        HeldOutOptions(clock=20.0, final_clock=final_clock, max_units=6),
     )
-    grown = width_by_held_out(X, schedule, control, 0, report)
+    grown = grow_by_held_out(X, schedule, options, 0, report)
     parts = Parts.draw(X, schedule, 0)
     assert [record["units"] for record in records] == [6, 4, 2]
     for record, rbm in zip(records, rbms, strict=True):
@@ -113,20 +113,20 @@ def test_without_a_final_training_the_rbm_of_the_nearest_width_stays(monkeypatch
     """Of 6, 4 and 2 units, by their ratio to 3."""
     monkeypatch.setattr(f"{HELD_OUT}._likely_width", lambda lengths: 3)
     X = (load_digits().data[:50, 2:22] >= 8).astype(np.float32)
-    control = NatsControl(clock=1.0, final_clock=0.0, max_units=6)
-    grown = width_by_held_out(X, Schedule(), control, 0, lambda *_: None)
+    options = HeldOutOptions(clock=1.0, final_clock=0.0, max_units=6)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
     assert grown.run.rbm.n_hidden == 4
 
 
 def test_layer_is_no_wider_than_the_one_below():
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
-    control, tried = NatsControl(final_clock=10.0), []
+    options, tried = HeldOutOptions(final_clock=10.0, below=3), []
 
     def report(record, make_rbm):
         if "held_out_log_likelihood" in record:
             tried.append(record["units"])
 
-    grown = width_by_held_out(X, Schedule(), control, 0, report, below=3)
+    grown = grow_by_held_out(X, Schedule(), options, 0, report)
     assert tried == [3, 2, 1]
     assert grown.reason == BELOW_REASON
     assert grown.limit is None
@@ -146,8 +146,8 @@ def test_wide_layers_must_gain_with_each_doubling(monkeypatch, gain, widest):
         return True
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
-    grown = width_by_held_out(
-        X, Schedule(), NatsControl(final_clock=1.0), 0, lambda *_: None
+    grown = grow_by_held_out(
+        X, Schedule(), HeldOutOptions(final_clock=1.0), 0, lambda *_: None
     )
     widths = [width for width in (8, 16, 32, 64, 128, 256, 320) if width <= widest]
     assert tried == [*widths, 4]
@@ -167,8 +167,8 @@ def test_narrow_layers_rise_by_standard_errors_and_wide_ones_by_nats(
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
-    control = NatsControl(final_clock=1.0, max_units=most)
-    grown = width_by_held_out(X, Schedule(), control, 0, lambda *_: None)
+    options = HeldOutOptions(final_clock=1.0, max_units=most)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
     assert grown.limit == limit
     assert (grown.reason == HELD_OUT_REASON) == (limit is None)
 
@@ -186,7 +186,7 @@ def test_one_width_of_bad_luck_does_not_end_growth(monkeypatch):
         return True
 
     monkeypatch.setattr(f"{HELD_OUT}.WidthSearch.take", take)
-    width_by_held_out(X, Schedule(), NatsControl(final_clock=1.0), 0, lambda *_: None)
+    grow_by_held_out(X, Schedule(), HeldOutOptions(final_clock=1.0), 0, lambda *_: None)
     # 64 units are no better than 32, but clearly than 8; 256 little than 32.
     assert tried == [8, 16, 32, 64, 128, 256, 4]
 
@@ -284,8 +284,8 @@ def test_rbms_whose_partition_function_is_unknown_are_not_flattered(
             records[record["units"]] = record["held_out_log_likelihood"]
             rbms[record["units"]] = make_rbm()
 
-    width_by_held_out(
-        X, Schedule(), NatsControl(final_clock=10.0, max_units=16), 0, report
+    grow_by_held_out(
+        X, Schedule(), HeldOutOptions(final_clock=10.0, max_units=16), 0, report
     )
     log_z = 17.0 + weights[0].var() / 2.0
     if spread < 1.0:
@@ -299,8 +299,8 @@ def test_rbms_whose_partition_function_is_unknown_are_not_flattered(
 def test_so_many_columns_that_no_rbm_is_listed(monkeypatch):
     X = (load_digits().data[:100, 2:22] >= 8).astype(np.float32)
     monkeypatch.setattr(f"{HELD_OUT}.is_enumerable", lambda rbm: False)
-    control = NatsControl(final_clock=2.0, max_units=16)
-    grown = width_by_held_out(X, Schedule(), control, 0, lambda *_: None)
+    options = HeldOutOptions(final_clock=2.0, max_units=16)
+    grown = grow_by_held_out(X, Schedule(), options, 0, lambda *_: None)
     assert grown.reference_rbm.n_hidden == 8
     assert 1 <= grown.run.rbm.n_hidden <= 16
 

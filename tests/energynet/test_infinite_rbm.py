@@ -8,8 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.energynet._infinite_rbm import InfiniteRBM, OrderedSchedule
+from skmohn.energynet._infinite_rbm import (
+    InfiniteGrowthOptions,
+    InfiniteRBM,
+    InfiniteTraining,
+)
 from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._training import Schedule
+
+
+def training_of(**options):
+    return InfiniteTraining(InfiniteGrowthOptions(**options), Schedule())
 
 
 def infinite_rbm(n_visible=5, n_hidden=4, seed=0, beta=1.01):
@@ -115,13 +124,13 @@ def test_converted_rbm_is_a_copy():
 # ------------------------------------------------------------------------ training
 
 
-def chain_means(schedule, v, n_steps=4000):
+def chain_means(training, v, n_steps=4000):
     """Mean hidden units of the chains that steps without learning leave."""
-    run = schedule.begin(v, 0)
+    run = training.begin(v, 0)
     run.rbm = infinite_rbm(beta=1.5)
     total = np.zeros(4)
     for _ in range(n_steps):
-        schedule._step(run, v)
+        training._step(run, v)
         total += run.chains.mean(axis=0)
     return total / n_steps
 
@@ -129,41 +138,39 @@ def chain_means(schedule, v, n_steps=4000):
 def test_persistent_chains_are_draws_of_the_model_not_of_the_data():
     v = np.repeat(states(5)[13:14], 10, axis=0)
     # Four units are all there may be, and a rate that changes nothing.
-    schedule = OrderedSchedule(
-        beta=1.5, persistent=True, learning_rate=1e-12, max_units=4
-    )
+    training = training_of(beta=1.5, persistent=True, learning_rate=1e-12, max_units=4)
     infinite, V = infinite_rbm(beta=1.5), states(5)
     p_v = np.exp(-infinite.free_energy(V))
     reach = infinite.order_probabilities(V)[:, ::-1].cumsum(axis=1)[:, :0:-1]
     active = 1 / (1 + np.exp(-(V @ infinite.weights.T + infinite.hidden_bias)))
     exact = (p_v / p_v.sum()) @ (reach * active)
-    assert_allclose(chain_means(schedule, v), exact, atol=0.01)
+    assert_allclose(chain_means(training, v), exact, atol=0.01)
 
 
 def test_chains_of_contrastive_divergence_begin_at_the_data():
-    schedule, X = OrderedSchedule(batch_size=7, learning_rate=0.1), correlated(40)
-    run = schedule.begin(X, 0)
-    schedule.advance(run, X)
+    training, X = training_of(batch_size=7, learning_rate=0.1), correlated(40)
+    run = training.begin(X, 0)
+    training.advance(run, X)
     assert run.chains is None
 
 
 def test_chains_outlive_births_and_batches_of_other_sizes():
-    schedule = OrderedSchedule(
+    training = training_of(
         batch_size=7, learning_rate=0.1, persistent=True, threshold=0.5
     )
-    run = grow(schedule, correlated(40))
+    run = grow(training, correlated(40))
     assert run.reason == "gamma"
     assert run.chains.shape == (7, run.rbm.n_hidden)
     assert set(np.unique(run.chains)) == {0.0, 1.0}
 
 
 def test_chains_count_by_their_own_number():
-    schedule = OrderedSchedule(batch_size=7, persistent=True, learning_rate=0.25)
+    training = training_of(batch_size=7, persistent=True, learning_rate=0.25)
     X = correlated(40)
-    run = schedule.begin(X, 0)
-    schedule._step(run, X[:7])
+    run = training.begin(X, 0)
+    training._step(run, X[:7])
     before = run.rbm.visible_bias.copy()
-    schedule._step(run, X[7:8])
+    training._step(run, X[7:8])
     # A mean of data less a mean of chains, whose units are 0 or 1.
     assert np.abs(run.rbm.visible_bias - before).max() <= 0.25 + 1e-6
 
@@ -171,10 +178,10 @@ def test_chains_count_by_their_own_number():
 # ------------------------------------------------------------------------- growth
 
 
-def grow(schedule, X, seed=0):
-    run = schedule.begin(X, seed)
+def grow(training, X, seed=0):
+    run = training.begin(X, seed)
     while run.reason is None:
-        schedule.advance(run, X)
+        training.advance(run, X)
     return run
 
 
@@ -195,7 +202,7 @@ def test_growth_ends_by_gamma(grown):
 
 def test_first_unit_is_born_at_the_first_step_and_one_at_most_in_each():
     runs = [
-        grow(OrderedSchedule(learning_rate=0.1, max_steps=n_steps), correlated())
+        grow(training_of(learning_rate=0.1, max_steps=n_steps), correlated())
         for n_steps in range(1, 6)
     ]
     assert [run.step for run in runs] == [1, 2, 3, 4, 5]
@@ -207,9 +214,9 @@ def test_first_unit_is_born_at_the_first_step_and_one_at_most_in_each():
 
 @pytest.mark.parametrize(("n_samples", "n_epochs"), [(300, 1), (50, 4), (10, 20)])
 def test_short_epochs_are_done_together(n_samples, n_epochs):
-    schedule, X = OrderedSchedule(), correlated(n_samples)
-    run = schedule.begin(X, 0)
-    assert schedule.advance(run, X) == n_epochs
+    training, X = training_of(), correlated(n_samples)
+    run = training.begin(X, 0)
+    assert training.advance(run, X) == n_epochs
     assert run.step == n_epochs * n_samples // 10
 
 
@@ -218,7 +225,7 @@ def test_short_epochs_are_done_together(n_samples, n_epochs):
     [({"max_units": 7}, "max_units"), ({"max_steps": 12}, "max_steps")],
 )
 def test_growth_ends_at_its_limits(options, reason):
-    run = grow(OrderedSchedule(learning_rate=0.01, **options), correlated())
+    run = grow(training_of(learning_rate=0.01, **options), correlated())
     assert run.reason == reason
     assert run.rbm.n_hidden <= options.get("max_units", 12)
     assert run.step <= options.get("max_steps", 10_000)
@@ -226,7 +233,7 @@ def test_growth_ends_at_its_limits(options, reason):
 
 @pytest.fixture(scope="module")
 def grown():
-    return grow(OrderedSchedule(learning_rate=0.1, threshold=0.2), correlated())
+    return grow(training_of(learning_rate=0.1, threshold=0.2), correlated())
 
 
 def test_growth_learns_what_independent_bits_do_not(grown):
@@ -241,17 +248,17 @@ def test_growth_learns_what_independent_bits_do_not(grown):
 
 
 def test_growth_can_be_repeated_and_pickled():
-    X, schedule = correlated(), OrderedSchedule(learning_rate=0.05)
-    run, again = schedule.begin(X, 5), schedule.begin(X, 5)
-    schedule.advance(run, X)
-    schedule.advance(again, X)
+    X, training = correlated(), training_of(learning_rate=0.05)
+    run, again = training.begin(X, 5), training.begin(X, 5)
+    training.advance(run, X)
+    training.advance(again, X)
     assert_array_equal(run.rbm.weights, again.rbm.weights)
     copied = pickle.loads(pickle.dumps(run))
-    schedule.advance(run, X)
-    schedule.advance(copied, X)
+    training.advance(run, X)
+    training.advance(copied, X)
     assert_array_equal(run.rbm.weights, copied.rbm.weights)
 
 
 def test_divergence_names_the_learning_rate():
     with pytest.raises(ValueError, match="lower learning_rate"):
-        grow(OrderedSchedule(learning_rate=1e6), correlated())
+        grow(training_of(learning_rate=1e6), correlated())

@@ -28,7 +28,8 @@ from skmohn.energynet import (
     exact_log_partition,
 )
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._growth import GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._infinite_rbm import GAMMA_REASON
 from skmohn.energynet._likelihood import rademacher_complexity
 from skmohn.energynet._stack import ALL_LAYERS, DEEP_ENOUGH
 from skmohn.energynet._stack_trainer import GIVEN_DEPTH, STOPPED
