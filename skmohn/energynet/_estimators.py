@@ -35,8 +35,7 @@ from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
-from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._mlp import Stages
+from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
 from skmohn.energynet._stack_trainer import widths_of
 from skmohn.energynet._table import Encoded, read_columns, read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer

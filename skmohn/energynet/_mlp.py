@@ -1,24 +1,47 @@
-"""scikit-learn's MLP with more: where it starts, who is told, and several targets.
+"""scikit-learn's MLP: which network is selected, where it starts, who watches it.
+
+A network without hidden layers is a linear model: logistic regression or ridge, of one
+target or several. So all candidates are networks of scikit-learn, compared by their
+losses on samples that they have not learned from.
 
 A fit has two tasks, "layers" and "network". Callbacks that follow sub-estimators are
-handed on to the layers; what the network does is told by the estimator itself, since
-scikit-learn's MLP does not tell.
+handed on to the layers; what the network does is reported by the estimator itself,
+since scikit-learn's MLP has no callbacks.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone, is_classifier
 
-from skmohn._core._fitting import FitLoop
+from skmohn._core._fitting import FitLoop, History
 from skmohn._core._sklearn import callback_context, watched_mlp
 from skmohn._core._types import TableLike
 from skmohn.energynet._rbm import RBM
 
+# Precisions of the normal priors of all weights, the largest first. A number says more
+# of them than a class does: with few samples of classes a network of larger ones is
+# constant, and its loss no worse than that of others.
+_ALPHAS_OF_CLASSES = 3.0, 1.0
+_ALPHAS_OF_NUMBERS = 100.0, 30.0, 10.0, 3.0, 1.0
+# Linear models have nothing to overfit by when they learn on; networks have.
+_LINEAR = {"hidden_layer_sizes": (), "tol": 1e-4}
+# Found layers are compared with wider ones, which some targets need.
+_WIDE = 100
+_FOLDS = 5
+# With more distinct samples the choice would be the same.
+_MOST_COMPARED = 4000
+# What is simpler may be worse by so many standard errors of the difference.
+_TOLERANCE = 0.5
+# The least probability, that of a class not learned from.
+_LEAST = 1e-6
 # Networks are compared when this fraction of the loss is all that so many evaluations
 # have taken off: those with more units than samples need thousands to come to rest.
 _LEAST_PROGRESS, _EVALUATIONS = 0.01, 50
@@ -175,3 +198,167 @@ class Stages:
             **self._told, reconstruction_attributes=lambda: {"mlp_": fitted}
         )
         return fitted
+
+
+def candidates(mlp: Any, sizes: tuple[int, ...], is_found: bool) -> list[Any]:
+    """Networks to choose from, simpler ones first.
+
+    Parameters
+    ----------
+    mlp : MLPClassifier or MLPRegressor
+        How networks with hidden layers are trained.
+
+    sizes : tuple of int
+        Widths of the hidden layers.
+
+    is_found : bool
+        Whether they were found without targets, and may be too small for them.
+
+    Returns
+    -------
+    mlps : list of MLPClassifier or MLPRegressor
+        Not fitted. Of each shape there is a range of `alpha`.
+    """
+    alphas = _ALPHAS_OF_CLASSES if is_classifier(mlp) else _ALPHAS_OF_NUMBERS
+    shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
+    if is_found and sizes[0] < _WIDE:
+        shapes.append({"hidden_layer_sizes": (_WIDE, *sizes[1:])})
+    copy: Any = clone
+    return [
+        copy(mlp).set_params(**shape, alpha=alpha)
+        for shape in shapes
+        for alpha in alphas
+    ]
+
+
+def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Samples to compare networks on, in folds over which the targets are spread.
+
+    They follow from what samples say: equal ones are in one fold, so that it makes no
+    difference whether they are repeated or have a weight, nor in which order they are.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_columns)
+
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class labels, label indicators, or numbers.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_compared,), int
+        All samples, or some that are spread over the targets.
+
+    folds : ndarray of shape (n_compared,), int
+    """
+    targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
+    keys = np.column_stack([table, targets])
+    order = np.lexsort(keys.T)
+    keys = keys[order]
+    is_new = np.any(keys[1:] != keys[:-1], axis=1)
+    which = np.concatenate([[0], np.cumsum(is_new)])
+    step = which[-1] // _MOST_COMPARED + 1
+    chosen = which % step == 0
+    return order[chosen], which[chosen] // step % _FOLDS
+
+
+def choose(
+    mlps: Iterable[Any],
+    inputs: Callable[[bool], NDArray],
+    y: NDArray,
+    weights: NDArray | None,
+    folds: NDArray[np.intp],
+    start: Sequence[RBM],
+) -> tuple[Any, History]:
+    """Find the simplest network whose out-of-fold loss is about the least.
+
+    Of one shape, smaller values of `alpha` are tried as long as they help: training
+    takes longer with each.
+
+    Parameters
+    ----------
+    mlps : list of MLPClassifier or MLPRegressor
+        Not fitted, simpler ones first.
+
+    inputs : callable
+        Called with whether a network has hidden layers; returns what it sees, an
+        ndarray of shape (n_samples, n_inputs).
+
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class labels, label indicators, or standardized numbers.
+
+    weights : ndarray of shape (n_samples,) or None
+
+    folds : ndarray of shape (n_samples,), int
+
+    start : sequence of RBM
+        What hidden layers begin as; none for random weights.
+
+    Returns
+    -------
+    mlp : MLPClassifier or MLPRegressor
+
+    compared : History
+        A dict for each that was tried: ``hidden_layer_sizes``, ``alpha``, ``loss``,
+        and ``error``, of the difference to the least loss.
+    """
+    inputs = cache(inputs)
+    tried, losses, means = [], [], []
+    for sizes, common_random_numbers in groupby(mlps, attrgetter("hidden_layer_sizes")):
+        least, has_layers = np.inf, bool(sizes)
+        for mlp in common_random_numbers:
+            network = initialized_mlp(mlp, start if has_layers else ())
+            table = inputs(has_layers)
+            tried.append(mlp)
+            losses.append(_out_of_fold_losses(network, table, y, weights, folds))
+            means.append(np.average(losses[-1], weights=weights))
+            if means[-1] > least:
+                break
+            least = means[-1]
+    best = np.argmin(means)
+    worse = np.array(means) - means[best]
+    n_samples = len(y) if weights is None else weights.sum()
+    spread = np.square(losses - losses[best] - worse[:, None])
+    errors = np.sqrt(np.average(spread, axis=1, weights=weights) / n_samples)
+    compared = History(
+        {
+            "hidden_layer_sizes": mlp.hidden_layer_sizes,
+            "alpha": mlp.alpha,
+            "loss": float(mean),
+            "error": float(error),
+        }
+        for mlp, mean, error in zip(tried, means, errors, strict=True)
+    )
+    return tried[np.argmax(worse <= _TOLERANCE * errors)], compared
+
+
+def _out_of_fold_losses(
+    mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, folds: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Loss of each sample by a network that has learned from the other folds."""
+    losses = np.zeros(len(y))
+    for fold in np.unique(folds):
+        out, rest = folds == fold, folds != fold
+        if out.all():
+            break
+        # The network that answers in the end speaks for itself.
+        fit_silently(mlp, X[rest], y[rest], None if weights is None else weights[rest])
+        loss = _log_losses if is_classifier(mlp) else _squared_losses
+        losses[out] = loss(mlp, X[out], y[out])
+    return losses
+
+
+def _log_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Minus the log-probability of the class, or of all labels, of each sample."""
+    p = mlp.predict_proba(X)
+    if y.ndim > 1:
+        return -np.log(np.where(y, p, 1.0 - p).clip(_LEAST)).sum(axis=1)
+    at = np.searchsorted(mlp.classes_, y).clip(max=len(mlp.classes_) - 1)
+    p = np.where(mlp.classes_[at] == y, p[np.arange(len(y)), at], 0.0)
+    return -np.log(p.clip(_LEAST))
+
+
+def _squared_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
+    """Squared error of each sample, the mean over targets."""
+    errors = (mlp.predict(X) - y).reshape(len(y), -1)
+    return np.square(errors).mean(axis=1)

@@ -13,9 +13,14 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
-from skmohn.energynet import _heads
-from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._mlp import fit_silently, initialized_mlp
+from skmohn.energynet import _mlp
+from skmohn.energynet._mlp import (
+    candidates,
+    choose,
+    fit_silently,
+    folds_of,
+    initialized_mlp,
+)
 
 STACK = EnergyNetTransformer(None, 4, n_final_epochs=5)
 CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
@@ -124,7 +129,7 @@ def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
 
 def test_of_many_samples_some_of_all_targets_are_compared(iris, monkeypatch):
     X, y = iris
-    monkeypatch.setattr(_heads, "_MOST_COMPARED", 60)
+    monkeypatch.setattr(_mlp, "_MOST_COMPARED", 60)
     rows, folds = folds_of(X, y)
     assert 30 <= len(rows) <= 60
     assert np.bincount(y[rows]).min() >= 10
