@@ -100,8 +100,6 @@ class UnitCoding:
         X : ndarray of shape (n_samples, n_features)
             With NaN for unknown values.
 
-        coding : {"auto", "thermometer", "minmax", "probability"}
-
         n_bins : int
             Most levels of a thermometer.
 
@@ -114,10 +112,6 @@ class UnitCoding:
         whiten : int, default=None
             Seed of a whitening of the thermometers with more values than levels, none
             of them in most samples; None for none.
-
-        Returns
-        -------
-        coding : UnitCoding
 
         Raises
         ------
@@ -267,10 +261,6 @@ class UnitCoding:
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        seed : int
-
         are_new : bool, default=False
             Whether these are other rows than those that the coding was learned from,
             whose whitened columns spread too little.
@@ -290,8 +280,6 @@ class UnitCoding:
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
         names : sequence of str, default=None
             Column names for errors.
 
@@ -441,8 +429,6 @@ class UnitCoding:
         units : ndarray of shape (n_samples, n_units)
             Bits.
 
-        rng : numpy.random.Generator or RandomState
-
         Returns
         -------
         X : ndarray of shape (n_samples, n_features), float64
@@ -467,10 +453,6 @@ class UnitCoding:
     def modes(self, units: NDArray) -> NDArray:
         """The most probable state of each column, of probabilities of the units.
 
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
-
         Returns
         -------
         units : ndarray of shape (n_samples, n_units)
@@ -493,8 +475,6 @@ class UnitCoding:
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_features)
-
         units : ndarray of shape (n_samples, n_units)
             As :meth:`decode` takes them.
 

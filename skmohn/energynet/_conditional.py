@@ -56,12 +56,6 @@ def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
 
     units : ndarray of shape (n_units,)
         What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
-
-    Returns
-    -------
-    rbm : RBM
     """
     known = np.where(unknown, 0.0, units)
     groups = rbm.groups and rbm.groups.within(unknown)
@@ -74,17 +68,7 @@ def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
 
 
 def enumerate_means(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of the units of an RBM that has few states on either side.
-
-    Parameters
-    ----------
-    rbm : RBM
-
-    Returns
-    -------
-    visible : ndarray of shape (n_visible,), float64
-    hidden : ndarray of shape (n_hidden,), float64
-    """
+    """Means of the units of an RBM that has few states on either side."""
     sides = sides_of(rbm)
     n_visible, n_hidden = (side.n_states for side in sides)
     if n_visible <= n_hidden:
@@ -193,10 +177,6 @@ def importance_sample(
 
     coding : UnitCoding
         With a whitening.
-
-    X : ndarray of shape (n_samples, n_features)
-
-    seed : int
 
     n_completions : int, default=100
         Draws of each row.
@@ -386,12 +366,8 @@ def enumerate_completions(
 
     Parameters
     ----------
-    coding : UnitCoding
-
     units : ndarray of shape (n_units,), float32
         What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
 
     row : int
         Number of the sample, for errors.

@@ -50,10 +50,6 @@ def learn_scalers(
     rbms : list of RBM
         From the bottom to the top.
 
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
     units : ndarray of shape (n_samples, n_units), float32
         Their visible units in the layout that was learned from.
 

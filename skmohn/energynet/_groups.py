@@ -153,8 +153,6 @@ def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    groups : Groups
-
     start, stop : int
         At most the number of all states.
 
@@ -177,12 +175,6 @@ def state_probabilities(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Fraction of the samples at each state, from the means of the units.
 
-    Parameters
-    ----------
-    mean : ndarray of shape (n_units,), float64
-
-    groups : Groups
-
     Returns
     -------
     at : ndarray of shape (n_units,)
@@ -204,18 +196,7 @@ def state_probabilities(
 
 
 def log_state_sums(active: NDArray, groups: Groups) -> NDArray[np.float64]:
-    """Logarithm of the sum over all possible states of exp(active . state).
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), float64
-    """
+    """Logarithm of the sum over all possible states of exp(active . state)."""
     if groups.are_bits:
         return np.logaddexp(0.0, active, dtype=np.float64).sum(axis=1)
     _, log_total = _log_weights(active, groups)
@@ -223,18 +204,7 @@ def log_state_sums(active: NDArray, groups: Groups) -> NDArray[np.float64]:
 
 
 def unit_probabilities(active: NDArray, groups: Groups) -> NDArray:
-    """Probability that each unit is 1, with the logits `active` of the units.
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_units), float32
-    """
+    """Probability that each unit is 1, with the logits `active` of the units."""
     log_weight, log_total = _log_weights(active, groups)
     at = np.exp(log_weight - groups.of_units(log_total))
     offsets, reached = groups.offsets, at.copy()
@@ -250,16 +220,6 @@ def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
     """Logit of the state of each unit, against that in which all units are 0.
 
     Of a level it is the sum of the units up to it, of a category that of its unit.
-
-    Parameters
-    ----------
-    active : ndarray of shape (n_rows, n_units)
-
-    groups : Groups
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_units), float64
     """
     active = np.asarray(active, np.float64)
     if groups.are_bits:

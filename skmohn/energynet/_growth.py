@@ -187,8 +187,6 @@ def unit_values(
 
     Parameters
     ----------
-    rbm : RBM
-
     data : ndarray of shape (n_samples, n_visible)
         Bits.
 
@@ -315,15 +313,11 @@ def free_lengths(
 
     Parameters
     ----------
-    rbm : RBM
-
     data : ndarray of shape (n_samples, n_visible)
         Bits.
 
     missing : MissingMask or None
         What is unknown of them.
-
-    seed : int
 
     Returns
     -------

@@ -64,7 +64,7 @@ class Parts:
     Attributes
     ----------
     X : ndarray of shape (n_train, n_visible), float32
-    schedule : Plan
+    schedule : Schedule
         How to train on these.
     data : ndarray of shape (n_held, n_visible), float32
         Bits.
@@ -83,10 +83,6 @@ class Parts:
 
         Parameters
         ----------
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        schedule : Plan
-
         seed : int
             Of bits drawn from probabilities.
         """

@@ -79,10 +79,6 @@ class InfiniteRBM:
     def log_weights(self, V: ArrayLike) -> NDArray[np.float64]:
         """Minus the free energy of each order; of all past the last in the last column.
 
-        Parameters
-        ----------
-        V : array-like of shape (n_samples, n_visible)
-
         Returns
         -------
         log_weights : ndarray of shape (n_samples, n_hidden + 1), float64
@@ -134,12 +130,8 @@ class InfiniteRBM:
 
         Parameters
         ----------
-        V : ndarray of shape (n_samples, n_visible), float32
-
         row_weight : float
             Weight of a sample in the gradient.
-
-        stream : ndarray of shape (1,), uint64
 
         Returns
         -------

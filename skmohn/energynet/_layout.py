@@ -31,20 +31,8 @@ def sort_columns(
     all columns, which has neither order nor sign. Where these are equal, as of balanced
     designs, columns keep the order and the sign that they have.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        With NaN for unknown values.
-
-    is_number : ndarray of shape (n_features,), bool
-        Categories have no sign; of them counts how frequent they are.
-
-    Returns
-    -------
-    order : ndarray of shape (n_features,), int
-
-    sign : ndarray of shape (n_features,)
-        1 or -1.
+    Returned are the order, and signs of 1 or -1. Categories, which are no numbers, have
+    no sign; of them counts how frequent they are.
     """
     n_features = X.shape[1]
     frequencies = {
@@ -131,10 +119,6 @@ class Layout:
 
         order, sign : ndarrays of shape (n_features,)
             See :func:`sort_columns`.
-
-        Returns
-        -------
-        layout : Layout
         """
         parts = np.split(np.arange(n_units.sum()), np.cumsum(n_units)[:-1])
         # The last threshold is the first of what is turned.
@@ -145,10 +129,6 @@ class Layout:
 
     def arrange(self, units: NDArray) -> NDArray:
         """Write units of columns in this layout, where they are.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
 
         Returns
         -------
@@ -166,16 +146,7 @@ class Layout:
         return _turn(units, self.order[self.is_turned])
 
     def arrange_rbm(self, rbm: RBM) -> RBM:
-        """An RBM of the units of columns in this layout.
-
-        Parameters
-        ----------
-        rbm : RBM
-
-        Returns
-        -------
-        arranged : RBM
-        """
+        """An RBM of the units of columns in this layout."""
         arranged = RBM(
             rbm.weights[:, self.order],
             rbm.hidden_bias,
@@ -189,14 +160,8 @@ class Layout:
 
         Parameters
         ----------
-        arranged : RBM
-
         groups : Groups
             The units of the columns.
-
-        Returns
-        -------
-        rbm : RBM
         """
         turned = self._turn_rbm(arranged, self.groups)
         back = np.argsort(self.order)

@@ -124,14 +124,8 @@ def stack_log_likelihood(
 
     Parameters
     ----------
-    layers : list of RBM
-
     X : ndarray of shape (n_samples, n_visible), float32
         Contiguous bits.
-
-    log_z : float
-
-    n_draws : int
 
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
@@ -139,10 +133,6 @@ def stack_log_likelihood(
     common_random_numbers : bool, default=False
         Whether each sample of several layers gets the same random numbers, and the same
         estimate whatever samples stand beside it; the stream then stays where it is.
-
-    Returns
-    -------
-    log_likelihood : ndarray of shape (n_samples,)
     """
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
@@ -215,14 +205,8 @@ def known_log_likelihoods(
 
     Parameters
     ----------
-    rbms : list of RBM
-
     bits : ndarray of shape (n_samples, n_visible), float32
         Complete; those at missing values are draws by the first RBM.
-
-    missing : MissingMask or None
-
-    log_partition : LogPartition
 
     n_draws, seed : int
         As of :func:`dbn_log_likelihood`.

@@ -99,8 +99,6 @@ class MissingMask:
 
         groups : Groups
             The units of each column.
-
-        rng : numpy.random.Generator
         """
         rows = self.rows
         all_unknown = self.unknown_at(rows)
@@ -130,8 +128,6 @@ class MissingMask:
 
         Parameters
         ----------
-        rbm : RBM or InfiniteRBM
-
         draw_hidden : callable
             Draws hidden units, given visible ones.
 
@@ -238,12 +234,8 @@ def known_free_energies(
 
     Parameters
     ----------
-    rbm : RBM
-
     V : ndarray of shape (n_samples, n_visible), float32
         Bits; those at missing values do not count.
-
-    missing : MissingMask or None
 
     seed : int
         Of the estimates of an RBM of many hidden units.
@@ -295,24 +287,9 @@ def enumerated_exponents(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Log-weight of each state of the hidden units, missing values summed out.
 
-    Parameters
-    ----------
-    rbm : RBM
-        Of few hidden units.
-
-    known : ndarray of shape (n_samples, n_visible)
-        0 at missing values.
-
-    unknown : ndarray of shape (n_samples, n_visible), bool
-
-    Returns
-    -------
-    exponent : ndarray of shape (n_samples, n_states)
-
-    states : ndarray of shape (n_states, n_hidden)
-
-    logits : ndarray of shape (n_states, n_visible)
-        Of the visible units, given each state.
+    The RBM has few hidden units; `known` is 0 at missing values. Returned are the
+    log-weights (n_samples, n_states), the states (n_states, n_hidden), and the logits
+    of the visible units given each state (n_states, n_visible).
     """
     groups, hidden = sides_of(rbm)
     states = list_states(hidden, 0, hidden.n_states)

@@ -58,8 +58,6 @@ def initialized_mlp(mlp: Any, start: Sequence[RBM]) -> Any:
 
     Parameters
     ----------
-    mlp : MLPClassifier or MLPRegressor
-
     start : sequence of RBM
         The layers it begins as; none for random weights.
 
@@ -80,10 +78,6 @@ def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> 
     ----------
     told : MLPClassifier or MLPRegressor
         As :func:`initialized_mlp` makes it.
-
-    X, y : ndarrays
-
-    weights : ndarray of shape (n_samples,) or None
     """
     # Evaluations of "lbfgs" are at least as many as its iterations.
     ahead = iter(range(told.max_iter - 1))
@@ -119,14 +113,6 @@ class Stages:
     def fit_layers(self, transformer: _T, X: TableLike, weights: NDArray | None) -> _T:
         """Fit the layers; callbacks that follow sub-estimators follow them.
 
-        Parameters
-        ----------
-        transformer : EnergyNetTransformer
-
-        X : ndarray of shape (n_samples, n_features)
-
-        weights : ndarray of shape (n_samples,) or None
-
         Returns
         -------
         transformer : EnergyNetTransformer
@@ -156,8 +142,6 @@ class Stages:
 
         X, y : ndarrays
             What it sees and what it learns.
-
-        weights : ndarray of shape (n_samples,) or None
 
         start : sequence of RBM
             The layers it begins as; none for random weights.
@@ -237,19 +221,8 @@ def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.i
     They follow from what samples say: equal ones are in one fold, so that it makes no
     difference whether they are repeated or have a weight, nor in which order they are.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_samples, n_columns)
-
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class labels, label indicators, or numbers.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_compared,), int
-        All samples, or some that are spread over the targets.
-
-    folds : ndarray of shape (n_compared,), int
+    Returned are their rows, of all samples or of some that are spread over the targets,
+    and the fold of each. Targets are class labels, label indicators, or numbers.
     """
     targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
     keys = np.column_stack([table, targets])
@@ -275,38 +248,17 @@ def choose(
     Of one shape, smaller values of `alpha` are tried as long as they help: training
     takes longer with each.
 
-    Parameters
-    ----------
-    mlps : list of MLPClassifier or MLPRegressor
-        Not fitted, simpler ones first.
-
-    inputs : callable
-        Called with whether a network has hidden layers; returns what it sees, an
-        ndarray of shape (n_samples, n_inputs).
-
-    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Class labels, label indicators, or standardized numbers.
-
-    weights : ndarray of shape (n_samples,) or None
-
-    folds : ndarray of shape (n_samples,), int
-
-    start : sequence of RBM
-        What hidden layers begin as; none for random weights.
-
-    Returns
-    -------
-    mlp : MLPClassifier or MLPRegressor
-
-    compared : History
-        A dict for each that was tried: ``hidden_layer_sizes``, ``alpha``, ``loss``,
-        and ``error``, of the difference to the least loss.
+    Candidates are not fitted, simpler ones first. `inputs` is called with whether a
+    network has hidden layers and returns what it sees; hidden layers begin as those of
+    `start`, if any. Also returned is a dict for each candidate that was tried:
+    ``hidden_layer_sizes``, ``alpha``, ``loss``, and ``error``, the standard error of
+    the difference to the least loss.
     """
     inputs = cache(inputs)
     tried, losses, means = [], [], []
-    for sizes, common_random_numbers in groupby(mlps, attrgetter("hidden_layer_sizes")):
+    for sizes, of_shape in groupby(mlps, attrgetter("hidden_layer_sizes")):
         least, has_layers = np.inf, bool(sizes)
-        for mlp in common_random_numbers:
+        for mlp in of_shape:
             network = initialized_mlp(mlp, start if has_layers else ())
             table = inputs(has_layers)
             tried.append(mlp)

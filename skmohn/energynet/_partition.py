@@ -140,18 +140,8 @@ def _log_sums_of_pairs(
 
     Parameters
     ----------
-    first : ndarray of shape (n_first, n_units)
-
-    others : ndarray of shape (n_others, n_units)
-
-    groups : Groups
-
     bounds : ndarray of shape (n_units,)
         No sum is larger.
-
-    Returns
-    -------
-    ndarray of shape (n_others, n_first)
     """
     starts = groups.starts
     # A level has all units below it, too.
@@ -257,10 +247,6 @@ def annealed_weights(
 
     Parameters
     ----------
-    rbm : RBM
-
-    X : ndarray of shape (n_samples, n_visible), float32
-
     reference_rbm : RBM or None
         With few hidden units, whose states are listed: half of the chains start from
         its own samples. None where there is no such RBM.
@@ -292,10 +278,6 @@ def log_partition_of(log_weights: Sequence[NDArray[np.float64]]) -> LogPartition
     ----------
     log_weights : list of ndarray
         As :func:`annealed_weights` returns them.
-
-    Returns
-    -------
-    LogPartition
     """
     found = [_from_weights(of_start) for of_start in log_weights]
     if _are_apart(found[0], found[-1]):
@@ -313,10 +295,6 @@ def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
     ----------
     log_weights : list of ndarray
         As :func:`annealed_weights` returns them.
-
-    Returns
-    -------
-    float
     """
     kinds = sorted(log_weights, key=np.var)
     if not _are_apart(*(_from_weights(kinds[at]) for at in (0, -1))):
@@ -347,8 +325,6 @@ def _log_weights(
     ----------
     start : RBM
         With at most 12 hidden units.
-
-    rbm : RBM
 
     X : ndarray of shape (n_samples, n_visible)
         Looked at where the first RBM has no hidden units.
@@ -544,8 +520,6 @@ def warn_if_unreliable(log_partition: LogPartition, layer: int) -> None:
 
     Parameters
     ----------
-    log_partition : LogPartition
-
     layer : int
         Its number.
     """

@@ -265,12 +265,8 @@ def gibbs(rbm: RBM, V: NDArray, n_steps: int, stream: NDArray[np.uint64]) -> Non
 
     Parameters
     ----------
-    rbm : RBM
-
     V : ndarray of shape (n_chains, n_visible), float32
         Visible units, replaced by those after the last step.
-
-    n_steps : int
 
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
@@ -306,10 +302,6 @@ def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
     ----------
     rbm : RBM
         At most 12 hidden units: their states are listed.
-
-    n : int
-
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -307,7 +307,7 @@ class Monitor:
         Parameters
         ----------
         report : callable
-            As :meth:`~skmohn.energynet._stack_trainer.Builder.build` takes it.
+            As :meth:`~skmohn.energynet._stack_trainer.StackTrainer.build` takes it.
 
         Returns
         -------

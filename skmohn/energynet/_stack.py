@@ -149,10 +149,6 @@ def grow_stack(
         those of the others the hidden probabilities of the layer below, all of them
         bits.
 
-    options : StackOptions
-
-    seed : int
-
     report : callable
         Called as ``report(record, make_rbms)``. Records are those of the layers with
         their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
@@ -164,10 +160,6 @@ def grow_stack(
 
     missing : MissingMask, default=None
         What is unknown of X, in which its states are replaced.
-
-    Returns
-    -------
-    stack : Stack
     """
     judge = _Judge(X, options, seed, missing)
     best = nothing = judge.measure([independent_bits(X, groups)], X)
@@ -202,8 +194,6 @@ def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
 
     depth : int
         Number of the layer, from 0.
-
-    below : list of RBM
 
     Returns
     -------
@@ -280,9 +270,9 @@ class _Judge:
 
         Parameters
         ----------
-        rbms : list of RBM
         inputs : ndarray
             Of the top RBM.
+
         best : _Measured
             Without the top RBM.
 

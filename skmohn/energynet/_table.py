@@ -176,12 +176,6 @@ def read_weights(
 ) -> NDArray[np.float64] | None:
     """Check weights; return them as numbers of samples.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,) or None
-
-    X : ndarray of shape (n_samples, n_features)
-
     Returns
     -------
     ndarray of shape (n_samples,), float64, or None
@@ -239,8 +233,6 @@ def read_columns(
     ----------
     estimator : estimator
         Keeps what the columns are, in `fit`.
-
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
     reset : bool, default=False
         Whether to learn what the columns are.
@@ -365,10 +357,6 @@ def as_written(
 
     Parameters
     ----------
-    table : ndarray of shape (n_samples, n_features)
-
-    categories : Categories
-
     given : array-like, default=None
         What the table was read from.
 
@@ -399,20 +387,12 @@ def in_container(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
-
-    estimator : EnergyNetTransformer or EnergyNetImputer
-
     given : array-like
         The table with missing values. Its columns keep their types in a container of
         its kind.
 
     names : ndarray of str
         Of the columns.
-
-    Returns
-    -------
-    array, DataFrame or whatever is wanted
     """
     container = container_adapter(estimator)
     if container is None:

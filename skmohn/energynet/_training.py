@@ -139,22 +139,7 @@ class Schedule:
         return self.l2 * min(max(crowd, 1.0), _DEAREST)
 
     def begin(self, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
-        """Start a run on an RBM, whose arrays are copied.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_visible), float32
-
-        rbm : RBM
-
-        n_steps : int
-
-        seed : int
-
-        Returns
-        -------
-        run : Run
-        """
+        """Start a run on an RBM, whose arrays are copied."""
         order = np.random.default_rng(seed)
         stream = random_stream(seed)
         n_chains = self.n_chains or min(self.batch_size, len(X))
@@ -347,12 +332,6 @@ def new_rbm(X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None) 
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-
-    n_hidden : int
-
-    seed : int
-
     groups : Groups, default=None
         The visible units of each column; None where each is a column.
 
@@ -407,8 +386,6 @@ def widened(run: Run, further: RBM) -> Run:
 
     Parameters
     ----------
-    run : Run
-
     further : RBM
         The new hidden units; its visible biases are not used.
 
@@ -439,16 +416,8 @@ def narrowed(run: Run, kept: NDArray, visible_bias: NDArray) -> Run:
 
     Parameters
     ----------
-    run : Run
-
     kept : ndarray of bool or int
         Index of the hidden units that stay.
-
-    visible_bias : ndarray of shape (n_visible,)
-
-    Returns
-    -------
-    run : Run
     """
     rbm = run.rbm
     return replace(

@@ -131,10 +131,6 @@ class Whitening:
 
         sign : ndarray of shape (n_columns,), default=1.0
             What each is multiplied by before.
-
-        Returns
-        -------
-        whitening : Whitening
         """
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
@@ -169,10 +165,6 @@ class Whitening:
         ----------
         X : ndarray of shape (n_samples, n_features)
             Where one of the columns is NaN, all coordinates are.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features), float64
         """
         coordinates = self._powers_of(X[:, self.columns]) @ self.inverse_root
         X = X.astype(np.float64)
@@ -222,23 +214,10 @@ class Whitening:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Fill the missing values of these columns, given what is known of them.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        noise : ndarray of shape (n_draws, n_samples or 1, n_columns)
-            Standard normal.
-
-        stretch : float, default=1.0
-            How much further apart the draws are than those of rows that all was
-            learned from.
-
-        Returns
-        -------
-        tables : ndarray of shape (n_draws, n_samples, n_features), float64
-
-        log_density : ndarray of shape (n_draws, n_samples)
-            Of what was drawn, in the units of X.
+        The noise is standard normal, (n_draws, n_samples or 1, n_columns); draws are so
+        much further apart than those of rows that all was learned from as `stretch`
+        says. Returned are the tables (n_draws, n_samples, n_features), and the
+        log-densities of what was drawn, in the units of X, (n_draws, n_samples).
         """
         noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
         given = X[:, self.columns].astype(np.float64)
@@ -481,20 +460,7 @@ class ImportanceSamples:
 
     @classmethod
     def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
-        """Draw numbers in the place of missing values; the same for the same row.
-
-        Parameters
-        ----------
-        whitening : Whitening
-
-        X : ndarray of shape (n_rows, n_features)
-
-        n_draws, seed : int
-
-        Returns
-        -------
-        enumerate_completions : ImportanceSamples
-        """
+        """Draw numbers in the place of missing values; the same for the same row."""
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))

@@ -225,9 +225,9 @@ def test_chance_of_one_width_is_shared_with_its_neighbors():
     lucky = _likely_width(tried | {32: lengths(0.0)})
     assert even < lucky < 32
     # What is much worse counts no more than what is worse.
-    for reference_rbm in (1.0, 9.0):
+    for offset in (1.0, 9.0):
         steep = {
-            2: lengths(reference_rbm),
+            2: lengths(offset),
             4: lengths(0.0),
             8: lengths(0.1),
             16: lengths(0.2),

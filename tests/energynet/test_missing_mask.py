@@ -153,10 +153,8 @@ def test_likelihood_of_a_stack_adds_what_upper_layers_gain(list_states):
     # A stack whose upper layer says what the lower says has its likelihood.
     bits = list_states(5, 4, seed=3)
     V, missing = holes(12, groups=Groups.bits(5))
-    common_random_numbers = [bits.rbm, bits.rbm.transposed()]
-    found = known_log_likelihoods(
-        common_random_numbers, V, missing, LogPartition(bits.log_z), 10, 0
-    )
+    layers = [bits.rbm, bits.rbm.transposed()]
+    found = known_log_likelihoods(layers, V, missing, LogPartition(bits.log_z), 10, 0)
     expected = [logsumexp(bits.log_likelihood[f]) for f in fitting(bits, V, missing)]
     assert_allclose(found, expected, atol=1e-4)
 

@@ -276,24 +276,20 @@ def test_chains_from_an_rbm_have_weights_without_bias(list_states, groups):
 
 def test_estimates_that_agree_are_one():
     rng = np.random.default_rng(0)
-    common_random_numbers = [rng.normal(size=500), rng.normal(size=500)]
-    found = log_partition_of(common_random_numbers)
-    assert found.value == pytest.approx(logsumexp(common_random_numbers) - np.log(1000))
+    log_weights = [rng.normal(size=500), rng.normal(size=500)]
+    found = log_partition_of(log_weights)
+    assert found.value == pytest.approx(logsumexp(log_weights) - np.log(1000))
     # The mean of exp(x) is exp(1 / 2).
     assert found.value == pytest.approx(0.5, abs=0.2)
-    apart = log_partition_of([common_random_numbers[0], common_random_numbers[1] + 9.0])
-    assert apart.value == pytest.approx(
-        logsumexp(common_random_numbers[1]) + 9.0 - np.log(500)
+    apart = log_partition_of([log_weights[0], log_weights[1] + 9.0])
+    assert apart.value == pytest.approx(logsumexp(log_weights[1]) + 9.0 - np.log(500))
+    assert conservative_log_z(log_weights) == pytest.approx(0.5, abs=0.2)
+    assert conservative_log_z([log_weights[0], 3.0 * log_weights[1]]) == pytest.approx(
+        4.5, abs=0.8
     )
-    assert conservative_log_z(common_random_numbers) == pytest.approx(0.5, abs=0.2)
-    assert conservative_log_z(
-        [common_random_numbers[0], 3.0 * common_random_numbers[1]]
-    ) == pytest.approx(4.5, abs=0.8)
     # What says little of the same value is not asked: alone it would be 3.
-    spread = 4.0 * common_random_numbers[1] - 5.0
-    assert conservative_log_z([spread, common_random_numbers[0]]) == pytest.approx(
-        0.5, abs=0.2
-    )
+    spread = 4.0 * log_weights[1] - 5.0
+    assert conservative_log_z([spread, log_weights[0]]) == pytest.approx(0.5, abs=0.2)
 
 
 def test_an_unsettled_estimate_is_said():

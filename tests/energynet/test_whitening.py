@@ -123,8 +123,8 @@ def test_noise_is_left_as_it_is():
     whitening = Whitening.learn(noise, np.arange(20), 0)
     apart = whitening.correlation - np.diag(np.diag(whitening.correlation))
     assert np.abs(apart).max() < 0.1
-    common_random_numbers = Whitening.learn(X[:, [0, 0]] + [0.0, 1.0], np.arange(2), 0)
-    assert common_random_numbers.correlation[0, 1] > 0.999
+    duplicated = Whitening.learn(X[:, [0, 0]] + [0.0, 1.0], np.arange(2), 0)
+    assert duplicated.correlation[0, 1] > 0.999
 
 
 def test_correlations_are_learned_from_rows_with_missing_values():
