@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "skmohn"
 # Subpackages that are written in these words throughout.
-DONE = ("_core", "mohn")
+DONE = ("_core", "blm", "mohn")
 # Parameters of the papers, columns of tables, and terms of other fields.
 ALLOWED = {
     *("order_share", "mode_share", "clique_share", "max_weight_share"),
