@@ -153,10 +153,12 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         deadline = time.perf_counter() + (self.max_time or np.inf)
         self._check_parameters(resume)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not resume)
+        samples, validation_samples = self._read(
+            X, y, sample_weight, X_val, y_val, not resume
+        )
         if not resume:
             self._learn_scales(samples)
-        trainer = self._trainer(samples, judges, epochs)
+        trainer = self._trainer(samples, validation_samples, epochs)
         self._search(trainer, (X, y, metadata), resume, deadline)
         self._warn_if_cut_short(trainer, epochs)
         return self
@@ -243,7 +245,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             )
 
     def _trainer(
-        self, samples: Samples, judges: Samples | None, epochs: int | None
+        self, samples: Samples, validation_samples: Samples | None, epochs: int | None
     ) -> Trainer[DatasetProblem]:
         n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
@@ -263,8 +265,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         samples = self._scaled(samples)
         problem = self._form.problem(samples, alpha=alpha, **options)
         validation = None
-        if judges is not None:
-            validation = self._form.problem(self._scaled(judges), **options)
+        if validation_samples is not None:
+            validation = self._form.problem(self._scaled(validation_samples), **options)
         epoch, max_flips = MOVES_PER_EPOCH * layout.n_weights, self.max_flips
         if epochs is not None:
             max_flips = epochs * epoch
@@ -377,7 +379,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         y_val: ArrayLike | None,
         learn: bool,
     ) -> tuple[Samples, Samples | None]:
-        """Samples to learn from, and those that judge, or None without."""
+        """Samples to train on, and those to validate on, or None without."""
         y, y_val = densify(y), densify(y_val)
         kept = None if y is None else weighted_rows(X, [sample_weight])
         if kept is not None:
@@ -394,16 +396,16 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
         weights = np.zeros(len(X))
         by_class = self._class_weights(rows.targets)
-        weights[rows.judged] = as_counts(given[rows.judged] * by_class)
+        weights[rows.has_target] = as_counts(given[rows.has_target] * by_class)
         samples = self._form.drop_zero_weight(
             Samples(X, targets, weights, rows.lengths)
         )
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
-        judges = self._read_validation(X_val, y_val, rows.targets)
-        if judges is None and self.early_stopping:
-            samples, judges = self._hold_out(samples)
-        return self._form.merged(samples), judges
+        validation_samples = self._read_validation(X_val, y_val, rows.targets)
+        if validation_samples is None and self.early_stopping:
+            samples, validation_samples = self._hold_out(samples)
+        return self._form.deduplicate(samples), validation_samples
 
     def _read_validation(
         self, X_val: TableLike, y_val: ArrayLike | None, learned_from: ArrayLike
@@ -414,7 +416,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         rows = self._form.rows(X_val, y_val)
         X_val, targets = self._read_samples(rows.X, rows.y, learn=False)
         weights = np.zeros(len(X_val))
-        weights[rows.judged] = self._class_weights(rows.targets, learned_from)
+        weights[rows.has_target] = self._class_weights(rows.targets, learned_from)
         if not weights.any():
             raise ValueError(
                 "class_weight is zero for all samples of X_val: pass samples of other "
@@ -430,12 +432,12 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
                 "samples leaves nothing to validate on: pass X_val and y_val or "
                 "set early_stopping=False"
             )
-        outcomes = self._form.outcomes(samples)
+        targets_for_split = self._form.targets_for_split(samples)
         return self._form.hold_out(
             samples,
             self.validation_fraction,
             check_random_state(self.random_state).randint(2**31),
-            None if outcomes is None else self._strata(outcomes),
+            None if targets_for_split is None else self._strata(targets_for_split),
         )
 
     # -------------------------------------------------------------------- scaling
@@ -444,7 +446,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         """Standardize with scikit-learn's scaler, if asked to."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
-            # A step of a sequence is an input even where no output is judged.
+            # A step of a sequence is an input even where it has no target.
             seen = None if self.recurrent else samples.weights
             self.input_scaler_ = fitted_scaler(samples.X, "X", seen)
             if self._scales_targets:

@@ -71,7 +71,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     """Neural network with low-bit weights that learns to control a black box.
 
     The black box is any function that rates the network by a number, the lower the
-    better: a simulator, a game, a machine. There are no samples, targets or gradients.
+    better: a simulator, a game, a device. There are no samples, targets or gradients.
     Networks are feed-forward or recurrent (hidden units see their layer's previous
     outputs, a short memory).
 

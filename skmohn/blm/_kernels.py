@@ -207,8 +207,8 @@ LOSS = types.float64(
 def squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        gap = t[now + d] - y[own + d]
-        total += np.float64(weight[d] * _HALF * gap * gap)
+        error = t[now + d] - y[own + d]
+        total += np.float64(weight[d] * _HALF * error * error)
     return total
 
 
@@ -216,8 +216,8 @@ def squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 def logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        gap = _logistic(t[now + d]) - y[own + d]
-        total += np.float64(weight[d] * _HALF * gap * gap)
+        error = _logistic(t[now + d]) - y[own + d]
+        total += np.float64(weight[d] * _HALF * error * error)
     return total
 
 
@@ -225,8 +225,8 @@ def logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 def absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        gap = t[now + d] - y[own + d]
-        total += np.float64(weight[d] * (gap if gap > _0 else -gap))
+        error = t[now + d] - y[own + d]
+        total += np.float64(weight[d] * (error if error > _0 else -error))
     return total
 
 
@@ -234,8 +234,8 @@ def absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 def huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        gap = t[now + d] - y[own + d]
-        size = gap if gap > _0 else -gap
+        error = t[now + d] - y[own + d]
+        size = error if error > _0 else -error
         loss = _HALF * size * size if size <= p else p * (size - _HALF * p)
         total += np.float64(weight[d] * loss)
     return total
@@ -245,8 +245,8 @@ def huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 def pinball(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        gap = y[own + d] - t[now + d]
-        total += np.float64(weight[d] * (p * gap if gap > _0 else (p - _1) * gap))
+        error = y[own + d] - t[now + d]
+        total += np.float64(weight[d] * (p * error if error > _0 else (p - _1) * error))
     return total
 
 

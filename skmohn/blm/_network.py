@@ -142,12 +142,12 @@ class Layout:
         return np.concatenate([np.vstack(part).T.ravel() for part in parts])
 
     def require_memory(self, n_samples: int, n_bits: int) -> None:
-        """Refuse a network that cannot be trained in this machine's memory."""
+        """Refuse a network that cannot be trained in the memory of this computer."""
         # Integers for each weight.
         n_bytes = (60.0 + 4.0 * n_bits) * self.n_weights
         what, way = f"A {'-'.join(map(str, self.sizes))} network", ""
         if self.recurrent:
-            # Outputs of all steps, and the rows of what judges them.
+            # Outputs of all steps, and the rows of the network of their losses.
             n_bytes += 32.0 * self.sizes[-1] * n_samples
         elif n_samples:
             # Four rows of single precision for each unit.

@@ -175,14 +175,14 @@ class SequenceNet(NamedTuple):
     rows: np.ndarray  # (n_rows, n_inputs) float64, as the policy takes them
     state: np.ndarray  # of the policy
     outputs: np.ndarray  # (n_rows, n_outputs)
-    judge: Network  # takes these outputs as they are, and knows the losses
+    loss_network: Network  # takes these outputs as they are, and has the losses
 
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceProblem(DatasetProblem):
     """What a recurrent network is to learn, from rows that follow one another.
 
-    `sample_weight` is zero where an output is not judged.
+    `sample_weight` is zero where an output has no target.
     A move computes all steps anew.
 
     Parameters
@@ -200,7 +200,7 @@ class SequenceProblem(DatasetProblem):
         )
         n_outputs = self.layout.sizes[-1]
         unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
-        judge = DatasetProblem(
+        loss_network = DatasetProblem(
             layout=Layout((n_outputs, n_outputs)),
             step=np.ones(len(unchanged)),
             activation="identity",
@@ -214,15 +214,15 @@ class SequenceProblem(DatasetProblem):
         outputs = np.empty((len(self.X), n_outputs))
         rows = self.X.astype(np.float64)
         state = policy.initial_state()
-        return SequenceNet(policy, policy.weights, rows, state, outputs, judge)
+        return SequenceNet(policy, policy.weights, rows, state, outputs, loss_network)
 
     def refresh(self, net: SequenceNet) -> float:
         """Compute all steps; return the loss."""
         kernels.run_sequences(
             net.policy, net.rows, self.lengths, net.state, net.outputs
         )
-        net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
-        loss = refresh(net.judge)
+        net.loss_network.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
+        loss = refresh(net.loss_network)
         return loss + self.price(net.weights) if self.alpha else loss
 
     def search(self, search: Search, net: SequenceNet, n_moves: int) -> bool:

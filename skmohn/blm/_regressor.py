@@ -85,7 +85,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     max_flips : int or "auto", default="auto"
         Maximum number of moves tried per run; "auto" is 500 per weight.
     max_time : float, default=None
-        Seconds after which the fit ends. The result then depends on the machine.
+        Seconds after which the fit ends. The result then depends on the computer.
     tol : float, default=0.0001
         Smallest improvement of the loss that counts, as a fraction of the loss.
     n_iter_no_change : int, default=10

@@ -16,7 +16,7 @@ from skmohn.blm._conversion import make_fitted
 from skmohn.blm._network import Layout, activate
 
 # Ranges of the weights of a layer that are tried, as fractions of its largest weight.
-_SHARES = np.geomspace(0.05, 1.0, 10)
+_RANGE_FRACTIONS = np.geomspace(0.05, 1.0, 10)
 # Rows that decide.
 _MOST_ROWS = 1000
 
@@ -109,17 +109,17 @@ def _rounded(
     The range of a layer is that whose sums, on what the rounded layers before make of
     the rows, are nearest to those of the network itself.
     """
-    heard, wanted, found, ranges = X, X, [], []
+    inputs, wanted, found, ranges = X, X, [], []
     for coef, intercept in zip(coefs, intercepts, strict=True):
         wanted = wanted @ coef + intercept
         largest = max(np.abs(coef).max(), np.abs(intercept).max()) or 1.0
         tried = []
-        for w_max in largest * _SHARES:
+        for w_max in largest * _RANGE_FRACTIONS:
             codes = encode(coef, n_bits, w_max), encode(intercept, n_bits, w_max)
-            sums = (heard @ codes[0] + codes[1]) * grid_step(n_bits, w_max)
+            sums = (inputs @ codes[0] + codes[1]) * grid_step(n_bits, w_max)
             tried.append((np.mean((sums - wanted) ** 2), w_max, codes, sums))
         _, w_max, codes, sums = min(tried, key=lambda one: one[0])
         found.append(codes)
         ranges.append(w_max)
-        heard, wanted = activate(sums, activation), activate(wanted, activation)
+        inputs, wanted = activate(sums, activation), activate(wanted, activation)
     return list(zip(*found, strict=True)), np.array(ranges)

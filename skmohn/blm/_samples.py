@@ -115,10 +115,10 @@ def infer_target_kind(y: Any, lengths: NDArray[np.int64]) -> tuple[bool, bool]:
     return by_step, len(shapes) == 1 and len(shapes.pop()) < 2
 
 
-def lay_out_targets(
+def expand_targets(
     y: Any, lengths: NDArray[np.int64], per_step: bool
 ) -> tuple[NDArray, NDArray[np.bool_]]:
-    """Targets of the rows, and whether each is judged by its own: of equal length."""
+    """Targets of the rows, and whether each has its own: of equal length."""
     y = _as_parts(y)
     by_step, by_sequence = infer_target_kind(y, lengths)
     if not (by_step if per_step else by_sequence):
@@ -130,10 +130,10 @@ def lay_out_targets(
     if per_step:
         y = np.concatenate([np.asarray(to_numpy(part)) for part in y])
         return y, np.ones(sum(lengths), dtype=bool)
-    # Only the last step of a sequence is judged.
-    judged = np.zeros(sum(lengths), dtype=bool)
-    judged[np.cumsum(lengths) - 1] = True
-    return np.repeat(np.asarray(y), lengths, axis=0), judged
+    # Only the last step of a sequence has one.
+    has_target = np.zeros(sum(lengths), dtype=bool)
+    has_target[np.cumsum(lengths) - 1] = True
+    return np.repeat(np.asarray(y), lengths, axis=0), has_target
 
 
 def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
@@ -169,7 +169,7 @@ class Rows(NamedTuple):
     y: np.ndarray  # or another array-like, (n_rows,) or (n_rows, n_outputs)
     sample_weight: np.ndarray | None  # (n_rows,)
     targets: np.ndarray  # those that the user has given, without repetitions
-    judged: np.ndarray | slice = slice(None)  # the rows that they belong to
+    has_target: np.ndarray | slice = slice(None)  # the rows that they belong to
     lengths: Any = None  # (n_sequences,) int64, rows of each sequence
 
 
@@ -178,7 +178,7 @@ class Samples(NamedTuple):
 
     X: np.ndarray  # (n_rows, n_inputs)
     targets: np.ndarray  # (n_rows, n_outputs)
-    weights: np.ndarray  # (n_rows,), zero where an output is not judged
+    weights: np.ndarray  # (n_rows,), zero where an output has no target
     lengths: Any = None  # (n_sequences,) int64, rows of each sequence
 
     @property
@@ -215,19 +215,19 @@ class TableForm:
             return samples
         return Samples(X[counts], targets[counts], weights[counts])
 
-    def outcomes(self, samples: Samples) -> NDArray | None:
+    def targets_for_split(self, samples: Samples) -> NDArray | None:
         """The target of each sample."""
         return samples.targets
 
     def hold_out(
-        self, samples: Samples, share: float, seed: int, strata: NDArray | None
+        self, samples: Samples, fraction: float, seed: int, strata: NDArray | None
     ) -> tuple[Samples, Samples]:
-        """Split samples: those to learn from, and those that judge."""
-        options = {"test_size": share, "random_state": seed, "stratify": strata}
+        """Split samples: those to train on, and those to validate on."""
+        options = {"test_size": fraction, "random_state": seed, "stratify": strata}
         parts: Any = train_test_split(*samples[:3], **options)
         return Samples(*parts[::2]), Samples(*parts[1::2])
 
-    def merged(self, samples: Samples) -> Samples:
+    def deduplicate(self, samples: Samples) -> Samples:
         """Samples with equal ones merged."""
         X, targets, weights, _ = samples
         return Samples(*merge_rows(X, targets, weights))
@@ -275,31 +275,34 @@ class SequenceForm:
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
         """What a user passes, step by step."""
         X, lengths = concatenate_sequences(X)
-        y, judged = lay_out_targets(y, lengths, self.per_step)
+        y, has_target = expand_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
-        return Rows(X, y, weights, y[judged], judged, lengths)
+        return Rows(X, y, weights, y[has_target], has_target, lengths)
 
     def drop_zero_weight(self, samples: Samples) -> Samples:
         """All of them: a step without weight is an input of the later ones."""
         return samples
 
-    def outcomes(self, samples: Samples) -> NDArray | None:
+    def targets_for_split(self, samples: Samples) -> NDArray | None:
         """The target of each sequence; None where steps have their own."""
         ends = np.cumsum(samples.lengths) - 1
         return None if self.per_step else samples.targets[ends]
 
     def hold_out(
-        self, samples: Samples, share: float, seed: int, strata: NDArray | None
+        self, samples: Samples, fraction: float, seed: int, strata: NDArray | None
     ) -> tuple[Samples, Samples]:
         """Split sequences, each as a whole."""
         lengths = samples.lengths
         parts: Any = train_test_split(
-            np.arange(len(lengths)), test_size=share, random_state=seed, stratify=strata
+            np.arange(len(lengths)),
+            test_size=fraction,
+            random_state=seed,
+            stratify=strata,
         )
         training, held_out = (_some_sequences(samples, kept) for kept in parts)
         return training, held_out
 
-    def merged(self, samples: Samples) -> Samples:
+    def deduplicate(self, samples: Samples) -> Samples:
         """The same: sequences are not compared."""
         return samples
 
@@ -418,7 +421,7 @@ class SequenceScoreMixin:
             return owner.score(X, y, sample_weight)
         estimator: Any = self
         predicted, lengths = estimator.predict(X), concatenate_sequences(X)[1]
-        y, _ = lay_out_targets(y, lengths, per_step=True)
+        y, _ = expand_targets(y, lengths, per_step=True)
         weights = weights_of_steps(sample_weight, lengths)
-        judge = accuracy_score if is_classifier(self) else r2_score
-        return judge(y, np.concatenate(list(predicted)), sample_weight=weights)
+        score = accuracy_score if is_classifier(self) else r2_score
+        return score(y, np.concatenate(list(predicted)), sample_weight=weights)

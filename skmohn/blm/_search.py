@@ -305,8 +305,8 @@ def start_search(
         "best": moves.neighborhood == "best",
         "sparse": moves.sparse,
         "telescopic": _TELESCOPES[moves.telescopic],
-        "share": moves.phi,
-        "decay": moves.eta,
+        "phi": moves.phi,
+        "eta": moves.eta,
         "least_gain": moves.least_gain,
     }.items():
         state[name] = value

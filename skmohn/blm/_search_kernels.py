@@ -40,8 +40,8 @@ STATE = np.dtype(
         ("loss_forth", np.float64),  # after the step forth
         ("best_loss", np.float64),  # of the best move
         ("mean_tried", np.float64),  # moving average of moves tried per success
-        ("place", np.int64),  # in moves
-        ("sweep_place", np.int64),  # in order
+        ("next_move", np.int64),  # index in moves
+        ("next_in_order", np.int64),  # index in order
         ("kind", np.int64),  # of the question, with its weight and code
         ("weight", np.int64),
         ("code", np.int64),
@@ -62,8 +62,8 @@ STATE = np.dtype(
         ("best", np.bool_),  # make the best move of all, not the first that improves
         ("sparse", np.bool_),  # zeros move only when nothing else improves
         ("telescopic", np.int64),
-        ("share", np.float64),  # phi: more bits when fewer moves than this improve
-        ("decay", np.float64),  # eta, of the moving average
+        ("phi", np.float64),  # more bits when fewer moves than this improve
+        ("eta", np.float64),  # decay of the moving average
         ("least_gain", np.float64),  # fraction of the loss that may be rounding error
     ],
     align=True,
@@ -102,12 +102,12 @@ def _below(state, n):
 
 
 @jit
-def _draw(items, place, n, state):
+def _draw(items, first, n, state):
     """Next item of a shuffle that is made as it is used. O(1)."""
-    other = place + _below(state, n - place)
+    other = first + _below(state, n - first)
     item = items[other]
-    items[other] = items[place]
-    items[place] = item
+    items[other] = items[first]
+    items[first] = item
     return item
 
 
@@ -150,7 +150,7 @@ def restart(search):
 
 @jit
 def _begin_sweep(state):
-    state.place = state.sweep_place = 0
+    state.next_move = state.next_in_order = 0
     state.proving = state.on_zeros = state.hopeful = state.moving = False
     state.kind = NEXT
     state.best_weight = -1
@@ -176,9 +176,9 @@ def _ask_gray(search):
     while True:
         movable = state.bits
         n_moves = state.n_weights * movable
-        while state.place < n_moves:
-            move = _draw(moves, state.place, n_moves, state)
-            state.place += 1
+        while state.next_move < n_moves:
+            move = _draw(moves, state.next_move, n_moves, state)
+            state.next_move += 1
             weight = move // movable
             code = codes[weight]
             if state.sparse and (code == 0) != state.on_zeros:
@@ -190,7 +190,7 @@ def _ask_gray(search):
             return _question(state, BEST_MOVE, state.best_weight, state.best_code)
         if state.sparse and not state.on_zeros:
             state.on_zeros = True
-            state.place = 0
+            state.next_move = 0
         elif movable < state.n_bits:
             _widen(search)
         else:
@@ -234,9 +234,9 @@ def _halve(search, weight):
 def _visit(search):
     """Take the next weight of the sweep in hand; return whether there is one."""
     state, codes, order = search.state, search.codes, search.order
-    while state.sweep_place < state.n_weights:
-        weight = _draw(order, state.sweep_place, state.n_weights, state)
-        state.sweep_place += 1
+    while state.next_in_order < state.n_weights:
+        weight = _draw(order, state.next_in_order, state.n_weights, state)
+        state.next_in_order += 1
         if state.sparse and (codes[weight] == 0) != state.on_zeros:
             continue
         state.moving = False
@@ -319,8 +319,8 @@ def succeed(search, loss):
     codes[weight] = code
     state.loss = loss
     state.accepted += 1
-    state.mean_tried *= state.decay
-    state.mean_tried += (1.0 - state.decay) * state.n_since_success
+    state.mean_tried *= state.eta
+    state.mean_tried += (1.0 - state.eta) * state.n_since_success
     state.n_since_success = 0
     if kind in (FORTH, BACK):
         widest = 1 << (state.n_bits - 1)
@@ -340,7 +340,7 @@ def succeed(search, loss):
         _begin_sweep(state)
     if state.telescopic == AT_THRESHOLD and state.bits < state.n_bits:
         n_moves = state.n_weights * state.bits
-        n_good = np.floor(state.share * n_moves)
+        n_good = np.floor(state.phi * n_moves)
         if state.mean_tried >= _expected_tries(n_good, n_moves):
             _widen(s)
 

@@ -81,18 +81,18 @@ class _Bytes:
     """Bytes that are read from the front."""
 
     def __init__(self, packed: bytes) -> None:
-        self.packed, self.place = packed, 0
+        self.packed, self.offset = packed, 0
 
     @property
     def n_left(self) -> int:
         """Number of bytes that are still to be read."""
-        return len(self.packed) - self.place
+        return len(self.packed) - self.offset
 
     def take(self, n: int) -> bytes:
         """The next bytes."""
         self.require(n)
-        self.place += n
-        return self.packed[self.place - n : self.place]
+        self.offset += n
+        return self.packed[self.offset - n : self.offset]
 
     def require(self, n: int) -> None:
         """Raise if there are fewer bytes left."""

@@ -14,8 +14,8 @@ WRITERS = Path(c_literals.__file__).parent
 NAMES = sorted(path.name.removesuffix(".h") for path in FOLDER.iterdir())
 
 
-def test_values_take_the_place_of_names():
-    lines = fill("weight", type="int8_t", place="uint8_t", weight="3", lines=[])
+def test_values_replace_names():
+    lines = fill("weight", type="int8_t", index_type="uint8_t", weight="3", lines=[])
     assert lines == [
         "static int8_t @weight(const uint8_t *w, uint8_t k)",
         "{",
@@ -32,7 +32,7 @@ def test_lines_are_as_far_to_the_right_as_their_name():
 
 def test_a_value_that_lacks_is_an_error():
     with pytest.raises(KeyError, match="weight"):
-        fill("weight", type="int8_t", place="uint8_t", lines=[])
+        fill("weight", type="int8_t", index_type="uint8_t", lines=[])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -55,11 +55,11 @@ def test_codes_survive_their_weights(codes_and_bits, w_max):
     st.floats(0.1, 10),
     st.lists(st.floats(-1, 1), min_size=1, max_size=20),
 )
-def test_weights_are_rounded_to_the_nearest_grid_point(n_bits, w_max, shares):
-    weights = w_max * np.array(shares)
+def test_weights_are_rounded_to_the_nearest_grid_point(n_bits, w_max, fractions):
+    weights = w_max * np.array(fractions)
     step = grid_step(n_bits, w_max)
-    gaps = np.abs(encode(weights, n_bits, w_max) * step - weights)
-    assert gaps.max() <= step / 2 * (1 + 1e-9)
+    differences = np.abs(encode(weights, n_bits, w_max) * step - weights)
+    assert differences.max() <= step / 2 * (1 + 1e-9)
 
 
 def test_weights_beyond_the_range_are_clipped():

@@ -28,8 +28,8 @@ PENDULUM = InvertedPendulum(n_simulations=6, duration=5.0)
 def distance(policy, rng, incumbent, wanted=WANTED):
     """Squared distance of the weights from wanted ones, part by part."""
     total = 0.0
-    for gap in policy.weights - wanted:
-        total += gap**2
+    for difference in policy.weights - wanted:
+        total += difference**2
         if total >= incumbent:
             break
     return total
@@ -205,8 +205,8 @@ def test_stages_follow_one_another_at_their_goals():
     assert np.all(np.diff(reached) >= 0)
     assert model.loss_ <= 1e-2
     # The second stage begins where the first has ended.
-    place = reached.index(1)
-    assert model.history_[place]["loss"] == pytest.approx(np.sum(WANTED**2), abs=0.2)
+    index = reached.index(1)
+    assert model.history_[index]["loss"] == pytest.approx(np.sum(WANTED**2), abs=0.2)
 
 
 def test_a_run_that_misses_a_goal_ends_and_a_later_stage_counts_more():
@@ -320,13 +320,13 @@ def test_noise_does_not_fool_the_search():
     def noisy(policy, rng, incumbent):
         return distance(policy, rng, np.inf) + 0.3 * noise.standard_normal()
 
-    gaps = []
+    differences = []
     for is_told in (True, False):
         model = linear(noisy=is_told, max_evaluations=2000, validate_every=10)
         model.fit(noisy)
-        gaps.append(abs(model.loss_ - distance(model.policy_, None, np.inf)))
+        differences.append(abs(model.loss_ - distance(model.policy_, None, np.inf)))
     # Without being told, it keeps the luckiest of many evaluations.
-    assert gaps[0] < 0.25 < 0.5 < gaps[1]
+    assert differences[0] < 0.25 < 0.5 < differences[1]
 
 
 def noisy_fits(**parameters):
@@ -344,10 +344,10 @@ def noisy_fits(**parameters):
 
 @pytest.mark.slow
 def test_a_noisy_loss_owes_nothing_to_the_choice():
-    gaps = [model.loss_ - truth for model, truth in noisy_fits()]
+    differences = [model.loss_ - truth for model, truth in noisy_fits()]
     # Each is a mean of ten; those by which the weights were chosen are .27 too low.
-    assert abs(np.mean(gaps)) < 0.1
-    assert np.std(gaps) < 0.2
+    assert abs(np.mean(differences)) < 0.1
+    assert np.std(differences) < 0.2
 
 
 def test_the_best_of_noisy_moves_is_not_asked_for_ever():
@@ -536,10 +536,10 @@ def test_a_fit_that_fails_leaves_the_runs_to_the_next():
     def breaks(policy, rng, incumbent):
         calls.append(policy)
         if len(calls) > 20:
-            raise OSError("the machine is off")
+            raise OSError("the device is off")
         return distance(policy, rng, incumbent)
 
-    with pytest.raises(OSError, match="the machine is off"):
+    with pytest.raises(OSError, match="the device is off"):
         model.fit(breaks)
     assert_same(model.fit(distance), expected)
 
@@ -626,9 +626,9 @@ def test_what_an_objective_raises_comes_through_and_leaves_a_fitted_model():
     before = model.codes_.copy()
 
     def broken(policy, rng, incumbent):
-        raise OSError("the machine is off")
+        raise OSError("the device is off")
 
-    with pytest.raises(OSError, match="the machine is off") as raised:
+    with pytest.raises(OSError, match="the device is off") as raised:
         model.fit([distance, broken])
     assert "stage 2, evaluation 1" in raised.value.__notes__[0]
     assert_array_equal(model.codes_, before)

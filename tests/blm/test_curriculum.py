@@ -86,13 +86,13 @@ def test_a_noisy_move_is_heard_as_often_as_where_it_stands(n_evaluations, n_aske
     assert len(heard.losses) - before == n_asked == state.n_evaluations
 
 
-@pytest.mark.parametrize(("share", "n_drawn"), [(0.01, 1), (0.34, 1), (0.67, 2)])
+@pytest.mark.parametrize(("fraction", "n_drawn"), [(0.01, 1), (0.34, 1), (0.67, 2)])
 @pytest.mark.parametrize("noisy", [False, True])
-def test_a_share_of_the_weights_of_the_best_minimum_is_drawn_anew(
-    share, n_drawn, noisy
+def test_a_fraction_of_the_weights_of_the_best_minimum_is_drawn_anew(
+    fraction, n_drawn, noisy
 ):
     heard = Heard()
-    trainer = make_trainer(heard, perturbation=share, is_noisy=noisy)
+    trainer = make_trainer(heard, perturbation=fraction, is_noisy=noisy)
     state = begun(trainer)
     home = np.array([32, -57, 16], dtype=np.int32)
     state.best_minimum = Evaluated(home, 1.0, 4)

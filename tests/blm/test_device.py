@@ -23,7 +23,7 @@ from skmohn.blm._device import calibrate, render
 from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import in_single, run_float
-from skmohn.blm._device.emulate_int import run_whole
+from skmohn.blm._device.emulate_int import run_int
 from skmohn.blm._device.export import OutputDecoder
 from skmohn.blm._device.fixed_point import (
     POWERS,
@@ -32,7 +32,7 @@ from skmohn.blm._device.fixed_point import (
     make_shift,
     tanh_curve,
 )
-from skmohn.blm._device.inputs import RANGES, InputSpec, float_inputs, whole_inputs
+from skmohn.blm._device.inputs import RANGES, InputSpec, float_inputs, int_inputs
 from skmohn.blm._device.network import Network, split_codes
 from skmohn.blm._device.packing import Packing
 from skmohn.blm._device.quantize import quantize
@@ -219,7 +219,7 @@ def random_program(rng):
 
 
 def emulated(program, raw):
-    run = run_whole if hasattr(program, "output_bits") else run_float
+    run = run_int if hasattr(program, "output_bits") else run_float
     return run(program, raw, np.array([len(raw)]))
 
 
@@ -883,7 +883,7 @@ def test_names_that_are_no_files_on_windows(fitted, name):
 
 @needs_gcc
 @pytest.mark.slow
-def test_headers_of_this_machine_may_share_the_folder(tmp_path):
+def test_headers_of_this_computer_may_share_the_folder(tmp_path):
     # Whatever name is allowed, the compiler's own headers find each other.
     probe = subprocess.run(
         ["gcc", "-E", "-v", "-xc", "/dev/null"],
@@ -994,8 +994,10 @@ def test_rows_that_do_not_differ(fitted):
         device = model.to_c("net", X=model.input_scaler_.mean_[None])
         near = model.input_scaler_.mean_ + 0.5 * model.input_scaler_.scale_
         answers = device.predict([near]) == model.predict([near])
-        gap = 0.0 if name == "many" else device.predict([near]) - model.predict([near])
-        assert answers.all() or abs(gap) < 0.02
+        difference = (
+            0.0 if name == "many" else device.predict([near]) - model.predict([near])
+        )
+        assert answers.all() or abs(difference) < 0.02
 
 
 def quickly(model, *data, **options):
@@ -1051,7 +1053,7 @@ def test_units_that_are_never_active():
     reader = InputSpec("float32", np.ones(4), np.arange(4))
     rows = RNG.normal(size=(20, 4))
     program = calibrated(network, reader, 12, rows, np.array([20]))
-    found = run_whole(program, rows, np.array([20])) * program.output_scale
+    found = run_int(program, rows, np.array([20])) * program.output_scale
     wanted = run_float(in_single(network, reader), rows, np.array([20]))
     assert_allclose(found, wanted, atol=0.01)
 
@@ -1082,8 +1084,8 @@ def test_errors_where_answers_do_not_differ(unit):
     model = quickly(BLMRegressor((3,)), X, Y * unit)
     rows = np.repeat(X[:1], 9, axis=0) * (1.0 + 1e-15 * np.arange(9)[:, None])
     error = model.to_c("net", X=rows).largest_error
-    gaps = model.to_c("net", X=rows).predict(rows) - model.predict(rows)
-    assert_allclose(error, np.abs(gaps).max() / (Y.std() * unit), rtol=1e-6)
+    differences = model.to_c("net", X=rows).predict(rows) - model.predict(rows)
+    assert_allclose(error, np.abs(differences).max() / (Y.std() * unit), rtol=1e-6)
 
 
 @needs_gcc
@@ -1162,11 +1164,11 @@ def test_shorter_code_may_cost_a_fifth_of_the_squared_error(
 
     def with_errors(program, raw, lengths):
         by_shifts = made[-1][1]
-        gap = 1e-3 * np.sqrt(worse if by_shifts else 1.0)
-        return (exact + gap - program.output_offset) / program.output_scale
+        difference = 1e-3 * np.sqrt(worse if by_shifts else 1.0)
+        return (exact + difference - program.output_offset) / program.output_scale
 
     monkeypatch.setattr(calibrate, "quantize", quantized)
-    monkeypatch.setattr(calibrate, "run_whole", with_errors)
+    monkeypatch.setattr(calibrate, "run_int", with_errors)
     best = calibrated(network, reader, 8, rows, np.array([30]))
     assert [by_shifts for program, by_shifts in made if program is best] == [
         bool(is_worth)
@@ -1221,20 +1223,20 @@ def test_packed_codes_are_found_again(n_bits, n):
 def test_table_of_the_hyperbolic_tangent(bits):
     top = 2 ** (bits - 1) - 1
     curve = tanh_curve(top)
-    places = np.arange(curve.end + 1)
-    exact = top * np.tanh(places * curve.step / 256)
+    positions = np.arange(curve.end + 1)
+    exact = top * np.tanh(positions * curve.step / 256)
     # Rounded are the points and what is between them; finer steps are not to be had
     # with more than 13 bits.
     most = 1.5 if bits < 14 else 2.7
-    assert np.abs(curve(places) - exact).max() < most
+    assert np.abs(curve(positions) - exact).max() < most
     assert curve(np.array([0, curve.end])).tolist() == [0, top]
-    assert np.all(np.diff(curve(places)) >= 0)
+    assert np.all(np.diff(curve(positions)) >= 0)
 
 
 def test_powers():
-    places = np.arange(2**16)
-    exact = (2**15 - 1) * np.exp(-places * POWERS.step / 256)
-    assert np.abs(exponential(places) - exact).max() < 10
+    positions = np.arange(2**16)
+    exact = (2**15 - 1) * np.exp(-positions * POWERS.step / 256)
+    assert np.abs(exponential(positions) - exact).max() < 10
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -1262,16 +1264,16 @@ def test_inputs_are_rounded_to_codes(seed, kind):
     network = random_network(rng)
     network, top = replace(network, groups=()), int(rng.choice([7, 127, 2047]))
     reader = reader_of(rng, network, kind, (-3.0, 1.0))
-    prepare = float_inputs if kind == "float32" else whole_inputs
+    prepare = float_inputs if kind == "float32" else int_inputs
     inputs = prepare(reader, network, scale := rng.uniform(1.0, 9.0) / top, top)
     raw = rows_for(rng, network, reader)[:8]
     z = (raw * reader.unit - network.input_mean) / network.input_scale
     # A unit may be so large that its inputs are beyond all codes but for zero.
     fine = reader.unit / (network.input_scale * scale) < top
     wanted = np.clip(z / scale - inputs.offset, -top, top)
-    gaps = np.abs(inputs.codes(raw) - wanted)[:, fine]
+    differences = np.abs(inputs.codes(raw) - wanted)[:, fine]
     # Rounding moves a code by a half, that of a factor by one at most.
-    assert gaps.max(initial=0.0) <= 1.51
+    assert differences.max(initial=0.0) <= 1.51
 
 
 @pytest.mark.parametrize("power", [-6, -1, 0, 1, 5, 18, 30])

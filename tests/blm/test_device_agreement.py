@@ -37,9 +37,9 @@ def messages(call):
 def test_agreement_of_labels_is_printed(capsys, y):
     model = BLMClassifier(**QUICK).fit(X, y)
     device, said = messages(lambda: model.to_c("net", X=X))
-    share = np.mean(device.predict(X) == model.predict(X))
-    assert device.agreement == share >= 0.99
-    printed = f"{share:.2%} of {y.size} labels are those of the estimator"
+    fraction = np.mean(device.predict(X) == model.predict(X))
+    assert device.agreement == fraction >= 0.99
+    printed = f"{fraction:.2%} of {y.size} labels are those of the estimator"
     assert capsys.readouterr().out == f"net.h: {printed}\n"
     assert printed in repr(device)
     assert said == []
@@ -79,14 +79,14 @@ def test_agreement_of_numbers_is_printed(capsys):
     device, said = messages(lambda: model.to_c("net", X=X))
     wanted, found = model.predict(X), device.predict(X)
     r2 = r2_score(wanted, found, multioutput="raw_values").min()
-    gaps = np.abs(found - wanted) / wanted.std(axis=0)
+    differences = np.abs(found - wanted) / wanted.std(axis=0)
     assert_allclose(device.agreement, r2)
-    assert_allclose(device.largest_error, gaps.max())
+    assert_allclose(device.largest_error, differences.max())
     assert r2 > 0.99
     assert said == []
     printed = capsys.readouterr().out
     assert printed.startswith(f"net.h: R2 is {r2:.5f} for 400 answers of the estimator")
-    assert printed.endswith(f"error {gaps.max():.2g} standard deviations\n")
+    assert printed.endswith(f"error {differences.max():.2g} standard deviations\n")
     device, said = messages(lambda: model.to_c("net", X=X, activation_bits=4))
     assert device.agreement < 0.99
     assert 'raise activation_bits=4, or use arithmetic="float32"' in said[0]

@@ -314,6 +314,6 @@ def test_a_weight_is_found_in_its_row(n_bits):
     for k in range(21):
         names = {"k": k, "w": 0, "packed": packed}
         exec(source, names)
-        # Python's integers have no sign bit at the eighth or sixteenth place.
+        # Python's integers have no sign as their eighth or sixteenth bit.
         wanted = codes[0, k] % 2**n_bits if packing.is_signed else codes[0, k]
         assert names["found"] == wanted

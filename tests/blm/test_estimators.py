@@ -411,7 +411,7 @@ def test_loss_of_classes_that_the_user_writes(task):
 
 
 @pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
-def test_quantiles_cover_their_share(quantile):
+def test_quantiles_cover_their_fraction(quantile):
     rng = np.random.default_rng(1)
     X = rng.uniform(-1, 1, (600, 1))
     y = 2 * X[:, 0] + rng.exponential(size=600)
@@ -495,12 +495,16 @@ def test_order_of_the_samples_does_not_matter():
 
 
 def test_class_weights_are_weights_of_samples():
-    shares = {"a": 1.0, "b": 3.0, "c": 0.5}
+    class_weight = {"a": 1.0, "b": 3.0, "c": 0.5}
     model, y = make("classes")
-    by_class = clone(model).set_params(class_weight=shares).fit(X, y)
-    by_sample = clone(model).fit(X, y, [shares[label] for label in y])
+    by_class = clone(model).set_params(class_weight=class_weight).fit(X, y)
+    by_sample = clone(model).fit(X, y, [class_weight[label] for label in y])
     assert_same_network(by_class, by_sample)
-    both = clone(model).set_params(class_weight=shares).fit(X, y, np.full(len(y), 2.0))
+    both = (
+        clone(model)
+        .set_params(class_weight=class_weight)
+        .fit(X, y, np.full(len(y), 2.0))
+    )
     assert_array_equal(both.classes_, by_class.classes_)
     counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
     balanced = clone(model).set_params(class_weight="balanced").fit(X, y)
@@ -632,16 +636,16 @@ def test_early_stopping_holds_samples_out():
     assert fitted("one").history_[0]["validation_loss"] is None
 
 
-@pytest.mark.parametrize("shares", [{"a": 5.0, "b": 0.5, "c": 0.0}, "balanced"])
-def test_class_weights_apply_to_validation_samples(shares):
-    model, y = make("classes", class_weight=shares, n_iter_no_change=30, alpha=0)
+@pytest.mark.parametrize("class_weight", [{"a": 5.0, "b": 0.5, "c": 0.0}, "balanced"])
+def test_class_weights_apply_to_validation_samples(class_weight):
+    model, y = make("classes", class_weight=class_weight, n_iter_no_change=30, alpha=0)
     train = np.r_[0:60]
     rest = np.setdiff1d(np.arange(len(X)), train)
     model.fit(X[train], y[train], X_val=X[rest], y_val=y[rest])
-    if shares == "balanced":
+    if class_weight == "balanced":
         counts = dict(zip(*np.unique(y[train], return_counts=True), strict=True))
-        shares = {label: 20.0 / count for label, count in counts.items()}
-    weights = [shares[label] for label in y[rest]]
+        class_weight = {label: 20.0 / count for label, count in counts.items()}
+    weights = [class_weight[label] for label in y[rest]]
     proba = model.predict_proba(X[rest])
     expected = log_loss(y[rest], proba, sample_weight=weights)
     assert model.loss_ == pytest.approx(expected, rel=1e-4)
@@ -655,7 +659,7 @@ def test_validation_samples_that_do_not_count_are_refused():
         model.fit(X, y, X_val=X[y == "c"], y_val=y[y == "c"])
 
 
-def test_hold_outs_keep_the_shares_of_the_classes():
+def test_hold_outs_keep_the_fractions_of_the_classes():
     y = np.repeat(["a", "b", "c"], [60, 20, 10])
     for seed in range(5):
         model = BLMClassifier(random_state=seed, validation_fraction=0.2)
@@ -789,8 +793,8 @@ def test_equal_rows_are_merged_whatever_their_order():
     X[X == 0] *= rng.choice([-1.0, 1.0], np.sum(X == 0))
     weights = rng.integers(1, 9, 60) * 1.0
     found = np.column_stack(forms.merge_rows(X, y, weights))
-    rows, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
-    expected = np.column_stack([rows, np.bincount(place, weights)])
+    rows, index = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+    expected = np.column_stack([rows, np.bincount(index, weights)])
     assert_array_equal(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
     mixed = rng.permutation(60)
     again = np.column_stack(forms.merge_rows(X[mixed], y[mixed], weights[mixed]))
@@ -897,8 +901,10 @@ def test_history(task):
     if task in ("one", "two"):
         # The error alone, without the price of the weights, of standardized targets.
         y = make(task)[1].reshape(len(X), -1)
-        gaps = (y - model.predict(X).reshape(y.shape)) / model.target_scaler_.scale_
-        rmse = np.sqrt((gaps**2).mean())
+        differences = (
+            y - model.predict(X).reshape(y.shape)
+        ) / model.target_scaler_.scale_
+        rmse = np.sqrt((differences**2).mean())
         assert model.history_[-1]["rmse"] == pytest.approx(rmse, rel=1e-4)
     assert len(model.history_.to_frame()) == model.n_iter_
 
@@ -991,10 +997,10 @@ def test_networks_begin_with_all_bits_and_weights_up_to_one(task):
     assert_same_network(fitted(task), fitted(task, search_options=said))
 
 
-def test_share_of_zeros_at_the_start():
-    for share in (0.25, 0.75):
-        zeros = np.count_nonzero(start_of(sparsity=share, init="uniform") == 0)
-        assert abs(zeros - round(share * 281)) <= 2
+def test_fraction_of_zeros_at_the_start():
+    for fraction in (0.25, 0.75):
+        zeros = np.count_nonzero(start_of(sparsity=fraction, init="uniform") == 0)
+        assert abs(zeros - round(fraction * 281)) <= 2
     assert np.count_nonzero(start_of(init="uniform") == 0) <= 2
 
 
@@ -1194,10 +1200,10 @@ def test_the_digits_in_few_bytes():
     assert len(model.to_packed()) <= 755 + 64
 
 
-@pytest.mark.parametrize(("place", "value"), [(0, 9), (2, 77), (5, 0)])
-def test_bytes_of_what_there_is_not_yet(place, value):
+@pytest.mark.parametrize(("index", "value"), [(0, 9), (2, 77), (5, 0)])
+def test_bytes_of_what_there_is_not_yet(index, value):
     body = bytearray(fitted("one").to_packed()[12:])
-    body[place] = value
+    body[index] = value
     with pytest.raises(ValueError, match="packed is of a later version"):
         BLMRegressor.from_packed(sealed(body))
 

@@ -84,8 +84,8 @@ def network_outputs(weights, sizes, activation, X):
     return np.array(rows).T
 
 
-def huber(gaps, epsilon):
-    size = np.abs(gaps)
+def huber(differences, epsilon):
+    size = np.abs(differences)
     return np.where(size <= epsilon, size**2 / 2, epsilon * (size - epsilon / 2))
 
 

@@ -169,10 +169,10 @@ def test_a_run_waits_no_longer_than_asked():
 
 
 @pytest.mark.parametrize(
-    ("share", "sparse", "n_most"), [(0.1, False, 1), (0.5, False, 3), (1.0, True, 2)]
+    ("fraction", "sparse", "n_most"), [(0.1, False, 1), (0.5, False, 3), (1.0, True, 2)]
 )
-def test_some_weights_of_the_best_minimum_are_drawn_anew(share, sparse, n_most):
-    trainer = make_trainer(Bowl([0.5] * 6), perturbation=share, sparse=sparse)
+def test_some_weights_of_the_best_minimum_are_drawn_anew(fraction, sparse, n_most):
+    trainer = make_trainer(Bowl([0.5] * 6), perturbation=fraction, sparse=sparse)
     changed = []
     for seed in range(10):
         state = trainer.begin(
@@ -236,7 +236,7 @@ def test_automatic_bounds_follow_the_fan_in(n_inputs, largest):
     assert abs(codes).max() == largest
 
 
-def test_a_share_of_the_weights_begins_at_zero():
+def test_a_fraction_of_the_weights_begins_at_zero():
     trainer = make_trainer(Bowl(np.zeros(500)), init=InitOptions(sparsity=0.8))
     zeros = np.count_nonzero(trainer.begin([0]).search.codes == 0)
     assert 400 <= zeros < 430

@@ -22,7 +22,7 @@ def test_weights_lie_unit_by_unit_with_the_bias_first(sizes):
     coefs, intercepts, own = layout.split(weights)
     assert own == []
     target, source, first = layout.wiring()
-    place, fan_in = 0, []
+    index, fan_in = 0, []
     # Row 0 is the constant; each unit of each layer has the next row.
     begin = 1
     for layer, (n_in, n_out) in enumerate(pairwise(sizes)):
@@ -30,17 +30,17 @@ def test_weights_lie_unit_by_unit_with_the_bias_first(sizes):
         assert intercepts[layer].shape == (n_out,)
         for k in range(n_out):
             row = begin + n_in + k
-            assert first[row] == place
-            assert intercepts[layer][k] == weights[place]
-            assert (target[place], source[place]) == (row, 0)
-            place += 1
+            assert first[row] == index
+            assert intercepts[layer][k] == weights[index]
+            assert (target[index], source[index]) == (row, 0)
+            index += 1
             for i in range(n_in):
-                assert coefs[layer][i, k] == weights[place]
-                assert (target[place], source[place]) == (row, begin + i)
-                place += 1
+                assert coefs[layer][i, k] == weights[index]
+                assert (target[index], source[index]) == (row, begin + i)
+                index += 1
             fan_in += [n_in] * (n_in + 1)
         begin += n_in
-    assert place == layout.n_weights == len(target) == len(source)
+    assert index == layout.n_weights == len(target) == len(source)
     assert_array_equal(layout.spread(sizes[:-1]), fan_in)
     assert_array_equal(layout.first_units, np.cumsum([1, *sizes]))
 

@@ -86,10 +86,10 @@ def attempt(name, data):
 @pytest.mark.parametrize("name", MODELS)
 def test_no_bit_that_flips_goes_unseen(name):
     _, data = packed(name)
-    for place in range(8 * len(data)):
+    for index in range(8 * len(data)):
         damaged = bytearray(data)
-        damaged[place // 8] ^= 1 << place % 8
-        assert attempt(name, bytes(damaged)) is None, place
+        damaged[index // 8] ^= 1 << index % 8
+        assert attempt(name, bytes(damaged)) is None, index
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -110,14 +110,14 @@ def test_forged_bytes_are_refused_or_load_as_they_are(name):
     _, data = packed(name)
     body, rng, n_loaded = data[12:], np.random.default_rng(0), 0
     forged = [body[:n] for n in range(len(body))] + [body + b"\0", b""]
-    for place in range(8 * len(body)):
+    for index in range(8 * len(body)):
         one = bytearray(body)
-        one[place // 8] ^= 1 << place % 8
+        one[index // 8] ^= 1 << index % 8
         forged.append(one)
     for _ in range(600):
         one = bytearray(body)
-        for place in rng.integers(0, len(one), rng.integers(1, 6)):
-            one[place] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
+        for index in rng.integers(0, len(one), rng.integers(1, 6)):
+            one[index] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
         if rng.random() < 0.3:
             start, end = np.sort(rng.integers(0, len(one), 2))
             one[start:start] = one[start:end]

@@ -62,8 +62,8 @@ def test_every_step_gains_and_the_minimum_of_a_quadratic_is_found(rng):
     matrix, center = root @ root.T + np.eye(6), rng.normal(size=6)
 
     def function(weights):
-        gap = weights - center
-        return 0.5 * gap @ matrix @ gap, matrix @ gap
+        difference = weights - center
+        return 0.5 * difference @ matrix @ difference, matrix @ difference
 
     steps = list(one_step_secant(function, np.zeros(6)))
     values = [value for _, value in steps]

@@ -137,9 +137,9 @@ class Landscape:
         self.start = rng.integers(LOW, HIGH + 1, n_codes)
 
     def __call__(self, codes):
-        gaps = np.asarray(codes) - self.target
+        differences = np.asarray(codes) - self.target
         waves = self.ripple * np.sin(2.1 * np.asarray(codes) + self.phase)
-        return float(1 + (self.scale * gaps**2 + waves).sum()) + 20 * self.ripple
+        return float(1 + (self.scale * differences**2 + waves).sum()) + 20 * self.ripple
 
     def around(self, codes, which=None):
         """Losses of all Gray neighbors."""

@@ -55,10 +55,10 @@ def test_predictions_and_loss_are_those_of_a_plain_loop():
     assert_allclose(
         model.predict(X), outputs * scaler.scale_ + scaler.mean_, atol=1e-10
     )
-    gaps = outputs - (DELAYED - scaler.mean_) / scaler.scale_
+    differences = outputs - (DELAYED - scaler.mean_) / scaler.scale_
     parts = [*model.coefs_, *model.recurrent_coefs_]
     price = 1.5 * sum((part**2).sum() for part in parts) / DELAYED.size
-    assert model.loss_ == pytest.approx(0.5 * np.mean(gaps**2) + price, rel=1e-5)
+    assert model.loss_ == pytest.approx(0.5 * np.mean(differences**2) + price, rel=1e-5)
 
 
 def test_a_target_of_each_sequence_is_that_of_its_last_step():

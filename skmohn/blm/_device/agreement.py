@@ -75,9 +75,9 @@ def compare(
     found, wanted = (part.reshape(-1, n_outputs) for part in (found, wanted))
     # Answers that are all one differ by rounding: then those of the targets count.
     spread, usual = wanted.std(axis=0), network.output_scale
-    gaps = (found - wanted) / np.where(spread > 1e-9 * usual, spread, usual)
-    r2 = 1.0 - np.mean(np.square(gaps), axis=0).max()
-    return Agreement(float(r2), float(np.abs(gaps).max()), wanted.size)
+    differences = (found - wanted) / np.where(spread > 1e-9 * usual, spread, usual)
+    r2 = 1.0 - np.mean(np.square(differences), axis=0).max()
+    return Agreement(float(r2), float(np.abs(differences).max()), wanted.size)
 
 
 def _count_lost(found: NDArray, wanted: NDArray, labels: Labels) -> int:

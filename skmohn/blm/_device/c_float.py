@@ -24,7 +24,7 @@ class FloatWriter(Writer[FloatProgram]):
     def __init__(self, program: FloatProgram) -> None:
         biases = [part for member in program.biases for part in member]
         super().__init__(program, np.concatenate(biases))
-        self.silent = ["0.0f"] * (len(self.sizes) - 2)
+        self.zero_points = ["0.0f"] * (len(self.sizes) - 2)
         self.tables = {
             name: Array(f"@{name}", getattr(program, name))
             for name in ("mean", "inverse", "scale", "offset")
@@ -127,11 +127,11 @@ class FloatWriter(Writer[FloatProgram]):
             inner.append(f"{to or 'output'}[j] {sign} {value};")
         lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]
         if kind == "softmax":
-            lines += self._shares(n_out)
+            lines += self._softmax(n_out)
         lines += self.keep(to, n_out)
         return [f"{{ /* from {n_in} to {n_out} */", *indent(lines), "}"]
 
-    def _shares(self, n: int) -> list[str]:
+    def _softmax(self, n: int) -> list[str]:
         """Of sums, the fractions of their exponentials."""
         return fill("softmax_float", n=n)
 

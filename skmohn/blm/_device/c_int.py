@@ -5,10 +5,10 @@ import numpy as np
 from skmohn.blm._device.c_literals import TYPES, Array, fill, indent, literal
 from skmohn.blm._device.c_writer import Writer
 from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
-from skmohn.blm._device.inputs import RANGES, FloatInputs, WholeInputs
-from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
+from skmohn.blm._device.inputs import RANGES, FloatInputs, IntInputs
+from skmohn.blm._device.quantize import CURVED, IntProgram, Layer
 
-# Bits of sums and types of inputs and codes for which `c/` adds a product in assembler
+# Bits of a sum and types of inputs and codes for which `c/` adds a product in assembler
 # of an AVR. Of several bytes A is the lowest; products are in r1 and r0, and r1 has to
 # be zero again.
 _ASSEMBLER = {
@@ -22,20 +22,20 @@ _ASSEMBLER = {
 _SMALL, _SMALL_OF_2 = 256, 64
 
 
-class WholeWriter(Writer[WholeProgram]):
+class IntWriter(Writer[IntProgram]):
     """Writes the functions of a program in integers.
 
     Parameters
     ----------
-    program : WholeProgram
+    program : IntProgram
     """
 
-    def __init__(self, program: WholeProgram) -> None:
+    def __init__(self, program: IntProgram) -> None:
         biases = [bias for member in program.biases for bias in member]
         super().__init__(program, np.concatenate(biases))
         self.code = TYPES[8 if program.bits <= 8 else 16]
         self.output = TYPES[program.output_bits]
-        self.silent = [layer.answers.silent for layer in program.layers[:-1]]
+        self.zero_points = [layer.answers.zero_point for layer in program.layers[:-1]]
         # Two short groups in one round of the loop, if rows have pairs of them.
         groups = [self.packing.padded(n) // self.packing.group for n in self.sizes[:-1]]
         is_short = self.packing.group <= 2 and not any(n % 2 for n in groups)
@@ -199,7 +199,7 @@ class WholeWriter(Writer[WholeProgram]):
             body = self._equal_input(inputs)
         return self.reader(body)
 
-    def _scaled_input(self, inputs: WholeInputs, at: dict[str, str]) -> list[str]:
+    def _scaled_input(self, inputs: IntInputs, at: dict[str, str]) -> list[str]:
         """Lines that make a code of an input; inputs differ in center or scale."""
         shift, center = self.inputs["shift"], self.inputs["center"]
         d, top = "input[i]", inputs.top
@@ -210,7 +210,7 @@ class WholeWriter(Writer[WholeProgram]):
         half = f"((1L << {at['shift']}) >> 1)"
         if not shift.is_table:
             half = literal((1 << int(shift.values[0])) >> 1)
-        places = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
+        scaled = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
         widest = max(
             np.abs(inputs.uncut(end)).max() for end in RANGES[self.program.kind]
         )
@@ -219,18 +219,18 @@ class WholeWriter(Writer[WholeProgram]):
         if widest > top:
             value = f"v > {top} ? {top} : v < -{top} ? -{top} : v"
         return [
-            f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
+            f"const {kind} v = ({kind})(({scaled}) >> {at['shift']});",
             f"x[i] = ({self.code})({value});",
         ]
 
-    def _equal_input(self, inputs: WholeInputs) -> list[str]:
+    def _equal_input(self, inputs: IntInputs) -> list[str]:
         """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
         low, high = RANGES[self.program.kind]
         center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
         # Numbers that are not cut, less the center.
         numbers = np.arange(low, high + 1)
-        places = inputs.uncut(numbers[:, None])[:, 0]
-        inner = numbers[np.abs(places) <= inputs.top] - center
+        scaled = inputs.uncut(numbers[:, None])[:, 0]
+        inner = numbers[np.abs(scaled) <= inputs.top] - center
         ends = int(inner.min(initial=0)), int(inner.max(initial=0))
         half = (1 << shift) >> 1
         is_wide = low - center < -(2**15) or high - center >= 2**15
@@ -280,7 +280,7 @@ class WholeWriter(Writer[WholeProgram]):
         inner.append(self._answer(depth, layer, target, to is None))
         lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]
         if layer.activation == "softmax" and layer.rescale is not None:
-            lines += self._fractions(layer.rescale, bits, n_out)
+            lines += self._softmax(layer.rescale, bits, n_out)
         lines += self.keep(to, n_out)
         title = f"{{ /* from {n_in} to {n_out}: sums fit {bits} bits */"
         return [title, *indent(lines), "}"]
@@ -297,18 +297,20 @@ class WholeWriter(Writer[WholeProgram]):
         sign = "+=" if is_last and self.n_members > 1 else "="
         return f"{target} {sign} {value};"
 
-    def _fractions(self, rescale: Requantize, bits: int, n: int) -> list[str]:
+    def _softmax(self, rescale: Requantize, bits: int, n: int) -> list[str]:
         """Of sums, the fractions of their exponentials."""
         kind = f"u{TYPES[bits]}"
-        place = f"({self._scaled(rescale, 'fall')})"
+        exponent = f"({self._scaled(rescale, 'fall')})"
         if rescale.limit is not None:
-            place = f"(fall >= {literal(rescale.limit)} ? {rescale.top}U : {place})"
+            exponent = (
+                f"(fall >= {literal(rescale.limit)} ? {rescale.top}U : {exponent})"
+            )
         at = self.curves["powers"].at
         return fill(
             "softmax_int",
             n=n,
             type=kind,
-            place=place,
+            exponent=exponent,
             at=at("k"),
             at_next=at("k + 1"),
             one=ONE,

@@ -88,7 +88,7 @@ class Array:
 
 
 def literal(value: int | np.integer) -> str:
-    """An integer in C, on machines whose int has 16 bits too."""
+    """An integer in C, on computers whose int has 16 bits too."""
     value = int(value)
     if value == -(2**31):
         return "(-2147483647L - 1)"
@@ -97,7 +97,7 @@ def literal(value: int | np.integer) -> str:
     return text if value >= 0 else f"({text})"
 
 
-def whole_literals(values: Iterable[int]) -> list[str]:
+def int_literals(values: Iterable[int]) -> list[str]:
     """Integers of up to 64 bits in C, all of one type where 32 are too few."""
     values = [int(value) for value in values]
     if all(-(2**31) <= value < 2**31 for value in values):

@@ -36,8 +36,8 @@ class Picks:
         if groups:
             self.sizes, self.factors = Array("@sizes", groups), Array("@ones", factors)
             self.arrays = [self.sizes, self.factors]
-            place = counter(sum(groups))
-            self.types = {"picks": place, "factors": self.factors.kind}
+            index_type = counter(sum(groups))
+            self.types = {"picks": index_type, "factors": self.factors.kind}
 
     def __bool__(self) -> bool:
         """Whether there are categories."""
@@ -69,10 +69,10 @@ class Picks:
         """
         if not self.n:
             return []
-        place = self.types["picks"]
+        index_type = self.types["picks"]
         return fill(
             "read_categories",
-            place=place,
+            index_type=index_type,
             n=self.n,
             first=first,
             size=self.sizes.at("i"),
@@ -85,7 +85,7 @@ class Picks:
         if not self.n:
             return []
         lines, weight = self.packing.one()
-        kinds = {"type": self.packing.type, "place": self.types["picks"]}
+        kinds = {"type": self.packing.type, "index_type": self.types["picks"]}
         return [*fill("weight", **kinds, lines=lines, weight=weight), ""]
 
     def sum(self, kind: str, product: str) -> list[str]:

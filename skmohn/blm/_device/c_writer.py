@@ -11,22 +11,22 @@ from skmohn.blm._device.c_one_hot import Picks
 from skmohn.blm._device.emulate_float import FloatProgram
 from skmohn.blm._device.network import Network
 from skmohn.blm._device.packing import Packing
-from skmohn.blm._device.quantize import WholeProgram
+from skmohn.blm._device.quantize import IntProgram
 
-Program = FloatProgram | WholeProgram
-ProgramType = TypeVar("ProgramType", FloatProgram, WholeProgram)
+Program = FloatProgram | IntProgram
+ProgramType = TypeVar("ProgramType", FloatProgram, IntProgram)
 
 
 class Writer(Generic[ProgramType]):
     """Writes the functions of a program.
 
     Names begin with an @ that the name of the program replaces. Children have the
-    types `code` and `output`, what is `silent` in each hidden layer, further tables,
-    the `helpers` and each `layer`.
+    types `code` and `output`, `zero_points` of the hidden layers, further tables, the
+    `helpers` and each `layer`.
 
     Parameters
     ----------
-    program : WholeProgram or FloatProgram
+    program : IntProgram or FloatProgram
     biases : ndarray
         Of all units, member by member.
     """
@@ -46,7 +46,7 @@ class Writer(Generic[ProgramType]):
 
     code: str
     output: str
-    silent: Sequence[object]
+    zero_points: Sequence[object]
 
     def helpers(self) -> list[str]:
         """Lines of the functions that a network calls."""
@@ -109,12 +109,12 @@ class Writer(Generic[ProgramType]):
         lines = [f"{counter(sum(self.state_sizes) * self.n_members)} i = 0, j;"]
         if self.n_members > 1:
             lines.append(f"{counter(self.n_members)} m;")
-        silent = [
-            f"for (j = 0; j < {size}; j++) state->units[i++] = {silent};"
-            for size, silent in zip(self.state_sizes, self.silent, strict=True)
+        resets = [
+            f"for (j = 0; j < {size}; j++) state->units[i++] = {zero_point};"
+            for size, zero_point in zip(self.state_sizes, self.zero_points, strict=True)
         ]
-        silent = self._of_each_member(silent)
-        return [*fill("reset", indices=lines, fill=silent), ""]
+        resets = self._of_each_member(resets)
+        return [*fill("reset", indices=lines, resets=resets), ""]
 
     def _of_each_member(self, lines: list[str]) -> list[str]:
         if self.n_members == 1:

@@ -1,4 +1,4 @@
-"""Which numbers a network meets: how far inputs and hidden units may reach."""
+"""Which numbers a network meets: the ranges of inputs and of hidden units."""
 
 import itertools
 from typing import Any
@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn.blm._device.emulate_float import in_single, run_float
-from skmohn.blm._device.emulate_int import run_whole
+from skmohn.blm._device.emulate_int import run_int
 from skmohn.blm._device.inputs import InputSpec
 from skmohn.blm._device.network import UNBOUNDED, Network
-from skmohn.blm._device.quantize import WholeProgram, quantize
+from skmohn.blm._device.quantize import IntProgram, quantize
 
 # Of classes, squared errors may be so many times as large for shorter code.
 _WORTH = 1.2
@@ -34,7 +34,7 @@ def calibrated(
     bits: int,
     rows: NDArray[np.float64] | None = None,
     lengths: NDArray[np.int64] | None = None,
-) -> WholeProgram:
+) -> IntProgram:
     """A program in integers, for the rows that the network will meet.
 
     Parameters
@@ -50,11 +50,19 @@ def calibrated(
 
     Returns
     -------
-    program : WholeProgram
+    program : IntProgram
     """
     if rows is None:
-        reach = _rounded(_reach_unseen(network, reader, bits), network, reader, bits)
-        return quantize(network, reader, bits, reach, _peaks_unseen(network, reach))
+        clip_range = _rounded(
+            _clip_range_unseen(network, reader, bits), network, reader, bits
+        )
+        return quantize(
+            network,
+            reader,
+            bits,
+            clip_range,
+            _activation_ranges_unseen(network, clip_range),
+        )
     rows, lengths = _first(rows, lengths)
     raw = reader.read(rows)
     expected = run_float(in_single(network, reader), raw, lengths)
@@ -65,41 +73,45 @@ def calibrated(
     least = np.inf
     is_short = network.labels is not None and network.activation in UNBOUNDED
     ways = (True, False) if is_short else (False,)
-    reaches = _reaches(rows, reader, network, bits)
-    for reach, by_shifts in itertools.product(reaches, ways):
-        peaks = _peaks_seen(network, reader, rows, lengths, reach)
+    clip_ranges = _clip_ranges(rows, reader, network, bits)
+    for clip_range, by_shifts in itertools.product(clip_ranges, ways):
+        activation_ranges = _activation_ranges_seen(
+            network, reader, rows, lengths, clip_range
+        )
         try:
-            program = quantize(network, reader, bits, reach, peaks, by_shifts)
+            program = quantize(
+                network, reader, bits, clip_range, activation_ranges, by_shifts
+            )
         except ValueError:
-            if best is None and reach == reaches[-1]:
+            if best is None and clip_range == clip_ranges[-1]:
                 raise
             # With finer steps biases and ones of categories are larger still.
             continue
-        found = run_whole(program, raw, lengths) * program.output_scale
-        gaps = np.square(found + program.output_offset - expected)
-        error = np.mean(np.minimum(gaps, lost)) * (1.0 if by_shifts else _WORTH)
+        found = run_int(program, raw, lengths) * program.output_scale
+        differences = np.square(found + program.output_offset - expected)
+        error = np.mean(np.minimum(differences, lost)) * (1.0 if by_shifts else _WORTH)
         if error < least:
             best, least = program, error
-    assert best is not None  # the last reach raises otherwise
+    assert best is not None  # the last range raises otherwise
     return best
 
 
-def _reaches(
+def _clip_ranges(
     rows: NDArray, reader: InputSpec, network: Network, bits: int
 ) -> NDArray[np.floating]:
-    """How far inputs may reach: as far as all that were seen, or as ordinary ones do.
+    """Ranges of the inputs to try: that of all rows, or that of ordinary ones.
 
     What is cut off costs as much as coarse steps do somewhere between.
     """
     inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
     # Ones of categories are not cut: only where there is nothing else they decide.
     numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
-    most = _reach_seen(float(np.abs(numbers).max()), network)
+    most = _clip_range_seen(float(np.abs(numbers).max()), network)
     most, n, near = (most, 9, _NEAR) if bits <= _FINE else (_MARGIN * most, 1, _MORE)
     if network.is_standardized:
         n = max(n, 1 + int(np.ceil(2.0 * np.log2(most / near))))
-    reaches = _rounded(most, network, reader, bits) * 2.0 ** (-0.5 * np.arange(n))
-    return reaches[::2] if _is_plain(network, reader) else reaches
+    clip_ranges = _rounded(most, network, reader, bits) * 2.0 ** (-0.5 * np.arange(n))
+    return clip_ranges[::2] if _is_plain(network, reader) else clip_ranges
 
 
 def _is_plain(network: Network, reader: InputSpec) -> bool:
@@ -113,39 +125,43 @@ def _is_plain(network: Network, reader: InputSpec) -> bool:
     )
 
 
-def _rounded(reach: float, network: Network, reader: InputSpec, bits: int) -> float:
-    """A reach, or a larger one for which the device need only shift its inputs."""
+def _rounded(
+    clip_range: float, network: Network, reader: InputSpec, bits: int
+) -> float:
+    """A range, or a larger one for which the device need only shift its inputs."""
     if not _is_plain(network, reader):
-        return reach
+        return clip_range
     step = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
     # A hundredth less does no harm.
-    return step * 2.0 ** np.ceil(np.log2(0.99 * reach / step))
+    return step * 2.0 ** np.ceil(np.log2(0.99 * clip_range / step))
 
 
-def _peaks_seen(
+def _activation_ranges_seen(
     network: Network,
     reader: InputSpec,
     rows: NDArray,
     lengths: NDArray[np.int64],
-    reach: float,
+    clip_range: float,
 ) -> NDArray[np.float64]:
     """Largest outputs of hidden units on rows that are cut so far from their means."""
-    peaks = np.zeros(network.n_layers - 1)
+    activation_ranges = np.zeros(network.n_layers - 1)
     if network.activation not in UNBOUNDED:
-        return peaks + 1.0
+        return activation_ranges + 1.0
     near, columns = rows.copy(), reader.columns[: network.n_numbers]
-    mean, width = network.input_mean, network.input_scale * reach
+    mean, width = network.input_mean, network.input_scale * clip_range
     near[:, columns] = np.clip(
         rows[:, columns],
         *((mean + sign * width)[: network.n_numbers] for sign in (-1, 1)),
     )
-    run_float(in_single(network, reader), reader.read(near), lengths, peaks)
+    run_float(in_single(network, reader), reader.read(near), lengths, activation_ranges)
     # Units that no row wakes may be of any size.
-    return np.where(peaks > 0.0, np.maximum(peaks * _MARGIN, 1e-6), 1.0)
+    return np.where(
+        activation_ranges > 0.0, np.maximum(activation_ranges * _MARGIN, 1e-6), 1.0
+    )
 
 
-def _reach_seen(most: float, network: Network) -> float:
-    """How far inputs of the network may reach, given how far they do."""
+def _clip_range_seen(most: float, network: Network) -> float:
+    """Range of the inputs of the network, given the largest one."""
     if most > (_FARTHEST if network.is_standardized else 1e30):
         raise ValueError(
             f"X is up to {most:.3g} standard deviations away from the mean of what was "
@@ -166,7 +182,7 @@ def _first(
     return rows[:n], lengths[lengths > 0]
 
 
-def _reach_unseen(network: Network, reader: InputSpec, bits: int) -> float:
+def _clip_range_unseen(network: Network, reader: InputSpec, bits: int) -> float:
     if not network.n_numbers:
         return float(network.ones.max())
     if network.is_standardized:
@@ -179,7 +195,9 @@ def _reach_unseen(network: Network, reader: InputSpec, bits: int) -> float:
     return reader.largest(network)
 
 
-def _peaks_unseen(network: Network, reach: float) -> NDArray[np.float64]:
+def _activation_ranges_unseen(
+    network: Network, clip_range: float
+) -> NDArray[np.float64]:
     """Largest outputs of hidden units, if inputs are independent."""
     if network.activation not in UNBOUNDED:
         return np.ones(network.n_layers - 1)
@@ -188,7 +206,7 @@ def _peaks_unseen(network: Network, reach: float) -> NDArray[np.float64]:
             f'how far units with activation="{network.activation}" go depends on the '
             "sequences that a recurrent network hears: pass X, some of them"
         )
-    size, peaks = 1.0 if network.is_standardized else reach / 2.0, []
+    size, activation_ranges = 1.0 if network.is_standardized else clip_range / 2.0, []
     for depth in range(network.n_layers - 1):
         squares = [
             np.square(member[depth].biases / size)
@@ -196,6 +214,6 @@ def _peaks_unseen(network: Network, reach: float) -> NDArray[np.float64]:
             for member in network.members
         ]
         size *= network.steps[depth] * np.sqrt(np.max(squares))
-        peaks.append(max(_FEW * size, 1e-6))
+        activation_ranges.append(max(_FEW * size, 1e-6))
         size = max(size, 1e-6)
-    return np.array(peaks)
+    return np.array(activation_ranges)

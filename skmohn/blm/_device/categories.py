@@ -62,7 +62,7 @@ def numbers_of(
         The number of categories where a row has none.
     """
     numbers, first = np.empty((len(table), len(sizes)), dtype=np.int64), 0
-    for place, size in enumerate(sizes):
+    for column, size in enumerate(sizes):
         group = table[:, first : first + size]
         wrong = np.any((group != 0.0) & (group != 1.0), axis=1) | (group.sum(1) > 1.0)
         if wrong.any():
@@ -72,6 +72,6 @@ def numbers_of(
                 f"0, but for one that is 1; in row {row} of X they are "
                 f"{group[row].tolist()}"
             )
-        numbers[:, place] = np.where(group.any(axis=1), group.argmax(axis=1), size)
+        numbers[:, column] = np.where(group.any(axis=1), group.argmax(axis=1), size)
         first += size
     return numbers

@@ -147,7 +147,7 @@ def run_float(
     program: FloatProgram,
     raw: NDArray,
     lengths: NDArray[np.int64],
-    peaks: NDArray[np.float64] | None = None,
+    activation_ranges: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float32]:
     """Outputs of a program in single precision.
 
@@ -158,7 +158,7 @@ def run_float(
         What the device reads.
     lengths : ndarray of shape (n_sequences,)
         Rows of each sequence; only recurrent networks look at it.
-    peaks : ndarray of shape (n_hidden_layers,), default=None
+    activation_ranges : ndarray of shape (n_hidden_layers,), default=None
         Raised to the largest output of hidden units.
 
     Returns
@@ -170,46 +170,48 @@ def run_float(
     def step(rows: NDArray, states: list[NDArray] | None) -> NDArray:
         inputs = program.inputs(rows)
         total = sum(
-            _member(program, m, inputs, StatesOf(states, network, m), peaks)
+            _member(program, m, inputs, StatesOf(states, network, m), activation_ranges)
             for m in range(len(network.members))
         )
         return total * program.scale + program.offset
 
-    silent = [_0] * (network.n_layers - 1)
-    return answer(network, step, raw, lengths, silent)
+    zero_points = [_0] * (network.n_layers - 1)
+    return answer(network, step, raw, lengths, zero_points)
 
 
 def _member(
     program: FloatProgram,
     member: int,
-    heard: NDArray,
+    inputs: NDArray,
     states: StatesOf,
-    peaks: NDArray[np.float64] | None,
+    activation_ranges: NDArray[np.float64] | None,
 ) -> NDArray:
     """Outputs of one network."""
     network = program.network
     for depth, codes in enumerate(network.members[member]):
-        sums = _sums(heard, codes.weights, program.biases[member][depth])
+        sums = _sums(inputs, codes.weights, program.biases[member][depth])
         sums = sums * np.float32(network.steps[depth])
         if codes.own is not None:
             within = _sums(states[depth], codes.own, np.zeros(len(codes.biases)))
             sums = sums + within * np.float32(network.own_steps[depth])
         is_last = depth == network.n_layers - 1
         kind = program.last_activation if is_last else network.activation
-        heard = _activate(kind, sums, np.float32(network.tie))
+        inputs = _activate(kind, sums, np.float32(network.tie))
         if program.cuts_states and not is_last:
-            heard = cut(heard, program.limit)
+            inputs = cut(inputs, program.limit)
         if codes.own is not None:
-            states[depth] = heard
-        if peaks is not None and not is_last:
-            peaks[depth] = max(peaks[depth], np.abs(heard).max())
-    return heard
+            states[depth] = inputs
+        if activation_ranges is not None and not is_last:
+            activation_ranges[depth] = max(
+                activation_ranges[depth], np.abs(inputs).max()
+            )
+    return inputs
 
 
-def _sums(heard: NDArray, weights: NDArray, biases: NDArray) -> NDArray[np.float32]:
+def _sums(inputs: NDArray, weights: NDArray, biases: NDArray) -> NDArray[np.float32]:
     """Weighted sums in the order of the C, one input after the other."""
-    sums = np.tile(biases.astype(np.float32), (len(heard), 1))
-    for column, codes in zip(heard.T, weights.T.astype(np.float32), strict=True):
+    sums = np.tile(biases.astype(np.float32), (len(inputs), 1))
+    for column, codes in zip(inputs.T, weights.T.astype(np.float32), strict=True):
         sums += column[:, None] * codes
     return sums
 

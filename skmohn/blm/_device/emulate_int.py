@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn.blm._device.fixed_point import ONE, exponential
-from skmohn.blm._device.quantize import CURVED, Layer, WholeProgram
+from skmohn.blm._device.quantize import CURVED, IntProgram, Layer
 from skmohn.blm._device.recurrence import StatesOf, answer
 
 
-def run_whole(
-    program: WholeProgram, raw: NDArray, lengths: NDArray[np.int64]
+def run_int(
+    program: IntProgram, raw: NDArray, lengths: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Outputs of a program in integers.
 
     Parameters
     ----------
-    program : WholeProgram
+    program : IntProgram
     raw : ndarray of shape (n_rows, n_inputs)
         What the device reads.
     lengths : ndarray of shape (n_sequences,)
@@ -36,28 +36,28 @@ def run_whole(
         )
         return total
 
-    silent = [layer.answers.silent for layer in program.layers[:-1]]
-    return answer(program.network, step, raw, lengths, silent)
+    zero_points = [layer.answers.zero_point for layer in program.layers[:-1]]
+    return answer(program.network, step, raw, lengths, zero_points)
 
 
 def _member(
-    program: WholeProgram, member: int, heard: NDArray, states: StatesOf
+    program: IntProgram, member: int, inputs: NDArray, states: StatesOf
 ) -> NDArray:
     """Outputs of one network."""
     for depth, layer in enumerate(program.layers):
         codes = program.network.members[member][depth]
         # Doubles hold these sums exactly, and multiply fast.
-        sums = heard.astype(float) @ codes.weights.T.astype(float)
+        sums = inputs.astype(float) @ codes.weights.T.astype(float)
         sums = sums.astype(np.int64) + program.biases[member][depth]
         if codes.own is not None and layer.own_rescale is not None:
             sums = sums + layer.own_rescale.signed(states[depth] @ codes.own.T)
-        heard = _activate(program, layer, sums)
+        inputs = _activate(program, layer, sums)
         if codes.own is not None:
-            states[depth] = heard
-    return heard
+            states[depth] = inputs
+    return inputs
 
 
-def _activate(program: WholeProgram, layer: Layer, sums: NDArray) -> NDArray:
+def _activate(program: IntProgram, layer: Layer, sums: NDArray) -> NDArray:
     """Outputs of a layer, given its sums."""
     kind, rescale = layer.activation, layer.rescale
     if kind == "step":

@@ -26,10 +26,10 @@ from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.c_writer import Program
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float
-from skmohn.blm._device.emulate_int import run_whole
+from skmohn.blm._device.emulate_int import run_int
 from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, InputSpec
 from skmohn.blm._device.network import Network, OutputDecoder, network_of
-from skmohn.blm._device.quantize import WholeProgram
+from skmohn.blm._device.quantize import IntProgram
 
 # Labels that have to stay the same for activations of 8 bits to be enough.
 _ENOUGH = 0.995
@@ -191,7 +191,7 @@ class DeviceModel:
     def _run(self, raw: NDArray, lengths: NDArray[np.int64]) -> NDArray:
         if isinstance(self._program, FloatProgram):
             return run_float(self._program, raw, lengths)
-        return run_whole(self._program, raw, lengths)
+        return run_int(self._program, raw, lengths)
 
     def _test(self, n_tests: int, X: TableLike) -> str:
         """Rows spread over X, or drawn, and the ends of the range."""
@@ -218,8 +218,10 @@ def _answering(program: Program) -> OutputDecoder:
     if network.labels is None:
         return OutputDecoder(None)
     has_probabilities = network.out_activation != "identity"
-    is_share = isinstance(program, FloatProgram) and not network.answers_raw
-    return OutputDecoder(network.labels, has_probabilities, 0.5 if is_share else 0.0)
+    has_logistic_outputs = isinstance(program, FloatProgram) and not network.answers_raw
+    return OutputDecoder(
+        network.labels, has_probabilities, 0.5 if has_logistic_outputs else 0.0
+    )
 
 
 class DeviceMixin:
@@ -468,7 +470,7 @@ def _cures(device: DeviceModel) -> list[str]:
 
 def _in_integers(
     model: Any, network: Network, reader: InputSpec, bits: int | str, X: TableLike
-) -> WholeProgram:
+) -> IntProgram:
     """The network in integers, of as many bits as it takes."""
     given = () if X is None else model._rows_of(X)
     if bits != "auto":

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# Steps of a table between which there is a straight line; places within a step.
+# Steps of a table between which there is a straight line; positions within a step.
 _STEPS = [2.0**-k for k in range(3, 6)]
-PLACES = 256
+STEP_FRACTIONS = 256
 # Error, in units of the last place, that lines between the entries may cause.
 _ERROR = 0.4
 
@@ -106,7 +106,7 @@ def make_shift(power: int, largest: int, top: int) -> Requantize:
 
 
 class TanhTable(NamedTuple):
-    """Straight lines between points; one step is `PLACES` places wide."""
+    """Straight lines between points; one step is `STEP_FRACTIONS` positions wide."""
 
     step: float
     points: np.ndarray
@@ -114,16 +114,16 @@ class TanhTable(NamedTuple):
     @property
     def end(self) -> int:
         """The place of the last point."""
-        return (len(self.points) - 1) * PLACES
+        return (len(self.points) - 1) * STEP_FRACTIONS
 
-    def __call__(self, places: NDArray) -> Any:
-        """Values at places from 0 to the end, which has the last value."""
-        index, part = np.divmod(places, PLACES)
+    def __call__(self, positions: NDArray) -> Any:
+        """Values at positions from 0 to the end, which has the last value."""
+        index, part = np.divmod(positions, STEP_FRACTIONS)
         index = np.minimum(index, len(self.points) - 1)
         after = self.points[np.minimum(index + 1, len(self.points) - 1)]
         rise = after - self.points[index]
         # Curves rise or fall: of either, the product is of one sign.
-        between = (np.abs(rise) * part + PLACES // 2) // PLACES
+        between = (np.abs(rise) * part + STEP_FRACTIONS // 2) // STEP_FRACTIONS
         return self.points[index] + np.sign(rise) * between
 
 
@@ -151,7 +151,7 @@ POWERS = TanhTable(
 )
 
 
-def exponential(places: NDArray) -> NDArray:
-    """Fall of e^-d, as integers up to `ONE`, at places of `POWERS`."""
-    whole, part = np.divmod(places, POWERS.end)
+def exponential(positions: NDArray) -> NDArray:
+    """Fall of e^-d, as integers up to `ONE`, at positions of `POWERS`."""
+    whole, part = np.divmod(positions, POWERS.end)
     return POWERS(part) >> whole

@@ -63,8 +63,8 @@ class InputSpec:
     def cut(self, X: NDArray) -> NDArray:
         """Columns of a table with numbers beyond the type's range."""
         low, high = self.ends
-        places = self._in_units(self._numbers(X))
-        is_cut = np.any((places < low) | (places > high), axis=0)
+        scaled = self._in_units(self._numbers(X))
+        is_cut = np.any((scaled < low) | (scaled > high), axis=0)
         return self.columns[: len(is_cut)][is_cut]
 
     def steps(
@@ -81,12 +81,12 @@ class InputSpec:
 
     def _in_units(self, numbers: NDArray) -> NDArray:
         with np.errstate(over="ignore"):
-            places = numbers / self.unit
-        return places if self.kind == "float32" else np.rint(places)
+            scaled = numbers / self.unit
+        return scaled if self.kind == "float32" else np.rint(scaled)
 
     def _rounded(self, numbers: NDArray) -> NDArray:
-        places = np.clip(self._in_units(numbers), *self.ends)
-        return places.astype(np.float32 if self.kind == "float32" else np.int64)
+        scaled = np.clip(self._in_units(numbers), *self.ends)
+        return scaled.astype(np.float32 if self.kind == "float32" else np.int64)
 
     def largest(self, network: Network) -> float:
         """Largest size of an input of the network that the type can hold."""
@@ -108,7 +108,7 @@ def cut(numbers: NDArray, limit: float | np.floating) -> NDArray:
     )
 
 
-class WholeInputs(NamedTuple):
+class IntInputs(NamedTuple):
     """From integers to codes: ``((u - center) * factor + half) >> shift``."""
 
     center: np.ndarray  # (n_inputs,)
@@ -129,9 +129,9 @@ class WholeInputs(NamedTuple):
         return ((raw - self.center) * self.factor + half) >> self.shift
 
 
-def whole_inputs(
+def int_inputs(
     reader: InputSpec, network: Network, scale: float, top: int
-) -> WholeInputs:
+) -> IntInputs:
     """Prepare integers as inputs.
 
     Parameters
@@ -145,7 +145,7 @@ def whole_inputs(
 
     Returns
     -------
-    inputs : WholeInputs
+    inputs : IntInputs
     """
     least, most = RANGES[reader.kind]
     n = network.n_numbers
@@ -170,7 +170,7 @@ def whole_inputs(
         factor[:] = 2 ** max(power - shift[0], 0)
         shift[:] = max(shift[0] - power, 0)
     offset = (center * reader.unit - mean) / width
-    inputs = WholeInputs(center, factor, shift, center, center, offset, top)
+    inputs = IntInputs(center, factor, shift, center, center, offset, top)
     ends = [np.full_like(center, end) for end in (least, most)]
     low, high = (inputs.codes(end) for end in ends)
     return inputs._replace(low=low, high=high)
@@ -199,14 +199,14 @@ class FloatInputs(NamedTuple):
     def codes(self, raw: NDArray) -> NDArray[np.int64]:
         """Codes of a table of numbers in single precision."""
         with np.errstate(over="ignore", invalid="ignore"):
-            places = (raw - self.start) * self.inverse
-        return np.floor(cut(places, np.float32(self.top))).astype(np.int64)
+            scaled = (raw - self.start) * self.inverse
+        return np.floor(cut(scaled, np.float32(self.top))).astype(np.int64)
 
 
 def float_inputs(
     reader: InputSpec, network: Network, scale: float, top: int
 ) -> FloatInputs:
-    """Prepare numbers in single precision as inputs; see :func:`whole_inputs`."""
+    """Prepare numbers in single precision as inputs; see :func:`int_inputs`."""
     n = network.n_numbers
     width = network.input_scale[:n] * scale
     start = ((network.input_mean[:n] - width / 2.0) / reader.unit).astype(np.float32)

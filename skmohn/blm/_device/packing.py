@@ -93,13 +93,13 @@ class Packing:
             for k in range(self.group * part // 8):
                 name = f"c{len(lines)}"
                 lines.append(f"{is_cut}uint8_t {name} = @NEXT(w);")
-                for place in range(per_byte):
+                for index in range(per_byte):
                     field, after = name, []
-                    if place < per_byte - 1:
+                    if index < per_byte - 1:
                         # To shift bit by bit as they are used is short and quick.
                         field = f"({name} & {2**part - 1})"
                         after = [f"{name} = (uint8_t)({name} >> {part});"]
-                    parts, lines_after = fields[k * per_byte + place]
+                    parts, lines_after = fields[k * per_byte + index]
                     parts.append(self._shifted(field, low))
                     lines_after += after
             low += part
@@ -114,7 +114,7 @@ class Packing:
         return f"({self.type})({stored} - {self.shift})"
 
     def _shifted(self, field: str, low: int) -> str:
-        """A field in its place in the weight."""
+        """A field, shifted to its bits of the weight."""
         if not low:
             return field
         kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.fixed_point import (
     ONE,
-    PLACES,
     POWERS,
+    STEP_FRACTIONS,
     Requantize,
     TanhTable,
     make_rescale,
@@ -20,9 +20,9 @@ from skmohn.blm._device.fixed_point import (
 from skmohn.blm._device.inputs import (
     FloatInputs,
     InputSpec,
-    WholeInputs,
+    IntInputs,
     float_inputs,
-    whole_inputs,
+    int_inputs,
 )
 from skmohn.blm._device.network import UNBOUNDED, Codes, Network
 
@@ -37,7 +37,7 @@ class OutputQuantization(NamedTuple):
 
     low: int
     high: int
-    silent: int  # the output that stands for zero
+    zero_point: int  # the output that stands for zero
     scale: float
     offset: int
 
@@ -71,7 +71,7 @@ class Layer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WholeProgram:
+class IntProgram:
     """Networks in integers.
 
     Parameters
@@ -81,7 +81,7 @@ class WholeProgram:
         Of inputs and activations, with the sign.
     kind : str
         Type of the numbers that are read.
-    inputs : WholeInputs or FloatInputs
+    inputs : IntInputs or FloatInputs
     categories : Categories
     layers : list of Layer
     biases : list of lists of ndarrays of shape (n_out,)
@@ -95,7 +95,7 @@ class WholeProgram:
     network: Network
     bits: int
     kind: str
-    inputs: WholeInputs | FloatInputs
+    inputs: IntInputs | FloatInputs
     categories: Categories
     layers: list
     biases: list
@@ -133,8 +133,8 @@ class _Sums(NamedTuple):
     own_rescale: Requantize | None
 
 
-class _Heard(NamedTuple):
-    """What a layer hears from below; arrays of shape (n_in,), in units of codes."""
+class _LayerInputs(NamedTuple):
+    """Inputs of a layer; arrays of shape (n_in,), in units of codes."""
 
     low: np.ndarray
     high: np.ndarray
@@ -147,10 +147,10 @@ def quantize(
     network: Network,
     reader: InputSpec,
     bits: int,
-    reach: float,
-    peaks: NDArray[np.float64],
+    clip_range: float,
+    activation_ranges: NDArray[np.float64],
     by_shifts: bool = False,
-) -> WholeProgram:
+) -> IntProgram:
     """Lay a network out in integers.
 
     Parameters
@@ -159,44 +159,48 @@ def quantize(
     reader : InputSpec
     bits : int
         Of inputs and activations, with the sign.
-    reach : float
-        Inputs of the network beyond +-reach are cut.
-    peaks : ndarray of shape (n_hidden_layers,)
+    clip_range : float
+        Inputs of the network beyond +-clip_range are cut.
+    activation_ranges : ndarray of shape (n_hidden_layers,)
         The same of outputs of hidden units that have no largest one of their own.
     by_shifts : bool, default=False
         Whether sums are only shifted to be these: shorter, and coarser by up to a bit.
 
     Returns
     -------
-    program : WholeProgram
+    program : IntProgram
     """
     top = 2 ** (bits - 1) - 1
-    prepare = float_inputs if reader.kind == "float32" else whole_inputs
-    inputs = prepare(reader, network, reach / top, top)
+    prepare = float_inputs if reader.kind == "float32" else int_inputs
+    inputs = prepare(reader, network, clip_range / top, top)
     curve = tanh_curve(top)
     layers, biases = [], []
     # More is too much for 32 bits with any weight.
-    ones = np.minimum(np.rint(network.ones * top / reach), 2.0**31).astype(np.int64)
-    heard = _Heard(
+    ones = np.minimum(np.rint(network.ones * top / clip_range), 2.0**31).astype(
+        np.int64
+    )
+    layer_inputs = _LayerInputs(
         np.concatenate([inputs.low, 0 * ones]),
         np.concatenate([inputs.high, ones]),
-        np.concatenate([inputs.offset, network.zeros * top / reach]),
-        reach / top,
+        np.concatenate([inputs.offset, network.zeros * top / clip_range]),
+        clip_range / top,
         network.groups,
     )
     for depth in range(network.n_layers):
-        peak = peaks[depth] if depth < len(peaks) else np.inf
+        activation_range = (
+            activation_ranges[depth] if depth < len(activation_ranges) else np.inf
+        )
         layer, of_members = _make_layer(
-            network, depth, heard, top, curve, peak, by_shifts
+            network, depth, layer_inputs, top, curve, activation_range, by_shifts
         )
         layers.append(layer)
         biases.append(of_members)
         same = np.ones(network.layout.sizes[depth + 1], dtype=np.int64)
         low, high, _, scale, offset = layer.answers
-        heard = _Heard(low * same, high * same, offset * same, scale)
+        layer_inputs = _LayerInputs(low * same, high * same, offset * same, scale)
     answers = layers[-1].answers
     largest = max(-answers.low, answers.high) * len(network.members)
-    return WholeProgram(
+    return IntProgram(
         network=network,
         bits=bits,
         kind=reader.kind,
@@ -222,21 +226,21 @@ def _bits_of(largest: int) -> int:
 def _make_layer(
     network: Network,
     depth: int,
-    heard: _Heard,
+    layer_inputs: _LayerInputs,
     top: int,
     curve: TanhTable,
-    peak: float,
+    activation_range: float,
     by_shifts: bool,
 ) -> tuple[Layer, list[NDArray[np.int64]]]:
     """A layer, and the biases of each member."""
-    unit = network.steps[depth] * heard.scale
+    unit = network.steps[depth] * layer_inputs.scale
     is_last = depth == network.n_layers - 1
     activation = network.out_activation if is_last else network.activation
     if is_last and network.answers_raw:
         activation = "raw"
     elif is_last and activation == "relu":
         activation = "positive"
-    answers = _answers(activation, top, peak)
+    answers = _answers(activation, top, activation_range)
     by_shifts = by_shifts and activation in UNBOUNDED
     power = 0
     if by_shifts:
@@ -244,15 +248,17 @@ def _make_layer(
         answers = answers._replace(scale=unit * 2.0**power)
     own_ratio = network.own_steps[depth] * answers.scale / unit
     members = [member[depth] for member in network.members]
-    biases = [_biases(codes, heard, answers.offset * own_ratio) for codes in members]
-    sums = _bound(members, biases, heard, answers, own_ratio, top)
+    biases = [
+        _biases(codes, layer_inputs, answers.offset * own_ratio) for codes in members
+    ]
+    sums = _bound(members, biases, layer_inputs, answers, own_ratio, top)
     rescale, threshold = None, 0
     if activation in CURVED:
-        ratio = unit / curve.step * PLACES / (1 if activation == "tanh" else 2)
+        ratio = unit / curve.step * STEP_FRACTIONS / (1 if activation == "tanh" else 2)
         rescale = make_rescale(ratio, sums.total, curve.end, 2 * top)
     elif activation == "softmax":
         # Differences of two sums.
-        ratio = unit / POWERS.step * PLACES
+        ratio = unit / POWERS.step * STEP_FRACTIONS
         rescale = make_rescale(ratio, 2 * sums.total, 2**16 - 1, 2**12)
     elif by_shifts:
         rescale = make_shift(power, sums.total, top)
@@ -277,13 +283,13 @@ def _make_layer(
 def _power(ratio: float, top: int) -> int:
     """The power of two by which sums are divided to be outputs of about a scale.
 
-    A sixth of the peaks is a margin; a sum of one is never cut.
+    A sixth of the activation_ranges is a margin; a sum of one is never cut.
     """
     fewest = -int(np.log2(top))
     return int(np.clip(np.ceil(np.log2(ratio) - 0.25), fewest, 30))
 
 
-def _answers(activation: str, top: int, peak: float) -> OutputQuantization:
+def _answers(activation: str, top: int, activation_range: float) -> OutputQuantization:
     """Outputs of an activation; of sums, what is known before these are."""
     if activation == "tanh":
         return OutputQuantization(-top, top, 0, 1.0 / top, 0)
@@ -292,16 +298,18 @@ def _answers(activation: str, top: int, peak: float) -> OutputQuantization:
         return OutputQuantization(-top, top, -top, 0.5 / top, top)
     if activation in UNBOUNDED:
         return OutputQuantization(
-            0 if activation == "relu" else -top, top, 0, peak / top, 0
+            0 if activation == "relu" else -top, top, 0, activation_range / top, 0
         )
     if activation == "softmax":
         return OutputQuantization(0, ONE, 0, 1.0 / ONE, 0)
     return OutputQuantization(0, 1, 0, 1.0, 0)
 
 
-def _biases(codes: Codes, heard: _Heard, own_offset: float) -> NDArray[np.int64]:
+def _biases(
+    codes: Codes, layer_inputs: _LayerInputs, own_offset: float
+) -> NDArray[np.int64]:
     """Biases in the unit of the sums, with what inputs lack."""
-    biases = codes.biases / heard.scale + codes.weights @ heard.offset
+    biases = codes.biases / layer_inputs.scale + codes.weights @ layer_inputs.offset
     if codes.own is not None:
         biases = biases + own_offset * codes.own.sum(axis=1)
     return np.rint(biases).astype(np.int64)
@@ -310,7 +318,7 @@ def _biases(codes: Codes, heard: _Heard, own_offset: float) -> NDArray[np.int64]
 def _bound(
     members: list[Codes],
     biases: list[NDArray[np.int64]],
-    heard: _Heard,
+    layer_inputs: _LayerInputs,
     answers: OutputQuantization,
     own_ratio: float,
     top: int,
@@ -318,7 +326,9 @@ def _bound(
     """What the sums can reach whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
-        ends = _ends(codes.weights, heard.low, heard.high, heard.groups)
+        ends = _ends(
+            codes.weights, layer_inputs.low, layer_inputs.high, layer_inputs.groups
+        )
         largest = max(largest, *(int(np.abs(bias + end).max()) for end in ends))
         if codes.own is not None:
             ends = _ends(codes.own, answers.low, answers.high)

@@ -14,7 +14,7 @@ def answer(
     step: Callable[[NDArray, list[NDArray] | None], NDArray],
     rows: NDArray,
     lengths: NDArray[np.int64],
-    silent: Sequence[float | np.floating],
+    zero_points: Sequence[float | np.floating],
 ) -> NDArray:
     """Answers to rows, step by step if the network is recurrent.
 
@@ -27,8 +27,8 @@ def answer(
     rows : ndarray of shape (n_rows, n_inputs)
     lengths : ndarray of shape (n_sequences,)
         Rows of each sequence.
-    silent : list of int or float
-        What units of each hidden layer say before the first step.
+    zero_points : list of int or float
+        Outputs of the units of each hidden layer before the first step.
 
     Returns
     -------
@@ -36,7 +36,7 @@ def answer(
     """
     if not network.layout.recurrent:
         return step(rows, None)
-    hidden = list(zip(network.layout.sizes[1:-1], silent, strict=True))
+    hidden = list(zip(network.layout.sizes[1:-1], zero_points, strict=True))
     states = [
         np.full((len(lengths), size), value)
         for size, value in hidden * len(network.members)
@@ -44,15 +44,15 @@ def answer(
     starts = np.cumsum(lengths) - lengths
     outputs: Any = None
     for time in range(lengths.max()):
-        goes_on = np.flatnonzero(lengths > time)
-        now = [part[goes_on] for part in states]
-        places = starts[goes_on] + time
-        answers = step(rows[places], now)
+        continues = np.flatnonzero(lengths > time)
+        now = [part[continues] for part in states]
+        indices = starts[continues] + time
+        answers = step(rows[indices], now)
         if outputs is None:
             outputs = np.empty((len(rows), answers.shape[1]), dtype=answers.dtype)
-        outputs[places] = answers
+        outputs[indices] = answers
         for part, changed in zip(states, now, strict=True):
-            part[goes_on] = changed
+            part[continues] = changed
     return outputs
 
 

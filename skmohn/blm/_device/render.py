@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from skmohn import __version__
 from skmohn.blm._device.c_float import FloatWriter
-from skmohn.blm._device.c_int import WholeWriter
+from skmohn.blm._device.c_int import IntWriter
 from skmohn.blm._device.c_literals import (
     Array,
     counter,
     fill,
+    int_literals,
     literal,
     number,
-    whole_literals,
 )
 from skmohn.blm._device.c_writer import Program, Writer
 from skmohn.blm._device.network import OutputDecoder
-from skmohn.blm._device.quantize import WholeProgram
+from skmohn.blm._device.quantize import IntProgram
 
 _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 
@@ -32,8 +32,8 @@ _MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
 
 def writer_of(program: Program) -> Writer:
     """What writes a program of either arithmetic."""
-    if isinstance(program, WholeProgram):
-        return WholeWriter(program)
+    if isinstance(program, IntProgram):
+        return IntWriter(program)
     return FloatWriter(program)
 
 
@@ -53,7 +53,7 @@ def header(name: str, program: Program, answers: OutputDecoder) -> str:
     Parameters
     ----------
     name : str
-    program : WholeProgram or FloatProgram
+    program : IntProgram or FloatProgram
     answers : OutputDecoder
 
     Returns
@@ -112,7 +112,7 @@ def _named(text: str, name: str) -> str:
 def _title(name: str, program: Program, writer: Writer) -> list[str]:
     sizes = "-".join(str(n) for n in program.network.layout.sizes)
     kind, cut = "in single precision", "of which sums would overflow"
-    if isinstance(program, WholeProgram):
+    if isinstance(program, IntProgram):
         kind = f"in integers, activations of {program.bits} bits"
         cut = "beyond the range that the network was made for"
     many = f", mean of {writer.n_members}" if writer.n_members > 1 else ""
@@ -166,7 +166,7 @@ def _macros(program: Program, writer: Writer, answers: OutputDecoder) -> list[st
 def _labels(labels: list[Any]) -> list[str]:
     """Labels in C, all of one type: numbers, or texts in quotation marks."""
     if all(isinstance(label, bool | int) for label in labels):
-        return whole_literals(labels)
+        return int_literals(labels)
     if all(isinstance(label, float) for label in labels):
         return [repr(label) for label in labels]
     return [_text(label) for label in labels]
@@ -279,7 +279,7 @@ def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> s
     Parameters
     ----------
     name : str
-    program : WholeProgram or FloatProgram
+    program : IntProgram or FloatProgram
     raw : ndarray of shape (n_tests, n_inputs)
         What the device reads; of recurrent networks one sequence.
     expected : ndarray of shape (n_tests, n_outputs)

@@ -1,14 +1,14 @@
 {
-    $place before = 0;
+    $index_type before = 0;
     for (i = 0; i < $n; i++) {
         const @input v = input[$first + i];
-        const $place n = $size;
+        const $index_type n = $size;
         picks[i] = 0;
         factors[i] = 0;
         if ($known) {
-            picks[i] = ($place)(before + ($place)v);
+            picks[i] = ($index_type)(before + ($index_type)v);
             factors[i] = $factor;
         }
-        before = ($place)(before + n);
+        before = ($index_type)(before + n);
     }
 }

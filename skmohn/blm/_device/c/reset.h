@@ -2,5 +2,5 @@
 static inline void @reset(@state *state)
 {
     $indices
-    $fill
+    $resets
 }

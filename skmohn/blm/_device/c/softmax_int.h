@@ -3,7 +3,7 @@ most = sums[0];
 for (j = 1; j < $n; j++) if (sums[j] > most) most = sums[j];
 for (j = 0; j < $n; j++) {
     const $type fall = ($type)(($type)most - ($type)sums[j]);
-    const uint16_t place = (uint16_t)$place;
+    const uint16_t place = (uint16_t)$exponent;
     const uint8_t k = (uint8_t)(place >> 8 & 15), part = (uint8_t)place;
     const uint16_t before = $at, drop = (uint16_t)(before - $at_next);
     const uint16_t less = (uint16_t)(((uint32_t)drop * part + 128) >> 8);

@@ -1,4 +1,4 @@
-static $type @weight(const uint8_t *w, $place k)
+static $type @weight(const uint8_t *w, $index_type k)
 {
     $lines
     return $weight;
