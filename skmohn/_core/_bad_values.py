@@ -16,6 +16,8 @@ from skmohn._core._types import TableLike
 
 # What stands for a missing value in many files; the positive 9 and 99 are ages, too.
 _MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1, 1))]
+# How the names of types begin, of numpy, pandas, polars and pyarrow.
+_TIMES = "date", "time", "duration"
 # With fewer other values nothing is far from them.
 _FEWEST_OTHERS = 3
 
@@ -52,6 +54,18 @@ def refuse_twin_names(X: TableLike) -> None:
             f"X has several columns named {listed(twins)}: give each a name of its "
             "own, or pass X.to_numpy()"
         )
+
+
+def refuse_times(y: Any, name: str = "y") -> None:
+    """Refuse times as numeric targets: their numbers, and NaT, depend on the unit."""
+    dtypes = y.dtypes if hasattr(y, "columns") else [getattr(y, "dtype", "")]
+    for dtype in dtypes:
+        if str(dtype).lower().startswith(_TIMES):
+            raise ValueError(
+                f"{name} has {dtype}, and targets are numbers: pass durations in a "
+                f"unit of your choice, such as ({name} - {name}.min()) / "
+                'numpy.timedelta64(1, "D")'
+            )
 
 
 def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:

@@ -49,8 +49,12 @@ def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
 
     NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.
     """
-    ordered = np.sort(values, axis=0)
-    n_known = np.sum(~np.isnan(ordered), axis=0, keepdims=True)
+    n_known = np.sum(~np.isnan(values), axis=0, keepdims=True)
+    if len(values) > 3 and np.all(n_known == len(values)):
+        # Large tables take a fraction of the time of sorting.
+        ordered = np.partition(values, (1, len(values) - 2), axis=0)
+    else:
+        ordered = np.sort(values, axis=0)
     is_enough = n_known > 3
     low = np.where(is_enough, 1, 0)
     high = np.maximum(n_known - np.where(is_enough, 2, 1), 0)

@@ -4,6 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
+from skmohn._core._quantiles import pull_in
+
 
 def plain_scaler() -> StandardScaler:
     """A scaler that answers with arrays, whatever scikit-learn is configured to."""
@@ -13,8 +15,11 @@ def plain_scaler() -> StandardScaler:
 def fitted_scaler(
     values: NDArray[np.float64], name: str, weights: NDArray[np.float64] | None = None
 ) -> StandardScaler:
-    """Learn the mean and the variance of columns, called `name` in messages."""
-    scaler = plain_scaler().fit(values, sample_weight=weights)
+    """Learn the mean and the variance of columns, called `name` in messages.
+
+    A lone value far off would set both, see :func:`pull_in`.
+    """
+    scaler = plain_scaler().fit(pull_in(values), sample_weight=weights)
     require_finite(scaler, name)
     return scaler
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import (
     name_bad_values,
+    refuse_times,
     refuse_twin_names,
     warn_of_markers,
 )
@@ -53,6 +54,7 @@ def validate_table(
     }
     if not alone:
         options["y_numeric"] = True
+        refuse_times(to_numpy(y))
     given = (X,) if alone else (X, y)
     refuse_twin_names(X)
     with name_bad_values(*given):
@@ -91,6 +93,8 @@ def read_targets(
     numeric: bool = False,
 ) -> Any:
     """Check targets: finite, of one dimension unless there may be several."""
+    if numeric:
+        refuse_times(to_numpy(y))
     with name_bad_values(None, y):
         y = check_array(
             to_numpy(y) if several else column_or_1d(to_numpy(y), warn=True),

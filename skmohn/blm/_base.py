@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
+from skmohn._core._quantiles import pull_in
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -459,12 +460,15 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     def _scaled(self, samples: Samples) -> Samples:
         """Samples as networks learn them, in single precision."""
-        targets = samples.targets
+        # Squares of a lone value far off would be all that is learned.
+        X, targets = samples.X, samples.targets
+        if self.input_scaler_ is not None:
+            X = self._scale_inputs(pull_in(X))
         scaler: Any = self.target_scaler_
         if scaler is not None:
-            targets = scaler.transform(targets)
+            targets = scaler.transform(pull_in(targets))
         return samples._replace(
-            X=_single(self._scale_inputs(samples.X), "X"),
+            X=_single(X, "X"),
             targets=_single(targets, "y"),
             weights=samples.weights.astype(np.float32),
         )

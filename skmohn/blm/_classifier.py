@@ -93,7 +93,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     alpha : float, default=3.0
         L2 penalty of the weights, as in scikit-learn's MLP.
     standardize : bool, default=True
-        Whether to standardize the inputs.
+        Whether to standardize the inputs. A lone value far from all others then
+        counts as the nearest of them while learning.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1

@@ -11,9 +11,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._bad_values import refuse_times
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import Interval, StrOptions, fit_context
 from skmohn._core._types import TableLike
+from skmohn._core._validation import to_numpy
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
@@ -77,7 +79,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     alpha : float, default=3.0
         L2 penalty of the weights, as in scikit-learn's MLP.
     standardize : bool, default=True
-        Whether to standardize inputs and targets.
+        Whether to standardize inputs and targets. A lone value far from all others then
+        counts as the nearest of them while learning.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1
@@ -347,6 +350,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _read_samples(
         self, X: TableLike, y: ArrayLike, learn: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        refuse_times(to_numpy(y))
         X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
         y = np.asarray(y, dtype=np.float64)
         if learn:

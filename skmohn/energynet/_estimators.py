@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
+from skmohn._core._quantiles import pull_in
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -153,12 +154,12 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
             rows, folds = folds_of(self._table(X)[1], y)
             mlp, self.candidates_ = choose(
                 candidates(mlp, sizes, widths_of(self.transformer_) is None),
-                lambda has_layers: self._inputs(X[rows], has_layers),
+                lambda has_layers: self._inputs(X[rows], has_layers, is_fit=True),
                 targets[rows], None if weights is None else weights[rows], folds, start,
             )  # fmt: skip
         has_layers = bool(mlp.hidden_layer_sizes)
         start = start if has_layers else ()
-        inputs = self._inputs(X, has_layers)
+        inputs = self._inputs(X, has_layers, is_fit=True)
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
     def _scaler(self, X: NDArray, weights: NDArray | None) -> StandardScaler | None:
@@ -242,13 +243,14 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         """What the network that answers sees of samples as a user has them."""
         return self._inputs(self._read_table(X), bool(self.mlp_.hidden_layer_sizes))
 
-    def _inputs(self, X: NDArray, has_layers: bool) -> NDArray:
+    def _inputs(self, X: NDArray, has_layers: bool, is_fit: bool = False) -> NDArray:
         """What a network with or without hidden layers sees of samples."""
         units, numbers = self._table(X)
         if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
-        return scaler.transform(numbers)
+        # Nor may a lone number far off set the slope of a network.
+        return scaler.transform(pull_in(numbers) if is_fit else numbers)
 
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
@@ -557,7 +559,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
-        columns = y.reshape(len(y), -1)
+        columns = pull_in(y.reshape(len(y), -1))
         scaler: Any = fitted_scaler(columns, "y", weights)
         self.target_scaler_ = scaler
         return scaler.transform(columns).reshape(y.shape)

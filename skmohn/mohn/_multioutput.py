@@ -28,6 +28,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skmohn._core._bad_values import refuse_times
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
@@ -217,6 +218,7 @@ def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | in
         )
     if issparse(y):
         raise TypeError(f"{name} is sparse: pass an array, such as {name}.toarray()")
+    refuse_times(to_numpy(y), name)
     names = getattr(y, "columns", None)
     targets = check_array(
         to_numpy(y),

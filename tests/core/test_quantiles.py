@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skmohn._core._quantiles import inner_ends, pull_in
+from skmohn._core._quantiles import inner_ends, pull_in, quantile_thresholds
 
 NAN = np.nan
 
@@ -38,3 +38,28 @@ def test_what_no_row_sets_alone_stays():
         [0.0, 1.0, 9.0],
     ):
         assert_array_equal(pull_in(np.array(values)), values)
+
+
+def test_thresholds_are_between_quantiles():
+    assert_array_equal(quantile_thresholds(np.arange(8.0), 4), [1.5, 3.5, 5.5])
+    assert_array_equal(quantile_thresholds(np.array([2.0, 2.0, 9.0]), 8), [5.5])
+    assert len(quantile_thresholds(np.ones(5), 4)) == 0
+    assert len(quantile_thresholds(np.arange(5.0), 1)) == 0
+
+
+def test_ties_cost_no_levels():
+    values = np.append(np.zeros(97), [1.0, 2.0, 3.0])
+    assert_array_equal(quantile_thresholds(values, 4), [0.5, 1.5, 2.5])
+
+
+def test_neighbors_among_floats_have_a_threshold():
+    """There is no number between, and what is at a threshold is above it."""
+    above = np.nextafter(1.0, 2.0)
+    assert_array_equal(quantile_thresholds(np.array([1.0, above]), 2), [above])
+
+
+def test_thresholds_of_the_largest_numbers_do_not_overflow():
+    most = np.finfo(float).max
+    assert_array_equal(
+        quantile_thresholds(np.array([0.5, 1.0]) * most, 2), [0.75 * most]
+    )

@@ -4,6 +4,7 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from fuzz_estimators import ESTIMATORS, FAMILIES, fine_targets, outputs
 from fuzz_rules import attempt, same
@@ -15,7 +16,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import has_fit_parameter
 from skops.io import dumps, get_untrusted_types, loads
 
-from skmohn import MOHNRegressor
+from skmohn import EnergyNetTransformer, MOHNRegressor
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KINDS = ["sign", "bit", "genotype", "grade", "normal", "share"]
@@ -89,6 +90,51 @@ def test_relabeled_columns(campaign):
         assert_same_predictions(model, fit(SYMMETRIC[name], frame, y), X, frame)
 
     campaign(check, problems(list(SYMMETRIC)))
+
+
+# With the parameters that nobody chose; of classes, folds and draws follow the order of
+# columns, as do the initial weights of networks.
+DEFAULTS = {
+    "MOHNRegressor": (MOHNRegressor(random_state=0), "predict"),
+    "MOHNRegressor, gp": (MOHNRegressor("gp"), "predict"),
+    "EnergyNetTransformer": (EnergyNetTransformer(random_state=0), "score_samples"),
+}
+
+
+def mixed_table(n_rows, seed):
+    """Flags, a number, and words, each of them in another number of rows."""
+    rng = np.random.default_rng(seed)
+    words = np.repeat(["low", "mid", "top"], [n_rows // 2, n_rows // 3, n_rows])[
+        :n_rows
+    ]
+    columns = {
+        "flag": rng.choice([0.0, 1.0], n_rows),
+        "number": rng.normal(size=n_rows),
+        "word": rng.permutation(words),
+        "sign": rng.choice([-1.0, 1.0], n_rows),
+    }
+    return pd.DataFrame(columns)
+
+
+def test_columns_in_another_order_turned_and_relabeled(campaign):
+    def check(name, n_rows, seed):
+        estimator, use = DEFAULTS[name]
+        X = mixed_table(n_rows, seed)
+        noise = np.random.default_rng(seed + 1).normal(size=n_rows)
+        y = X["flag"] + X["number"] * X["sign"] + (X["word"] == "mid") + 0.3 * noise
+        labels = dict(zip(["low", "mid", "top"], ["z", "y", "x"], strict=True))
+        other = X.assign(
+            flag=1.0 - X["flag"], sign=-X["sign"], word=X["word"].map(labels)
+        )
+        other = other[["word", "sign", "number", "flag"]]
+        expected = getattr(fit(estimator, X, y), use)(X)
+        found = getattr(fit(estimator, other, y), use)(other)
+        assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+    tables = st.tuples(
+        st.sampled_from(list(DEFAULTS)), st.sampled_from([30, 60]), SEEDS
+    )
+    campaign(check, tables)
 
 
 def test_scaled_and_shifted_targets(campaign):

@@ -1,0 +1,49 @@
+"""Evaluations of a black box: means, noise and order by numpy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from skmohn.optimize._archive import Archive
+
+VALUES = {(0, 0): [1.0, 3.0, 8.0], (0, 1): [5.0, 2.0], (1, 0): [3.4], (1, 1): [0.0]}
+
+
+@pytest.fixture
+def archive():
+    archive = Archive(2)
+    for k in range(3):
+        for point, values in VALUES.items():
+            if k < len(values):
+                archive.add(np.array(point), values[k], point != (1, 1), k > 0, k > 1)
+    return archive
+
+
+def test_repeats_are_averaged(archive):
+    assert len(archive) == 4
+    assert_array_equal(archive.states, list(VALUES))
+    assert_array_equal(archive.counts, [3, 2, 1, 1])
+    assert_allclose(archive.values, [np.mean(v) for v in VALUES.values()])
+    squares = [np.sum((v - np.mean(v)) ** 2) for v in VALUES.values()]
+    assert_allclose(archive.squares, squares)
+    assert_array_equal(archive.observations, [1, 5, 3.4, 0, 3, 2, 8])
+    assert archive.observed.shape == (7, 2)
+    # What a point was first is what it stays.
+    assert not archive.is_sample.any()
+    assert not archive.is_drawn.any()
+
+
+def test_noise_is_pooled(archive):
+    squares, freedom = 26.0 + 4.5, 3
+    assert archive.deviation() == pytest.approx(np.sqrt(squares / freedom))
+    single = Archive(1)
+    single.add(np.array([0]), 7.0, True, True)
+    assert single.deviation() == 0.0
+
+
+def test_a_mean_counts_as_worse_by_its_standard_error(archive):
+    # Infeasible points are in no order.
+    assert_array_equal(archive.order(), [2, 1, 0])
+    # 4 + 1 / sqrt(3), 3.5 + 1 / sqrt(2) and 3.4 + 1.
+    assert_array_equal(archive.order(1.0), [1, 2, 0])
+    assert_array_equal(archive.order(2.0), [1, 0, 2])
