@@ -757,7 +757,8 @@ class Model(ABC):
                 is_chosen = graph is None or len(graph.terms) > 0
                 found.append(tails_of_few(squares, n_own, is_chosen))
             else:
-                found.append(fit_level(squares, has_groups or n_own < n_each.sum()))
+                is_expected = bool(has_groups or n_own < n_each.sum())
+                found.append(fit_level(squares, is_expected))
         widest = max(found, key=lambda tails: float(tails.quantiles(_UPPER_END)))
         if n_outliers:
             # The posterior mean, uniform a priori.
