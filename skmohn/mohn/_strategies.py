@@ -383,8 +383,9 @@ def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
     """
     if "spike_slab" not in lengths or n_rows < _FEWEST_SHARED:
         return False
-    others = [lengths[name] for name in ("nothing", "additive") if name in lengths]
-    return lengths["spike_slab"] < min(others)
+    if lengths["spike_slab"] >= lengths["nothing"]:
+        return False
+    return not _is_robust(lengths, "spike_slab", n_rows)
 
 
 def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:

@@ -14,6 +14,7 @@ from skmohn import MOHNRegressor
 from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._strategies import _is_robust as is_robust
+from skmohn.mohn._strategies import _is_shared as is_shared
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Logarithm, Unchanged
 from skmohn.optimize import minimize
@@ -239,6 +240,25 @@ def test_it_is_chosen_unless_another_is_clearly_shorter(
     lengths = {"additive": 100.0, "gp": other, "nothing": nothing}
     assert is_robust(lengths, chosen, 40) is expected
     assert not is_robust(lengths, chosen, 39)
+
+
+@pytest.mark.parametrize(
+    ("spike_slab", "additive", "n_rows", "expected"),
+    [
+        # Single inputs explain as much, or clearly less, or nothing.
+        (99.0, 99.5, 100, False),
+        (99.0, 103.5, 100, True),
+        (99.0, 100.5, 100, True),
+        (96.0, 99.5, 100, True),
+        (100.5, 106.0, 100, False),
+        (96.0, 99.5, 99, False),
+    ],
+)
+def test_products_of_weak_signals_must_explain_clearly_more(
+    spike_slab, additive, n_rows, expected
+):
+    lengths = {"spike_slab": spike_slab, "additive": additive, "nothing": 100.0}
+    assert is_shared(lengths, n_rows) is expected
 
 
 def test_where_it_was_not_fitted_it_is_not_chosen():

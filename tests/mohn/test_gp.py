@@ -495,6 +495,18 @@ def test_slopes_of_fitted_values_equal_finite_differences():
         assert_allclose(found[:, j], change / (2.0 * step), atol=1e-8)
 
 
+@pytest.mark.parametrize("longer", [0.1, -0.1])
+def test_long_descriptions_are_not_asked_for_predictions(longer):
+    rng = np.random.default_rng(0)
+    rows, y = plain(rng.choice([-1.0, 1.0], (30, 4))), rng.standard_normal(30)
+    full = fit_gp(rows, y)
+    at_most = full.description_length() - longer
+    model = fit_gp(rows, y, at_most=at_most)
+    assert model.description_length() == full.description_length()
+    # The range is that of the targets, or of their left-out predictions.
+    assert (model.high == y.max() > full.high) == (longer > 0.0)
+
+
 def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     rng = np.random.default_rng(1)
     inputs = rng.choice([-1.0, 1.0], (60, 90))

@@ -312,6 +312,30 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["signs", "unknown", "numbers", "categories"])
+def test_gradients_of_products_are_those_of_their_pairs(kind):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (20, 5))
+    # Equal columns are compared once.
+    inputs[:, 3] = inputs[:, 1]
+    if kind == "unknown":
+        inputs[:4, 2] = 0.0
+    if kind == "numbers":
+        inputs[:, 2] = rng.uniform(-1.0, 1.0, 20)
+    alphabets = (Categorical(3, False),) * (kind == "categories")
+    categories = rng.integers(0, 3, (20, len(alphabets)))
+    rows, n_rates = EncodedRows(inputs, categories), 3 * len(alphabets)
+    rates = rng.uniform(0.1, 1.0, 5), rng.uniform(0.1, 1.0, n_rates)
+    prior = Prior(*rates, 0.7, 1.3, 0.2)
+    pairs = GramMatrix(rows, rows, alphabets)
+    product = pairs.product(prior)
+    weights, alpha = rng.standard_normal((3, 20)), rng.standard_normal(20)
+    found = pairs.slopes(prior, product, weights, alpha)
+    outers = (np.outer(row, alpha) for row in weights)
+    expected = [pairs.slope(prior, product, outer) for outer in outers]
+    assert_allclose(found, expected, atol=1e-12)
+
+
 def test_gradient_where_factors_vanish():
     rng = np.random.default_rng(0)
     rows = EncodedRows(np.empty((80, 0)), rng.integers(64, size=(80, 1)))
@@ -599,6 +623,24 @@ def test_an_earlier_climb_is_a_first_stage():
     assert evidence.value(found.prior) == pytest.approx(
         evidence.value(anew.prior), abs=0.3
     )
+
+
+@pytest.mark.parametrize(("most", "dtype"), [(600, "float64"), (599, "float32")])
+def test_many_products_of_few_rows_are_in_single_precision(most, dtype, monkeypatch):
+    monkeypatch.setattr(_evidence, "_MOST_PRODUCTS", most)
+    rng, dtypes = np.random.default_rng(0), []
+    rows = EncodedRows(rng.uniform(-1.0, 1.0, (10, 6)), np.empty((10, 0), dtype=int))
+    sample = join_equal_rows(rows, rng.standard_normal(10))
+    first = learn_prior(sample)
+
+    class Recorded(Evidence):
+        def __init__(self, *args):
+            super().__init__(*args)
+            dtypes.append(self.dtype)
+
+    monkeypatch.setattr(_evidence, "Evidence", Recorded)
+    learn_prior(sample, first=first)
+    assert dtypes == [dtype]
 
 
 def test_a_climb_ends_where_rounding_hides_what_is_left():

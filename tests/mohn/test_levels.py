@@ -202,16 +202,19 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
 
 
 @pytest.mark.parametrize(
-    ("larger", "share", "of_refits", "are_taken"),
+    ("larger", "share", "weak", "of_refits", "are_taken"),
     [
-        (1.02, 0.09, 1.01, True),
-        (1.04, 0.09, 0.99, False),
-        (1.02, 0.11, 1.01, False),
-        (1.02, 0.11, 0.99, True),
+        (1.02, 0.09, 0.5, 1.01, True),
+        (1.04, 0.09, 0.5, 0.99, False),
+        (1.02, 0.11, 0.5, 1.01, False),
+        (1.02, 0.11, 0.5, 0.99, True),
+        # Any noise makes signals weak.
+        (1.02, 0.09, 0.0, 1.01, False),
+        (1.02, 0.09, 0.0, 0.99, True),
     ],
 )
 def test_levels_must_not_cost_accuracy(
-    larger, share, of_refits, are_taken, monkeypatch
+    larger, share, weak, of_refits, are_taken, monkeypatch
 ):
     X = np.random.default_rng(0).uniform(size=(80, 1))
     y = np.sin(9.0 * X[:, 0])
@@ -220,12 +223,33 @@ def test_levels_must_not_cost_accuracy(
     def be(value):
         return lambda self, trial, *_: value if trial.has_levels else 1.0
 
+    module = "skmohn.mohn._gp.transform_selection"
+    monkeypatch.setattr(f"{module}._WEAK_NOISE", weak)
     monkeypatch.setattr(_Part, "error", be(larger))
     monkeypatch.setattr(_Part, "largest_fraction", lambda self: share)
     monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     data = coding.encode(X), coding.alphabets
     assert choose_scale(None, *data, 1, y, None, 0).has_levels is are_taken
     assert choose_scale("auto", *data, 1, y, None, 0).has_levels is are_taken
+
+
+@pytest.mark.parametrize(("reach", "expected"), [(0.0, {True}), (10.0, {False, True})])
+def test_what_is_far_less_likely_has_no_other_scales(reach, expected, monkeypatch):
+    module, asked = "skmohn.mohn._gp.transform_selection", []
+    monkeypatch.setattr(f"{module}._OUT_OF_REACH", reach)
+    again = _Part.learn_again
+
+    def record(part, transform, trial):
+        asked.append(trial.has_levels)
+        return again(part, transform, trial)
+
+    monkeypatch.setattr(_Part, "learn_again", record)
+    X = np.random.default_rng(0).uniform(size=(60, 1))
+    coding = InputCoding.learn(X, most_levels=16)
+    y = np.exp(3.0 * X[:, 0])
+    choose_scale("auto", coding.encode(X), coding.alphabets, 1, y, None, 0)
+    # Lines are far less likely.
+    assert set(asked) == expected
 
 
 def test_share_of_the_squares_in_one_row():

@@ -277,6 +277,31 @@ class GramMatrix:
             ]
         )
 
+    def slopes(
+        self,
+        prior: Prior,
+        product: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """Gradients of ``weights @ covariance @ alpha``, (n_weights, n_logs).
+
+        As of :meth:`slope`. For signs alone two products with all weights give them.
+        """
+        side, tau = self.left, prior.tau
+        if self.any_unknown or len(self.reals) or self.categoricals:
+            outers = (np.outer(row, alpha) for row in weights)
+            return np.array([self.slope(prior, product, outer) for outer in outers])
+        # A row's sum over pairs of w_a alpha_b x_a x_b is one of w_a x_a (x' alpha)_a.
+        signs = side.signs
+        total = prior.scale * (weights @ (product @ alpha))
+        near = weights @ (signs * (product @ (alpha[:, None] * signs)))
+        by_product = prior.scale * near[:, self.index] - total[:, None]
+        by_linear = ((weights @ signs) * (alpha @ signs))[:, self.index]
+        by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
+        by_scales = np.column_stack([total, prior.linear * (by_linear @ tau)])
+        return np.hstack([prior.rates * by_rate, by_scales])
+
     @cached_property
     def _folds(self) -> NDArray:
         """Memory for `fold`, which writes up to the diagonal."""

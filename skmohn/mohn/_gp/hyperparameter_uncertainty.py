@@ -259,8 +259,7 @@ def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
     if alpha.ndim > 1:
         # The expected square of a sum with signs by chance is the sum of the squares.
         alpha = alpha @ np.random.default_rng(0).choice([-1.0, 1.0], alpha.shape[1])
-    outers = (np.outer(of_row, alpha) for of_row in weights.T)
-    return np.array([pairs.slope(prior, product, outer) for outer in outers])
+    return pairs.slopes(prior, product, weights.T, alpha)
 
 
 def _curvature(

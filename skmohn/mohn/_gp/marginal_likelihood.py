@@ -66,6 +66,9 @@ _CURVATURES = 1e-3, 4.0
 # Below, single precision cannot tell the noise from rounding: the largest eigenvalues
 # are about the number of rows.
 _SINGLE_PRECISION_NOISE = 2e-3
+# Products of two rows in a column up to which a step in double precision takes about
+# 0.02 seconds: so few rows are not worth the rounding.
+_MOST_PRODUCTS = 40_000_000
 
 # Loss where rounding leaves no positive covariance: high, but a line search that
 # interpolates it must not come to a standstill.
@@ -579,7 +582,8 @@ def learn_prior(
     if n_rows > _ALL_ROWS:
         part = sample.take(drawn[:most_rows])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
-    is_exact = is_small or first.prior.noise < _SINGLE_PRECISION_NOISE
+    is_cheap = is_small and len(part) ** 2 * len(prior.rates) <= _MOST_PRODUCTS
+    is_exact = is_cheap or first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
     second = maximize_evidence(
         evidence,

@@ -374,13 +374,15 @@ def fit_gp(
     max_iter: int = MAX_ITER,
     seed: int = 0,
     report: Callable[[float, Prior], bool] | None = None,
+    at_most: float = math.inf,
 ) -> GPModel:
     """Learn all weights under the product prior.
 
     Whole weights are repeats, others inverse variances relative to a mean of 1. A given
     covariance is taken as it is, with its strong terms; else hyperparameters start at
     `start`, or go on from the climb `first`. A fit for which no way fits in
-    `memory_budget` bytes is refused.
+    `memory_budget` bytes is refused. Of a model whose description is longer than
+    `at_most` the range of predictions is left out: no one will ask it for any.
     """
     require_domain(transform, y)
     standard, center, scale = standardize(transform.forward(y), sample_weight)
@@ -442,6 +444,8 @@ def fit_gp(
         low=float(np.min(y)),
         high=float(np.max(y)),
     )
+    if model.description_length() > at_most:
+        return model
     return model.with_range(rows, y, sample_weight)
 
 

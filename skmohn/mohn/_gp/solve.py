@@ -42,6 +42,10 @@ _NOTHING = WalshPolynomial((), np.empty(0), 0.0)
 # shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
 # than 0.05.
 _WITHIN_REACH = 0.2
+# Nats by which a description may be longer than another one and yet be chosen: "very
+# strong" evidence (Kass and Raftery, Bayes factors, Journal of the American Statistical
+# Association 90, 1995).
+_TIED = 5.0
 
 
 def solve_gp(
@@ -165,7 +169,16 @@ def _learn(
         if _is_out_of_reach(partial(fit, covariance=known), noise, at_most):
             return None
     max_iter = min(settings.max_iter, MAX_ITER)
-    model = fit(noise=noise, start=start, first=first, max_iter=max_iter, report=tell)
+    # Another scale may yet be that of the additive model, by its left-out errors.
+    is_plain = isinstance(scale.transform, Unchanged)
+    model = fit(
+        noise=noise,
+        start=start,
+        first=first,
+        max_iter=max_iter,
+        report=tell,
+        at_most=at_most + _TIED if is_plain else math.inf,
+    )
     if settings.gp_options.target_transform == "auto":
         return _on_own_scale(model, fit, samples, noise, max_iter)
     return model
@@ -203,7 +216,7 @@ def _is_out_of_reach(fit: Callable[..., GPModel], noise: str, at_most: float) ->
         {"noise": "constant", "strong_terms": False},
         {"noise": noise},
     ):
-        model = fit(**options)
+        model = fit(**options, at_most=-math.inf)
         most = at_most + _WITHIN_REACH * model.n_observed
         if model.description_length() <= most:
             return False
