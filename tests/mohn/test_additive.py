@@ -249,9 +249,9 @@ def test_it_is_chosen_unless_another_is_clearly_shorter(
         (99.0, 99.5, 100, False),
         (99.0, 103.5, 100, True),
         (99.0, 100.5, 100, True),
-        (94.0, 99.5, 100, True),
+        (96.0, 99.5, 100, True),
         (100.5, 106.0, 100, False),
-        (94.0, 99.5, 99, False),
+        (96.0, 99.5, 99, False),
     ],
 )
 def test_products_of_weak_signals_must_explain_clearly_more(
