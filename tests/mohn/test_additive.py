@@ -224,8 +224,8 @@ def test_a_skewed_target_is_predicted_on_its_scale(explained):
     [
         (102.0, 104.0, "gp", True),
         # Another one is a little shorter, or clearly.
-        (95.5, 104.0, "gp", True),
-        (94.5, 104.0, "gp", False),
+        (97.5, 104.0, "gp", True),
+        (96.5, 104.0, "gp", False),
         # Nothing is.
         (101.0, 97.5, "nothing", True),
         (101.0, 96.5, "nothing", False),
