@@ -93,18 +93,18 @@ STRICT_SUBPACKAGES = (
     "blm",
     "datasets",
     "energynet",
+    "integrations",
     "mohn",
     "mohn._sparse",
     "mohn._spike_slab",
     "mohn._table",
     "mohn._design",
+    "optimize",
 )
 TYPED_SUBPACKAGES = (*STRICT_SUBPACKAGES, "inspection", "mohn._gp")
 NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
-    "integrations",
-    "optimize",
 )
 MOST_STATEMENTS = 10
 # What draws by a seed that somebody gives it.

@@ -2,8 +2,10 @@
 
 import os
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,6 +18,8 @@ from skmohn.optimize._portfolio import EXTERNAL, SOURCES
 
 optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
+# A point of the search: by the names of parameters, what stands for their values.
+Point = dict[str, Any]
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
 # Where a trial says which source of the search has asked for it.
 _SOURCE = "mohn:source"
@@ -93,11 +97,11 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     def __init__(
         self,
         *,
-        seed=None,
-        noise="auto",
-        independent_sampler=None,
-        constraints_func=None,
-    ):
+        seed: int | None = None,
+        noise: float | str = "auto",
+        independent_sampler: Any = None,
+        constraints_func: Callable[[Any], Sequence[float]] | None = None,
+    ) -> None:
         validate_parameter_constraints(
             {"noise": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]},
             {"noise": noise},
@@ -112,13 +116,13 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         self._lock = threading.Lock()
         self._search = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__ = {**state, "_lock": threading.Lock()}
 
-    def reseed_rng(self):
+    def reseed_rng(self) -> None:
         """Draw another seed, in a copy of the sampler as for a further thread."""
         self._seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)
         # Threads share this search, which asks for no point twice. A process with a
@@ -127,7 +131,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             self._search = None
         self.independent_sampler.reseed_rng()
 
-    def infer_relative_search_space(self, study, trial):
+    def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         """Find the parameters that are searched together.
 
         Parameters
@@ -147,7 +151,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         common = optuna.search_space.intersection_search_space(trials)
         return {name: d for name, d in common.items() if 2 <= _count(d) <= _MOST_VALUES}
 
-    def sample_relative(self, study, trial, search_space):
+    def sample_relative(
+        self, study: Any, trial: Any, search_space: dict[str, Any]
+    ) -> dict[str, Any]:
         """Choose the parameters of a trial.
 
         Parameters
@@ -174,7 +180,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             study._storage.set_trial_system_attr(trial._trial_id, _SOURCE, source)
         return params
 
-    def _choose(self, study, trial, search_space):
+    def _choose(
+        self, study: Any, trial: Any, search_space: dict[str, Any]
+    ) -> tuple[dict[str, Any], str]:
         """Parameters of a trial, and what chose them."""
         trials = [
             other
@@ -197,7 +205,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         running = [t.number for t in trials if t.state not in _FINISHED]
         return self._search.next([points[number] for number in running])
 
-    def _read_noise(self, points, losses):
+    def _read_noise(
+        self, points: Mapping[int, Point], losses: dict[int, float]
+    ) -> float | str:
         """The noise as given, unless the trials say that there is some."""
         if self.noise != 0.0:
             return self.noise
@@ -213,7 +223,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
                 return "auto"
         return self.noise
 
-    def sample_independent(self, study, trial, param_name, param_distribution):
+    def sample_independent(
+        self, study: Any, trial: Any, param_name: str, param_distribution: Any
+    ) -> Any:
         """Choose one parameter that is not searched together with others.
 
         Parameters
@@ -237,7 +249,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             study, trial, param_name, param_distribution
         )
 
-    def before_trial(self, study, trial):
+    def before_trial(self, study: Any, trial: Any) -> None:
         """Tell the independent sampler that a trial begins.
 
         Parameters
@@ -249,7 +261,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         """
         self.independent_sampler.before_trial(study, trial)
 
-    def after_trial(self, study, trial, state, values):
+    def after_trial(
+        self, study: Any, trial: Any, state: Any, values: Sequence[float] | None
+    ) -> None:
         """Evaluate the constraints of a trial that has ended.
 
         Parameters
@@ -284,21 +298,35 @@ class _Search:
     seed : int
     """
 
-    def __init__(self, identity, places, seed):
+    def __init__(
+        self,
+        identity: tuple[str, dict[str, Any], float | str],
+        places: dict[str, list],
+        seed: int,
+    ) -> None:
         self.identity = identity
         _, self._distributions, noise = identity
         self._optimizer = BlackBoxOptimizer(places, noise=noise, random_state=seed)
         self._told = {}
         self.process = os.getpid()
 
-    def continues(self, identity, losses):
+    def continues(
+        self,
+        identity: tuple[str, dict[str, Any], float | str],
+        losses: dict[int, float],
+    ) -> bool:
         """Whether it is this search, and what it was told of still holds."""
         return identity == self.identity and all(
             number in losses and np.array_equal(losses[number], loss, equal_nan=True)
             for number, loss in self._told.items()
         )
 
-    def learn(self, trials, points, losses):
+    def learn(
+        self,
+        trials: Sequence[Any],
+        points: Mapping[int, Point],
+        losses: dict[int, float],
+    ) -> None:
         """Tell of the trials that have ended since."""
         not_told = losses.keys() - self._told.keys()
         new = [trial for trial in trials if trial.number in not_told]
@@ -313,7 +341,7 @@ class _Search:
             )
             self._told.update(found)
 
-    def next(self, taken):
+    def next(self, taken: Sequence[Point]) -> tuple[dict[str, Any], str]:
         """Parameters of the next trial and their source; none where all were tried."""
         # What runs elsewhere is asked for once at most: it is pending from then on.
         for _ in range(len(taken) + 1):
@@ -323,7 +351,7 @@ class _Search:
                 return self._decode(points[0]), source
         return {}, EXTERNAL
 
-    def _decode(self, point):
+    def _decode(self, point: Point) -> dict[str, Any]:
         """Places as values."""
         return {
             name: _value(distribution, int(point[name]))
@@ -331,7 +359,7 @@ class _Search:
         }
 
 
-def _count(distribution):
+def _count(distribution: Any) -> int:
     """Number of values that are searched; 0 for parameters that are not."""
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
         return len(distribution.choices)
@@ -341,7 +369,7 @@ def _count(distribution):
     return 0
 
 
-def _places(distribution):
+def _places(distribution: Any) -> list:
     """Places of the values, as strings where neighbors are not alike."""
     places = list(range(_count(distribution)))
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
@@ -352,7 +380,9 @@ def _places(distribution):
     return places
 
 
-def _encode(params, search_space, places):
+def _encode(
+    params: Mapping[str, Any], search_space: dict[str, Any], places: dict[str, list]
+) -> Point | None:
     """Parameters as places among their values; None where one is not among them."""
     point = {}
     for name, distribution in search_space.items():
@@ -363,7 +393,7 @@ def _encode(params, search_space, places):
     return point
 
 
-def _place(distribution, value):
+def _place(distribution: Any, value: Any) -> int | None:
     """Place of a value; None where it is out of range or between two steps."""
     try:
         if isinstance(distribution, optuna.distributions.IntDistribution):
@@ -375,20 +405,20 @@ def _place(distribution, value):
     return int(place) if place in range(_count(distribution)) else None
 
 
-def _source(trial):
+def _source(trial: Any) -> str:
     """What has asked for a trial; another sampler if that is not known."""
     source = trial.system_attrs.get(_SOURCE)
     return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 
 
-def _value(distribution, place):
+def _value(distribution: Any, place: int) -> Any:
     """Value at a place."""
     if isinstance(distribution, optuna.distributions.IntDistribution):
         return distribution.low + place * distribution.step
     return distribution.choices[place]
 
 
-def _losses(trials, direction):
+def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
     """What the trials that have ended count as, by their numbers; small is good."""
     sign = 1.0 if direction == optuna.study.StudyDirection.MINIMIZE else -1.0
     violations = {t.number: _violation(t) for t in trials if t.state in _FINISHED}
@@ -413,7 +443,7 @@ def _losses(trials, direction):
     return losses
 
 
-def _violation(trial):
+def _violation(trial: Any) -> float:
     """Sum of what a trial lacks to satisfy its constraints, at most 1e149."""
     if hasattr(trial, "constraints"):
         constraints = trial.constraints.values()

@@ -1,6 +1,7 @@
 """Points of a black box and their values, as they came."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Archive:
@@ -30,17 +31,24 @@ class Archive:
         Where points are, by their keys.
     """
 
-    def __init__(self, n_variables):
+    def __init__(self, n_variables: int) -> None:
         self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
         self.observations = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)
         self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
         self.places = {}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
-    def add(self, state, value, is_feasible, is_sample, is_drawn=False):
+    def add(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        is_feasible: bool,
+        is_sample: bool,
+        is_drawn: bool = False,
+    ) -> None:
         """Add one evaluation."""
         self.observed = np.concatenate([self.observed, state[None]])
         self.observations = np.append(self.observations, value)
@@ -59,7 +67,7 @@ class Archive:
         self.values[place] += before / self.counts[place]
         self.squares[place] += before * (value - self.values[place])
 
-    def order(self, deviation=0.0):
+    def order(self, deviation: float = 0.0) -> NDArray[np.integer]:
         """Places of feasible points from the best to the worst.
 
         Parameters
@@ -71,7 +79,7 @@ class Archive:
         order = np.argsort(values, kind="stable")
         return order[self.is_feasible[order]]
 
-    def deviation(self):
+    def deviation(self) -> float:
         """Standard deviation of values of the same point; 0 where none was repeated."""
         freedom = np.sum(self.counts - 1)
         return float(np.sqrt(self.squares.sum() / freedom)) if freedom else 0.0

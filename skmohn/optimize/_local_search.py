@@ -4,11 +4,17 @@ They order neighbors by what a surrogate expects, and leave local optima by the 
 that was learned so far.
 """
 
-import numpy as np
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.optimize._archive import Archive
 from skmohn.optimize._polynomial import combine, make_polynomial
-from skmohn.optimize._space import keys_of
-from skmohn.optimize._surrogate import not_taken
+from skmohn.optimize._space import Space, keys_of
+from skmohn.optimize._surrogate import Surrogate, not_taken
 
 # Kicks from a local optimum without success before a climb starts anywhere.
 _MOST_KICKS = 8
@@ -36,19 +42,28 @@ class LocalSearch:
     space : Space
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Space) -> None:
         self.space = space
-        self._state, self._value = None, np.inf
-        self._home, self._home_value = None, np.inf
-        self._queue = []
-        self._ends = []
+        self._state: Any = None
+        self._home: Any = None
+        self._value = self._home_value = np.inf
+        self._queue: list[NDArray[np.integer]] = []
+        self._ends: list[NDArray[np.integer]] = []
         self._n_kicks = 0
         # Evaluations of climbs from ends and, in small spaces, from the best points.
         self._n_deep = self._n_wide = 0
         self._is_wide = False
         self._is_hasty = False
 
-    def propose(self, told, taken, surrogate, linkage, is_small, rng):
+    def propose(
+        self,
+        told: Archive,
+        taken: set[bytes],
+        surrogate: Surrogate,
+        linkage: WalshPolynomial,
+        is_small: bool,
+        rng: np.random.Generator,
+    ) -> NDArray[np.integer] | None:
         """The next neighbor that is not known, or where the climb goes on.
 
         Parameters
@@ -93,7 +108,7 @@ class LocalSearch:
             state = self._promising(taken, surrogate, rng)
         return state
 
-    def _next_in_queue(self, taken):
+    def _next_in_queue(self, taken: set[bytes]) -> NDArray[np.integer] | None:
         """The next neighbor that is not known; None where all are."""
         while self._queue:
             state = self._queue.pop()
@@ -101,15 +116,23 @@ class LocalSearch:
                 return state
         return None
 
-    def _widen(self, told, taken, surrogate, rng):
+    def _widen(
+        self,
+        told: Archive,
+        taken: set[bytes],
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         """Stand at the best point whose neighbors are not all known."""
         for place in told.order()[:_WIDENED]:
             state = told.states[place]
             if not taken.issuperset(keys_of(self.space.neighbors(state, rng))):
-                self._stand(state, told.values[place], surrogate, rng)
+                self._stand(state, float(told.values[place]), surrogate, rng)
                 return
 
-    def _promising(self, taken, surrogate, rng):
+    def _promising(
+        self, taken: set[bytes], surrogate: Surrogate, rng: np.random.Generator
+    ) -> NDArray[np.integer] | None:
         """The best of a few points drawn anywhere, as far as is predicted."""
         drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
         drawn = not_taken(drawn, taken)
@@ -117,12 +140,24 @@ class LocalSearch:
             return None
         return drawn[np.argmin(surrogate.mean(drawn))]
 
-    def learn(self, state, value, surrogate, rng):
+    def learn(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         """Stand at a point that is better than the one before."""
         if value < self._value:
             self._stand(state, value, surrogate, rng)
 
-    def _stand(self, state, value, surrogate, rng):
+    def _stand(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         self._state, self._value = state, value
         near = self.space.neighbors(state, rng)
         if surrogate.posterior is not None and len(near):
@@ -134,7 +169,12 @@ class LocalSearch:
                 near = near[len(near) // 2 :]
         self._queue = list(near)
 
-    def _leave(self, taken, linkage, rng):
+    def _leave(
+        self,
+        taken: set[bytes],
+        linkage: WalshPolynomial,
+        rng: np.random.Generator,
+    ) -> NDArray[np.integer] | None:
         """Where to go from a local optimum; None for anywhere."""
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_MOST_ENDS:]
@@ -153,7 +193,9 @@ class LocalSearch:
         self._n_kicks, self._home_value = 0, np.inf
         return None
 
-    def _crossings(self, linkage, rng):
+    def _crossings(
+        self, linkage: WalshPolynomial, rng: np.random.Generator
+    ) -> Iterator[NDArray[np.integer]]:
         """Yield children of the best end and others, by partition crossover."""
         free = self.space.free
         if not linkage.terms:
@@ -168,7 +210,9 @@ class LocalSearch:
             if self.space.is_feasible(state[None])[0]:
                 yield state
 
-    def _kick(self, linkage, rng):
+    def _kick(
+        self, linkage: WalshPolynomial, rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Change a few variables of the best end, linked ones if that is known."""
         terms = [term for term in linkage.terms if len(term) > 1]
         if terms:

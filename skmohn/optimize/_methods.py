@@ -1,15 +1,18 @@
 """The searches: one run of each, from one start, and what each can be told."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core import _elimination
+from skmohn._core._elimination_kernels import Schedule
 from skmohn._core._sklearn import Interval
 from skmohn.optimize import _kernels
+from skmohn.optimize._kernels import FlipTables, Memory, State
 from skmohn.optimize._polynomial import (
     changes_of_flip,
     fields,
@@ -40,13 +43,13 @@ class Budget(NamedTuple):
     looks: float
     deadline: float
 
-    def share(self, share):
+    def share(self, share: float) -> "Budget":
         """The same with a fraction of the looks, at least one."""
         if self.looks == np.inf:
             return self
         return self._replace(looks=max(1, int(self.looks * share)))
 
-    def status(self, looks):
+    def status(self, looks: float) -> int:
         """Why a run that has made so many looks must end now; DONE if it need not."""
         if looks >= self.looks:
             return EVALUATIONS
@@ -62,22 +65,26 @@ class RunResult(NamedTuple):
     status: int
 
 
-def _outcome(state, looks, status):
+def _outcome(state: State, looks: int, status: int) -> RunResult:
     return RunResult(state.best, float(state.totals[1]), int(looks), status)
 
 
-def _max_looks(budget, looks, at_once=_AT_ONCE):
+def _max_looks(budget: Budget, looks: int, at_once: int = _AT_ONCE) -> int:
     return int(min(at_once, budget.looks - looks))
 
 
-def hill_climb(polynomial, spins, seed, budget):
+def hill_climb(
+    polynomial: FlipTables, spins: NDArray, seed: int, budget: Budget
+) -> RunResult:
     """Set variables in random order to what their terms ask for ([S2] 3.4.1)."""
     state = make_state(polynomial, spins, seed)
     looks, status = _climb(polynomial, state, 0, budget)
     return _outcome(state, looks, status)
 
 
-def _climb(polynomial, state, looks, budget):
+def _climb(
+    polynomial: FlipTables, state: State, looks: int, budget: Budget
+) -> tuple[int, int]:
     """Climb to a local optimum; return all looks so far and the status."""
     order = np.arange(len(state.spins), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
@@ -93,7 +100,9 @@ def _climb(polynomial, state, looks, budget):
     return looks, status
 
 
-def _climb_from_best(polynomial, state, looks, budget, status):
+def _climb_from_best(
+    polynomial: FlipTables, state: State, looks: int, budget: Budget, status: int
+) -> RunResult:
     """Make the best a local optimum, unless the budget is used up; end the run."""
     if status == DONE:
         _go_to(polynomial, state, state.best)
@@ -101,7 +110,7 @@ def _climb_from_best(polynomial, state, looks, budget, status):
     return _outcome(state, looks, status)
 
 
-def temperatures_of(polynomial):
+def temperatures_of(polynomial: FlipTables) -> tuple[float, float]:
     """Hottest and coldest temperature that matter.
 
     Hot is the largest root mean square of what a flip gains at a random point: most
@@ -125,7 +134,15 @@ def temperatures_of(polynomial):
     return hot, min(cold, hot)
 
 
-def annealing(polynomial, spins, seed, budget, *, n_sweeps=1000, temperatures=None):
+def annealing(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_sweeps: int = 1000,
+    temperatures: tuple[float, float] | None = None,
+) -> RunResult:
     """Metropolis sweeps at falling temperatures, then a climb ([1]_).
 
     .. [1] Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing",
@@ -136,7 +153,13 @@ def annealing(polynomial, spins, seed, budget, *, n_sweeps=1000, temperatures=No
     return _climb_from_best(polynomial, state, looks, budget, status)
 
 
-def _anneal(polynomial, state, budget, n_sweeps, temperatures):
+def _anneal(
+    polynomial: FlipTables,
+    state: State,
+    budget: Budget,
+    n_sweeps: int,
+    temperatures: tuple[float, float] | None,
+) -> tuple[int, int]:
     """Cool down; a budget of evaluations shortens the schedule."""
     n_variables = len(state.spins)
     affordable = max(1, int(min(n_sweeps, budget.looks // n_variables)))
@@ -160,7 +183,15 @@ def _anneal(polynomial, state, budget, n_sweeps, temperatures):
     return looks, status
 
 
-def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
+def tabu(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_steps: int | None = None,
+    tenure: int | None = None,
+) -> RunResult:
     """Best flips that are not tabu ([1]_), ``100 n`` of them by default.
 
     .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
@@ -184,14 +215,14 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     return _climb_from_best(polynomial, state, looks, budget, status)
 
 
-def tenures(n_variables, tenure=None):
+def tenures(n_variables: int, tenure: int | None = None) -> tuple[int, int]:
     """Shortest and longest number of steps for which a flip is forbidden."""
     tenure = 10 + n_variables // 20 if tenure is None else tenure
     tenure = min(tenure, (n_variables + 1) // 2)
     return (tenure + 1) // 2, tenure + tenure // 2
 
 
-def make_memory(n_variables, longest):
+def make_memory(n_variables: int, longest: int) -> Memory:
     """Room for what tabu search remembers.
 
     Parameters
@@ -220,7 +251,14 @@ def make_memory(n_variables, longest):
     )
 
 
-def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
+def weight_satisfaction(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    max_order: int = 12,
+) -> RunResult:
     """Best settings of the variables of one weight after the other ([S2] 3.5)."""
     state = make_state(polynomial, spins, seed)
     order = np.arange(len(polynomial.coef), dtype=np.int32)
@@ -243,7 +281,16 @@ def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
     return _outcome(state, looks, status)
 
 
-def mixed(polynomial, spins, seed, budget, *, n_sweeps, n_steps, schedules):
+def mixed(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_sweeps: int,
+    n_steps: int,
+    schedules: Sequence[Schedule],
+) -> RunResult:
     """Annealing, then moves of many variables at once ([1]_, [2]_), then tabu search.
 
     Such a move holds some variables and gives all others, between which no wide tables
@@ -273,19 +320,26 @@ def mixed(polynomial, spins, seed, budget, *, n_sweeps, n_steps, schedules):
     return best._replace(nfev=looks + other.nfev, status=other.status)
 
 
-def _go_to(polynomial, state, spins):
+def _go_to(polynomial: FlipTables, state: State, spins: NDArray) -> None:
     """Flip what differs."""
     differing = np.flatnonzero(state.spins != spins).astype(np.int32)
     _kernels.flip_all(polynomial.address, state.address, differing)
 
 
-def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
+def _move_subgraphs(
+    polynomial: FlipTables,
+    state: State,
+    seed: int,
+    looks: int,
+    budget: Budget,
+    schedules: Sequence[Schedule],
+) -> tuple[int, int]:
     """Move until as many moves as twice the schedules have brought nothing."""
     rng = np.random.default_rng(seed)
     tolerance = tolerance_of(polynomial)
     idle, status = 0, DONE
     while idle < 2 * len(schedules) and status == DONE:
-        schedule = schedules[rng.integers(len(schedules))]
+        schedule = schedules[int(rng.integers(len(schedules)))]
         spins = state.spins.copy()
         ties = rng.random(len(schedule.order)) < 0.5
         looks += _elimination.eliminate(schedule, ties, spins)
@@ -304,7 +358,7 @@ def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
 class _Temperatures:
     """Two positive finite numbers, the first not below the second."""
 
-    def is_satisfied_by(self, value):
+    def is_satisfied_by(self, value: Any) -> bool:
         """Whether a value is such a pair."""
         try:
             hot, cold = (float(temperature) for temperature in value)
@@ -312,7 +366,7 @@ class _Temperatures:
             return False
         return bool(0 < cold <= hot < np.inf)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "two finite numbers above 0, the higher first"
 
 
@@ -339,8 +393,8 @@ class Method(NamedTuple):
         Whether it goes from points, several times.
     """
 
-    options: dict
-    run: Callable | None = None
+    options: dict[str, Any]
+    run: Callable[..., RunResult] | None = None
     has_starts: bool = True
 
 
@@ -356,7 +410,7 @@ METHODS = {
 }
 
 
-def check_options(method, options):
+def check_options(method: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
     """Refuse options that a method does not have, and values that make no sense.
 
     Parameters
@@ -385,7 +439,9 @@ def check_options(method, options):
     return options
 
 
-def check_use(method, *, x0, n_restarts, return_optima, n_jobs):
+def check_use(
+    method: str, *, x0: object, n_restarts: object, return_optima: bool, n_jobs: object
+) -> None:
     """Refuse what a method would have to ignore."""
     if not METHODS[method].has_starts:
         given = {"x0": x0, "n_restarts": n_restarts, "n_jobs": n_jobs}

@@ -1,19 +1,22 @@
 """Functions of spins in the form that the compiled searches want."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _kernels
+from skmohn.optimize._kernels import FlipTables, State
 
 # Gains smaller than this fraction of the largest possible one are rounding error.
 _ROUNDING = 1e-12
 
 
-def make_polynomial(graph, n_variables):
+def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
     """Lay out a function for the kernels.
 
     Parameters
@@ -50,7 +53,7 @@ def make_polynomial(graph, n_variables):
     )
 
 
-def changes_of_flip(polynomial):
+def changes_of_flip(polynomial: FlipTables) -> float:
     """How many gains the flip of a variable changes, in the mean over variables."""
     sizes = np.diff(polynomial.term_ptr)
     n_variables = polynomial.n_variables
@@ -58,14 +61,16 @@ def changes_of_flip(polynomial):
     return 1.0 + (len(polynomial.pair_other) + in_high) / n_variables
 
 
-def _by_variable(variables, n_variables):
+def _by_variable(
+    variables: NDArray[np.integer], n_variables: int
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Start of each variable's entries when sorted by it, and that order."""
     ptr = np.zeros(n_variables + 1, dtype=np.int64)
     np.cumsum(np.bincount(variables, minlength=n_variables), out=ptr[1:])
     return ptr, np.argsort(variables, kind="stable")
 
 
-def make_state(polynomial, spins, seed):
+def make_state(polynomial: FlipTables, spins: NDArray, seed: int) -> State:
     """Start a search at some spins, which are copied.
 
     Parameters
@@ -95,7 +100,7 @@ def make_state(polynomial, spins, seed):
     return state
 
 
-def fields(polynomial):
+def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Largest sum and root of the sum of squares of the weights of a variable.
 
     Parameters
@@ -115,12 +120,14 @@ def fields(polynomial):
     return sums, np.sqrt(np.bincount(polynomial.members, weights**2, n_variables))
 
 
-def tolerance_of(polynomial):
+def tolerance_of(polynomial: FlipTables) -> float:
     """Gain below which there may be nothing but rounding error."""
     return _ROUNDING * fields(polynomial)[0].max(initial=0.0)
 
 
-def combine(polynomial, spins, other):
+def combine(
+    polynomial: FlipTables, spins: NDArray, other: NDArray
+) -> tuple[NDArray[np.int8], float]:
     """Take from a second point whatever makes the first one better ([1]_).
 
     Where the two differ, the variables fall into groups that share no term; each group
@@ -177,7 +184,9 @@ def combine(polynomial, spins, other):
     return np.where(better, -spins, spins).astype(np.int8), gain
 
 
-def fix_variables(graph, values):
+def fix_variables(
+    graph: WalshPolynomial, values: Mapping[int, float]
+) -> WalshPolynomial:
     """Put numbers in the place of some variables.
 
     Parameters
@@ -201,7 +210,9 @@ def fix_variables(graph, values):
     return WalshPolynomial.collect(weights, graph.intercept)
 
 
-def split(graph, n_variables):
+def split(
+    graph: WalshPolynomial, n_variables: int
+) -> list[tuple[NDArray[np.integer], WalshPolynomial]]:
     """Take a function apart into those whose variables never share a term.
 
     Parameters

@@ -9,22 +9,27 @@ second can predict; the others earn their evaluations by improvements.
 
 import copy
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._local_search import LocalSearch
-from skmohn.optimize._space import keys_of
+from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._sparse_search import (
     FEWEST,
     ROUNDING,
     SAMPLES_PER_VARIABLE,
+    Guess,
     SparseModelSearch,
 )
 from skmohn.optimize._surrogate import Surrogate, not_taken, r2
 
+_Holder = TypeVar("_Holder")
 UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
 # Evaluations that no source asked for: of the best point of a sparse model, of a point
 # that is known already, of one that the user brought.
@@ -78,7 +83,9 @@ _ODDS = 1000.0
 _TRIED_DRAWS = 50
 
 
-def _draw(space, told, taken, rng):
+def _draw(
+    space: Space, told: Archive, taken: set[bytes], rng: np.random.Generator
+) -> NDArray[np.integer] | None:
     """A feasible point that is not known; None where none was found."""
     known = told.states[told.is_feasible]
     for _ in range(_TRIED_DRAWS):
@@ -118,29 +125,34 @@ class Portfolio:
         model says.
     """
 
-    def __init__(self, space, noise, seed):
+    def __init__(self, space: Space, noise: float | str, seed: int) -> None:
         self.space = space
         self.noise = noise
         self.seed = seed
         self.told = Archive(space.n_variables)
-        self.pending = {}
-        self.guess = None
+        self.pending: dict[bytes, tuple[str, float | None]] = {}
+        self.guess: Guess | None = None
         self.is_verified = False
         self._rng = np.random.default_rng(seed)
-        self._failed = set()
+        self._failed: set[bytes] = set()
         self._surrogate = Surrogate(space)
         self._learning = SparseModelSearch(space)
         self._climb = LocalSearch(space)
-        self._asked = dict.fromkeys((UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0)
-        self._earned = {SURROGATE: (1.0, 4.0), LOCAL_SEARCH: (1.0, 4.0)}
-        self._judged = []
+        self._asked: dict[str, float] = dict.fromkeys(
+            (UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0
+        )
+        self._earned: dict[str, tuple[float, float]] = {
+            SURROGATE: (1.0, 4.0),
+            LOCAL_SEARCH: (1.0, 4.0),
+        }
+        self._judged: list[tuple[float, float]] = []
         self._first_skill = 0.0
         # Whether the sources that search have all evaluations for the time being.
         self._is_early = False
         # Evaluations of the sources that search since one was the best so far.
         self._n_without_improvement = 0
 
-    def copy(self):
+    def copy(self) -> Self:
         """One that goes on by itself; they share what is never changed in place."""
         other = _copy_parts(self)
         other.told, other._climb = _copy_parts(self.told), _copy_parts(self._climb)
@@ -149,31 +161,31 @@ class Portfolio:
         other._rng = copy.deepcopy(self._rng)
         return other
 
-    def deviation(self):
+    def deviation(self) -> float:
         """Standard deviation of the noise, as given or as repeated values say."""
-        if self.noise != "auto":
+        if not isinstance(self.noise, str):
             return self.noise
         deviation = self.told.deviation()
         is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.told.values)
         return 0.0 if is_rounding else deviation
 
-    def best(self):
+    def best(self) -> int | None:
         """Place of the best point so far; None where there is none."""
         order = self.told.order(self.deviation())
         return int(order[0]) if len(order) else None
 
-    def is_exhausted(self):
+    def is_exhausted(self) -> bool:
         """Whether every point has a value, or failed to have one."""
         return self._are_all(self.told.places.keys() | self._failed)
 
-    def _are_all(self, keys):
+    def _are_all(self, keys: set[bytes]) -> bool:
         """Whether these are the keys of all points there are."""
         listed = self.space.listed
         if listed is None or len(keys) < len(listed):
             return False
         return keys.issuperset(keys_of(listed))
 
-    def is_noiseless(self):
+    def is_noiseless(self) -> bool:
         """Whether it is known that a point always has the same value.
 
         As the user says or, with "auto", by the best points, each evaluated twice.
@@ -184,24 +196,25 @@ class Portfolio:
         best = islice(self._not_failed(told.order()), _MOST_COMPARED)
         return not self.deviation() and all(told.counts[place] > 1 for place in best)
 
-    def is_settled(self):
+    def is_settled(self) -> bool:
         """Whether the best point is known, as far as that can be."""
         if self.is_verified:
             return self._n_unchecked() <= 0
         return self.is_exhausted() and (self._is_single() or self.is_noiseless())
 
-    def _is_single(self):
+    def _is_single(self) -> bool:
         """Whether there is one point only, whose noise does not matter."""
         return self.space.n_points == 1.0
 
-    def _n_unchecked(self):
+    def _n_unchecked(self) -> int:
         """How many uniform samples are missing for the exact model to be believed.
 
         Another function whose weights have orders up to k differs from the model at a
         part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
         the user has brought. One order more than the model's is allowed for.
         """
-        order = max(map(len, self.guess.graph.terms), default=0) + 1
+        terms = () if self.guess is None else self.guess.graph.terms
+        order = max(map(len, terms), default=0) + 1
         part = 2.0 ** -min(order, len(self.space.free))
         needed = math.ceil(math.log(_ODDS) / -math.log1p(-part)) if part < 1.0 else 1
         return needed - int(np.sum(self.told.is_drawn))
@@ -209,7 +222,7 @@ class Portfolio:
     # ------------------------------------------------------------------------ asking
 
     @one_blas_thread
-    def ask(self, n, budget=None):
+    def ask(self, n: int, budget: int | None = None) -> NDArray[np.integer]:
         """Points to be evaluated next; fewer where fewer are left.
 
         Parameters
@@ -233,7 +246,7 @@ class Portfolio:
             states.append(state)
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
-    def _next(self, budget):
+    def _next(self, budget: int | None) -> tuple[NDArray[np.integer] | None, str]:
         """The next point and its source."""
         taken = self.told.places.keys() | self._failed | self.pending.keys()
         guess = self.guess
@@ -264,7 +277,7 @@ class Portfolio:
             source, state = REPLICATE, self._to_see_again()
         return state, source
 
-    def _register_pending(self, state, source):
+    def _register_pending(self, state: NDArray[np.integer], source: str) -> None:
         """Take a point for one that a source has asked for."""
         is_judged = source == UNIFORM and self._surrogate.posterior is not None
         prediction = float(self._surrogate.mean(state[None])[0]) if is_judged else None
@@ -272,7 +285,7 @@ class Portfolio:
         if source in self._asked:
             self._asked[source] += 1.0
 
-    def _next_replicate(self):
+    def _next_replicate(self) -> NDArray[np.integer] | None:
         """The point that may well be the best, when its value is to be seen again."""
         told, deviation = self.told, self.deviation()
         n_observations, n_repeats = len(told.observations), int(np.sum(told.counts - 1))
@@ -289,7 +302,7 @@ class Portfolio:
         place = next(self._not_failed(told.order(-deviation)), None)
         return None if place is None else self._not_pending(told.states[place])
 
-    def _to_see_again(self):
+    def _to_see_again(self) -> NDArray[np.integer] | None:
         """The point to be repeated where all are known; None where none need be.
 
         With noise by top-two sampling ([1]_): the point that would be the best if the
@@ -319,23 +332,23 @@ class Portfolio:
             drawn[first] = np.inf
         return told.states[places[np.argmin(drawn)]]
 
-    def _to_compare(self):
+    def _to_compare(self) -> NDArray[np.integer] | None:
         """The best point whose value was seen once; None where enough were twice."""
         told = self.told
         best = islice(self._not_failed(told.order()), _MOST_COMPARED)
         place = next((place for place in best if told.counts[place] == 1), None)
         return None if place is None else self._not_pending(told.states[place])
 
-    def _not_failed(self, places):
+    def _not_failed(self, places: Iterable[int]) -> Iterator[int]:
         """Yield places of points that had a value each time."""
         told = self.told
         return (p for p in places if told.states[p].tobytes() not in self._failed)
 
-    def _not_pending(self, state):
+    def _not_pending(self, state: NDArray[np.integer]) -> NDArray[np.integer] | None:
         """A point, unless it is being evaluated."""
         return None if state.tobytes() in self.pending else state
 
-    def _ask_surrogate(self, taken):
+    def _ask_surrogate(self, taken: set[bytes]) -> NDArray[np.integer] | None:
         order = self.told.order()
         pending = [np.frombuffer(key, dtype=np.int64) for key in self.pending]
         return self._surrogate.propose(
@@ -347,13 +360,13 @@ class Portfolio:
             self._rng,
         )
 
-    def _lowest(self, order):
+    def _lowest(self, order: NDArray[np.integer]) -> float:
         """The value to be improved on: with noise, of what is believed."""
         if self.deviation():
             return float(self._surrogate.mean(self.told.states[order]).min())
         return float(self._surrogate.scored(self.told.values[order[0]]))
 
-    def _choose(self, budget):
+    def _choose(self, budget: int | None) -> str:
         """The source that lags furthest behind its share."""
         told = self.told
         n_asked, is_greedy = len(told) + len(self.pending), self._is_greedy(budget)
@@ -365,7 +378,7 @@ class Portfolio:
         if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
             self._learn()
             self._first_skill = self._surrogate.skill
-        shares = {UNIFORM: 0.5, LOCAL_SEARCH: 0.5}
+        shares: dict[str, float] = {UNIFORM: 0.5, LOCAL_SEARCH: 0.5}
         if self._surrogate.posterior is not None:
             if self._is_early:
                 is_turn = self._has_binary_moves() and n_asked % 2
@@ -374,7 +387,7 @@ class Portfolio:
         n_asked = sum(self._asked.values()) + 1.0
         return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
 
-    def _shares(self, budget):
+    def _shares(self, budget: int | None) -> dict[str, float]:
         """Part of the evaluations that each source is to have."""
         learning = _LEAST_LEARNING
         if self._has_binary_moves():
@@ -397,7 +410,7 @@ class Portfolio:
             LOCAL_SEARCH: (1.0 - learning) * climb,
         }
 
-    def _most_learning(self, budget):
+    def _most_learning(self, budget: int | None) -> float:
         """Fraction of the source that learns, where the surrogate predicts nothing."""
         n_free = len(self.space.free)
         n_learning = _LEARNING * self._n_evaluations(budget)
@@ -408,19 +421,19 @@ class Portfolio:
         is_stuck = self._n_without_improvement > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
-    def _has_binary_moves(self):
+    def _has_binary_moves(self) -> bool:
         """Whether all points of variables of two values are there to be asked for."""
         return self.space.is_binary and not self.space.is_table
 
-    def _is_greedy(self, budget):
+    def _is_greedy(self, budget: int | None) -> bool:
         """Whether sparse models are of little use, so that samples are as well."""
         return not self._has_binary_moves() or self._is_small(budget)
 
-    def _is_small(self, budget):
+    def _is_small(self, budget: int | None) -> bool:
         """Whether a good part of all points will be seen."""
         return self.space.n_points <= _SEEN * self._n_evaluations(budget)
 
-    def _has_outliers(self):
+    def _has_outliers(self) -> bool:
         """Whether some values are far worse than all others, as penalties are."""
         values = self.told.values[self.told.is_sample]
         if not len(values):
@@ -428,11 +441,11 @@ class Portfolio:
         good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
         return middle > good and bad - middle > _TAIL * (middle - good)
 
-    def _n_evaluations(self, budget):
+    def _n_evaluations(self, budget: int | None) -> int:
         """How many there will be, those of before included."""
         return budget or _FORESIGHT * len(self.told.observations)
 
-    def _skill(self):
+    def _skill(self) -> float:
         """How much of the variance the surrogate predicts, from 0 to 1.
 
         Of uniform samples that it foresaw or, before there are enough of them, of each
@@ -446,7 +459,13 @@ class Portfolio:
     # ----------------------------------------------------------------------- telling
 
     @one_blas_thread
-    def tell(self, states, values, feasible, sources):
+    def tell(
+        self,
+        states: NDArray[np.integer],
+        values: NDArray[np.float64],
+        feasible: NDArray[np.bool_],
+        sources: Sequence[str],
+    ) -> None:
         """Learn values of points, asked for or not; nan where there is none.
 
         Parameters
@@ -490,7 +509,7 @@ class Portfolio:
             elif source == UNIFORM and prediction is not None:
                 self._judged.append((prediction, float(self._surrogate.scored(value))))
             if self.guess is not None:
-                self._verify(state, value)
+                self._verify(self.guess, state, value)
         # A part of the learning for each evaluation, but for that of the surrogate.
         n_parts = len(states)
         if self._surrogate.posterior is not None and self._learn():
@@ -499,7 +518,7 @@ class Portfolio:
             found = self._learning.find(self.told, self.deviation(), self.seed, n_parts)
             self.guess = found or self.guess
 
-    def _learn(self):
+    def _learn(self) -> bool:
         """Tell the surrogate; return whether it learned its hyperparameters anew."""
         told = self.told
         # Few values of a table or cube say more by their order: some are far out. With
@@ -513,19 +532,19 @@ class Portfolio:
             is_tailed=self._has_outliers(),
         )
 
-    def _verify(self, state, value):
+    def _verify(self, guess: Guess, state: NDArray[np.integer], value: float) -> None:
         """See whether an exact model predicts one more value."""
-        if not self.guess.is_exact:
+        if not guess.is_exact:
             return
         inputs = self.space.rows(state[None]).inputs
-        wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
+        wrong = abs(float(guess.graph.predict(inputs)[0]) - value)
         if wrong > ROUNDING * np.ptp(self.told.values):
             self.guess, self.is_verified = None, False
-        elif np.array_equal(state, self.guess.state):
+        elif np.array_equal(state, guess.state):
             self.is_verified = True
 
 
-def _copy_parts(holder):
+def _copy_parts(holder: _Holder) -> _Holder:
     """Copy an object, and its containers and arrays but not what is in them."""
     other = copy.copy(holder)
     for name, part in vars(holder).items():

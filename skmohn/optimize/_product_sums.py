@@ -8,14 +8,22 @@ variable to another state gain comes from one matrix product.
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
 from skmohn.mohn._engine import InputCoding, Logarithm, Products, Unchanged
-from skmohn.optimize._methods import CALLBACK, DONE, RunResult, tenures
-from skmohn.optimize._solve import MAX_WIDTH, SearchResult, better, restart
+from skmohn.optimize._methods import CALLBACK, DONE, Budget, RunResult, tenures
+from skmohn.optimize._solve import (
+    MAX_WIDTH,
+    SearchProblem,
+    SearchResult,
+    better,
+    restart,
+)
 
 # "auto" tries all points where that takes at most this many products of numbers.
 _EXACT_COST = 2**34
@@ -53,17 +61,22 @@ class GPMean:
     transform: Unchanged | Logarithm | YeoJohnson
 
     @property
-    def coef(self):
+    def coef(self) -> NDArray[np.float64]:
         """All weights, of products and lines."""
         of = self.products
         return np.concatenate([of.coef, of.slopes, *of.steps])
 
     @property
-    def intercept(self):
+    def intercept(self) -> float:
         """What is added to them all."""
         return self.products.constant
 
-    def at(self, table, owner, sizes):
+    def at(
+        self,
+        table: NDArray[np.float64],
+        owner: NDArray[np.integer],
+        sizes: NDArray[np.integer],
+    ) -> "ProductSum":
         """The function at some states of each variable.
 
         Parameters
@@ -139,26 +152,26 @@ class ProductSum:
     transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many variables there are, those that do not matter included."""
         return len(self.sizes)
 
     @property
-    def n_points(self):
+    def n_points(self) -> int:
         """How many points there are, as an int of any size."""
         return math.prod(self.sizes.tolist())
 
     @cached_property
-    def first(self):
+    def first(self) -> NDArray[np.integer]:
         """The first state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
-    def states_of(self, variables):
+    def states_of(self, variables: NDArray[np.integer]) -> NDArray[np.integer]:
         """All states of some variables, one variable after the other."""
         which, rank = _count_off(self.sizes[variables])
         return self.first[variables][which] + rank
 
-    def used(self):
+    def used(self) -> NDArray[np.integer]:
         """The variables that matter, in their order."""
         which, rank = _count_off(self.sizes)
         states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
@@ -166,7 +179,7 @@ class ProductSum:
         differs |= self.steps[states] != self.steps[others]
         return np.unique(which[others[differs]])
 
-    def take(self, variables, factor):
+    def take(self, variables: NDArray[np.integer], factor: float) -> "ProductSum":
         """The function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
@@ -177,11 +190,11 @@ class ProductSum:
             self.sizes[variables],
         )
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.Generator) -> NDArray[np.integer]:
         """A random point."""
         return rng.integers(self.sizes)
 
-    def predict(self, points):
+    def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
         """Values at rows of states, ndarray of shape (n_rows,)."""
         values = [
             self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
@@ -191,7 +204,9 @@ class ProductSum:
         return np.clip(values, *self.bounds)
 
 
-def _count_off(sizes):
+def _count_off(
+    sizes: NDArray[np.integer],
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Of each member of groups of some sizes, its group, and its rank in the group."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -206,7 +221,7 @@ class _State:
     A variable of S states has S - 1 moves, each of them to a target.
     """
 
-    def __init__(self, function, point):
+    def __init__(self, function: ProductSum, point: NDArray[np.integer]) -> None:
         self.first = function.first
         here = self.first + point
         targets = np.delete(np.arange(len(function.steps)), here)
@@ -226,15 +241,15 @@ class _State:
         self.owner, self.moves = owner.tolist(), [*map(slice, ends - n_moves, ends)]
 
     @property
-    def point(self):
+    def point(self) -> NDArray[np.integer]:
         """The state of each variable."""
         return self.here - self.first
 
-    def values(self):
+    def values(self) -> NDArray[np.float64]:
         """The value that each move leads to. O(n_products n_moves)."""
         return self.ratios @ self.products + (self.rises + self.sum)
 
-    def move(self, m, value):
+    def move(self, m: int, value: float) -> None:
         """Go to a target, of the value given. O(n_products) for each move there."""
         i = self.owner[m]
         moves = self.moves[i]
@@ -250,14 +265,16 @@ class _State:
         self.value = float(value)
 
 
-def hill_climb(function, point, seed, budget):
+def hill_climb(
+    function: ProductSum, point: NDArray[np.integer], seed: int, budget: Budget
+) -> RunResult:
     """The best move until none gains."""
     state = _State(function, point)
     looks, status = _climb(state, 0, budget)
     return RunResult(state.point, state.value, looks, status)
 
 
-def _climb(state, looks, budget):
+def _climb(state: _State, looks: int, budget: Budget) -> tuple[int, int]:
     status = DONE
     while status == DONE:
         values = state.values()
@@ -270,7 +287,15 @@ def _climb(state, looks, budget):
     return looks, status
 
 
-def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
+def tabu(
+    function: ProductSum,
+    point: NDArray[np.integer],
+    seed: int,
+    budget: Budget,
+    *,
+    n_steps: int | None = None,
+    tenure: int | None = None,
+) -> RunResult:
     """Best moves of variables that are not tabu, then a climb from the best point.
 
     Variables that have moved are tabu. On rugged functions of several states that finds
@@ -305,7 +330,9 @@ def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
 _RUNS = {"hill_climb": hill_climb, "tabu": tabu}
 
 
-def solve_product_sum(question, method, options):
+def solve_product_sum(
+    question: SearchProblem, method: str, options: dict[str, Any]
+) -> SearchResult:
     """Run a method on a sum of products.
 
     Parameters
@@ -347,7 +374,7 @@ def solve_product_sum(question, method, options):
     return restart(question, function, _RUNS[method], lambda number: options, better)
 
 
-def _require_few(function, max_width, budget):
+def _require_few(function: ProductSum, max_width: int, budget: Budget) -> None:
     """Refuse more points than are wanted."""
     n_points = function.n_points
     if n_points > 2**max_width:
@@ -364,7 +391,7 @@ def _require_few(function, max_width, budget):
         )
 
 
-def _try_all(question):
+def _try_all(question: SearchProblem) -> SearchResult:
     """Compute the function at all points, as a product of two tables of products."""
     function = question.graph
     # Up to where half of the points, by their logarithms, are those of the left part.
@@ -399,7 +426,9 @@ def _try_all(question):
     return SearchResult(point, looks, 1, status, status in (DONE, CALLBACK), [])
 
 
-def _tabulate(function, variables):
+def _tabulate(
+    function: ProductSum, variables: range
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Products of factors of variables, and sums of steps, at all their points.
 
     Of the points the first variable is the slowest.

@@ -1,14 +1,20 @@
 """From a question to its answer: restarts, components, limits."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
 from skmohn._core import _elimination
+from skmohn._core._elimination import EliminationOrder
+from skmohn._core._elimination_kernels import Schedule
+from skmohn._core._types import effective_n_jobs
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _methods
+from skmohn.optimize._kernels import FlipTables
 from skmohn.optimize._methods import (
     CALLBACK,
     DONE,
@@ -16,6 +22,7 @@ from skmohn.optimize._methods import (
     METHODS,
     TIME,
     Budget,
+    RunResult,
 )
 from skmohn.optimize._polynomial import combine, make_polynomial, split
 
@@ -32,6 +39,9 @@ _MOST_HELD = 0.5
 # A step of its tabu search takes about as long as so many looks of annealing. One of
 # few variables has as many steps as one of so many, since they cost next to nothing.
 _LOOKS_PER_STEP, _FEW = 20, 1000
+
+
+Tell = Callable[["SearchResult"], bool]
 
 
 class SearchProblem(NamedTuple):
@@ -69,14 +79,14 @@ class SearchProblem(NamedTuple):
     budget: Budget
     n_jobs: int | None
     keep_optima: bool
-    tell: object
+    tell: Tell
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many there are."""
         return self.graph.n_variables
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.Generator) -> NDArray:
         """A random point: spins of a WalshPolynomial, states of a ProductSum."""
         if isinstance(self.graph, WalshPolynomial):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
@@ -108,10 +118,12 @@ class SearchResult(NamedTuple):
     nit: int
     status: int
     optimal: bool
-    optima: list
+    optima: list[NDArray]
 
 
-def answer(question, method, options):
+def answer(
+    question: SearchProblem, method: str, options: dict[str, Any]
+) -> SearchResult:
     """Run a method.
 
     Parameters
@@ -131,16 +143,21 @@ def answer(question, method, options):
         return _eliminate(question, **options)
     if method == "auto":
         return _search_parts(question, **options)
+    run: Any = METHODS[method].run
     polynomial = make_polynomial(question.graph, question.n_variables)
-    return restart(
-        question, polynomial, METHODS[method].run, lambda number: options, better
-    )
+    return restart(question, polynomial, run, lambda number: options, better)
 
 
 # ------------------------------------------------------------------------- restarts
 
 
-def restart(question, function, run, options_of, choose):
+def restart(
+    question: SearchProblem,
+    function: Any,
+    run: Callable[..., RunResult],
+    options_of: Callable[[int], dict[str, Any]],
+    choose: Callable[[Any, RunResult, RunResult], RunResult],
+) -> SearchResult:
     """Run from many starts and choose among the ends.
 
     Parameters
@@ -168,10 +185,13 @@ def restart(question, function, run, options_of, choose):
     if n_restarts is None:
         n_restarts = N_RESTARTS if budget.deadline == np.inf else np.inf
     at_once = effective_n_jobs(question.n_jobs)
-    best, looks, done, status, optima = None, 0, 0, DONE, []
+    best: RunResult | None = None
+    outcome: RunResult
+    so_far: Any = None
+    looks, done, status, optima = 0, 0, DONE, []
     with Parallel(n_jobs=at_once, prefer="threads") as parallel:
         while done < n_restarts:
-            outcomes = parallel(
+            outcomes: Any = parallel(
                 delayed(_run)(run, function, question, r, share, options_of(r))
                 for r in range(done, int(min(n_restarts, done + at_once)))
             )
@@ -192,12 +212,12 @@ def restart(question, function, run, options_of, choose):
     return so_far
 
 
-def better(function, best, outcome):
+def better(function: Any, best: RunResult, outcome: RunResult) -> RunResult:
     """Choose the better one, the first of equal ones."""
     return outcome if outcome.value > best.value else best
 
 
-def _combined(polynomial, best, outcome):
+def _combined(polynomial: FlipTables, best: RunResult, outcome: RunResult) -> RunResult:
     """Choose the better one, with whatever the other one has better."""
     chosen = better(polynomial, best, outcome)
     other = best if chosen is outcome else outcome
@@ -205,7 +225,14 @@ def _combined(polynomial, best, outcome):
     return chosen._replace(spins=spins, value=chosen.value + gain)
 
 
-def _run(run, function, question, number, share, options):
+def _run(
+    run: Callable[..., RunResult],
+    function: Any,
+    question: SearchProblem,
+    number: int,
+    share: Budget,
+    options: dict[str, Any],
+) -> RunResult:
     """One restart: from the start given if it is the first, else from a random one."""
     start_seed, seed = np.random.SeedSequence([question.seed, number]).generate_state(
         2, np.uint64
@@ -220,7 +247,7 @@ def _run(run, function, question, number, share, options):
 # --------------------------------------------------------------------------- exact
 
 
-def _eliminate(question, max_width=MAX_WIDTH):
+def _eliminate(question: SearchProblem, max_width: int = MAX_WIDTH) -> SearchResult:
     """Maximize exactly, part by part; refuse when that takes too wide tables."""
     rng = np.random.default_rng(question.seed)
     plans = []
@@ -252,14 +279,16 @@ def _eliminate(question, max_width=MAX_WIDTH):
     return SearchResult(spins, looks, 1, status, status in (DONE, CALLBACK), [])
 
 
-def _exact_plan(graph, n_variables, rng, max_width):
+def _exact_plan(
+    graph: WalshPolynomial, n_variables: int, rng: np.random.Generator, max_width: int
+) -> EliminationOrder:
     """Order in which all variables go, but one that may have any value."""
     neighbors = _elimination.find_neighbors(graph, n_variables)
     held = _elimination.symmetric_variables(graph, neighbors)
     return _elimination.cheapest_order(neighbors, rng, held=held, max_width=max_width)
 
 
-def _maximize(graph, plan):
+def _maximize(graph: WalshPolynomial, plan: EliminationOrder) -> NDArray[np.int8]:
     """Best spins of a part, all variables of which but symmetric ones are ordered."""
     advice = 'fix variables or use method="auto" with a smaller max_width'
     return _elimination.maximize_by_order(graph, plan, 1, advice)
@@ -268,7 +297,9 @@ def _maximize(graph, plan):
 # ---------------------------------------------------------------------------- auto
 
 
-def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
+def _search_parts(
+    question: SearchProblem, max_width: int = MAX_WIDTH, n_sweeps: int = 1000
+) -> SearchResult:
     """Take the function apart; eliminate where that is cheap, search the rest."""
     rng = np.random.default_rng(question.seed)
     n_variables = question.n_variables
@@ -317,7 +348,13 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
     return so_far._replace(nit=max(n_restarts, 1), status=status)
 
 
-def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
+def _cheap_plan(
+    graph: WalshPolynomial,
+    n_variables: int,
+    rng: np.random.Generator,
+    max_width: int,
+    max_cost: float,
+) -> EliminationOrder | None:
     """Order in which all variables go at low cost, or None."""
     neighbors = _elimination.find_neighbors(graph, n_variables)
     if _elimination.exceeds_treewidth(neighbors, rng, max_width):
@@ -326,17 +363,17 @@ def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
     return plan if plan.width <= max_width and plan.cost <= max_cost else None
 
 
-def _part_of(budget, looks, share):
+def _part_of(budget: Budget, looks: int, share: float) -> Budget:
     """Fraction of the evaluations and of the time that are left."""
     now = time.time()
     rest = Budget(budget.looks - looks, now + (budget.deadline - now) * share)
     return rest.share(share)
 
 
-def _teller(tell, so_far, variables):
+def _teller(tell: Tell, so_far: SearchResult, variables: NDArray[np.integer]) -> Tell:
     """Tell of a part as part of the whole."""
 
-    def tell_all(found):
+    def tell_all(found: SearchResult) -> bool:
         spins = so_far.spins.copy()
         spins[variables] = found.spins
         looks, nit = so_far.nfev + found.nfev, so_far.nit + found.nit
@@ -345,11 +382,13 @@ def _teller(tell, so_far, variables):
     return tell_all
 
 
-def _search_part(part, rng, n_sweeps):
+def _search_part(
+    part: SearchProblem, rng: np.random.Generator, n_sweeps: int
+) -> SearchResult:
     """Search connected variables by the mix of methods, longer with each restart."""
     schedules = _move_schedules(part, rng)
 
-    def options_of(number):
+    def options_of(number: int) -> dict[str, Any]:
         n_visits = n_sweeps * max((1 + number) * part.n_variables, _FEW)
         return {
             "n_sweeps": n_sweeps * (1 + number),
@@ -366,7 +405,7 @@ def _search_part(part, rng, n_sweeps):
     )
 
 
-def _move_schedules(part, rng):
+def _move_schedules(part: SearchProblem, rng: np.random.Generator) -> list[Schedule]:
     """Schedules that each hold other variables; none where they would hold most."""
     n_variables = part.n_variables
     neighbors = _elimination.find_neighbors(part.graph, n_variables)

@@ -1,9 +1,11 @@
 """Sparse models of uniform samples: when one is tried, a part at each tell."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import gather_warnings
 from skmohn._core._units import power_of_two_scale
@@ -16,7 +18,9 @@ from skmohn.mohn._engine import (
     bytes_of_candidate,
     make_design,
 )
+from skmohn.optimize._archive import Archive
 from skmohn.optimize._model_search import minimize
+from skmohn.optimize._space import Space
 
 # Evaluations before anything is believed, at least.
 FEWEST = 8
@@ -78,14 +82,16 @@ class PursuitRun:
         Nanoseconds, from counts, after which a part ends.
     """
 
-    def __init__(self, inputs, values, work):
+    def __init__(
+        self, inputs: NDArray[np.float64], values: NDArray[np.float64], work: float
+    ) -> None:
         self.inputs, self.values, self.work = inputs, values, work
         self._running = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_running": None}
 
-    def result(self, n_parts):
+    def result(self, n_parts: int) -> tuple[WalshPolynomial, bool] | None:
         """Do the next part.
 
         Parameters
@@ -117,7 +123,7 @@ class PursuitRun:
         ).is_significant(terms)
         return graph, is_exact
 
-    def _start(self):
+    def _start(self) -> tuple[Pursuit, Generator[float, None, str]]:
         design = make_design(self.inputs.astype(np.int8), None)
         n_inputs = self.inputs.shape[1]
         order = 2
@@ -136,7 +142,7 @@ class PursuitRun:
         search.most = min(search.most, int(most))
         return search, search.steps()
 
-    def _do_part(self, steps):
+    def _do_part(self, steps: Generator[float, None, str]) -> str | None:
         """Go on until the work is done; return why the pursuit ended, if it did."""
         spent = 0.0
         while spent < self.work:
@@ -160,13 +166,16 @@ class SparseModelSearch:
         The model of the last trial, exact or not.
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Space) -> None:
         self.space = space
         self.linkage = WalshPolynomial((), np.empty(0), 0.0)
         self._next_trial = FEWEST
-        self._trial, self._n_done = None, 0
+        self._trial: PursuitRun | None = None
+        self._n_done = 0
 
-    def find(self, told, deviation, seed, n_parts):
+    def find(
+        self, told: Archive, deviation: float, seed: int, n_parts: int
+    ) -> Guess | None:
         """Go on learning a sparse model, or begin if the samples have grown enough.
 
         Parameters
@@ -189,9 +198,9 @@ class SparseModelSearch:
             return None
         if deviation:
             self._trial = None
-            X, values, counts = self._samples(told)
-            if values is None:
+            if (samples := self._samples(told)) is None:
                 return None
+            X, values, counts = samples
             self.linkage = graph = _learn_noisy(X, values, counts, seed)
             return self._search(graph, False, told, seed) if graph.terms else None
         guess = None
@@ -199,25 +208,27 @@ class SparseModelSearch:
             guess = guess or self._do_part(told, seed)
         return guess
 
-    def _samples(self, told):
+    def _samples(
+        self, told: Archive
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.integer]] | None:
         """Inputs, values and counts of samples, if it is time for a trial."""
         some = told.is_sample
         n_samples, n_free = int(some.sum()), len(self.space.free)
         if n_samples < self._next_trial:
-            return None, None, None
+            return None
         is_likely = n_samples < SAMPLES_PER_VARIABLE * n_free
         self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
         values = told.values[some]
         if np.ptp(values) == 0.0 or not np.any(told.is_feasible):
-            return None, None, None
+            return None
         return self.space.rows(told.states[some]).inputs, values, told.counts[some]
 
-    def _do_part(self, told, seed):
+    def _do_part(self, told: Archive, seed: int) -> Guess | None:
         """Do a part of a trial; return what it finds, once it is done and exact."""
         if self._trial is None:
-            X, values, _ = self._samples(told)
-            if values is None:
+            if (samples := self._samples(told)) is None:
                 return None
+            X, values, _ = samples
             n_pairs = math.comb(len(self.space.free), 2)
             work = max(_WORK, _WORK_OF_PAIR * n_pairs)
             self._trial, self._n_done = PursuitRun(X, values, work), 0
@@ -235,11 +246,13 @@ class SparseModelSearch:
             return None
         return self._search(self.linkage, True, told, seed)
 
-    def _search(self, graph, is_exact, told, seed):
+    def _search(
+        self, graph: WalshPolynomial, is_exact: bool, told: Archive, seed: int
+    ) -> Guess:
         """The best feasible point of a model."""
         space = self.space
 
-        def predict(states):
+        def predict(states: NDArray[np.integer]) -> NDArray[np.float64]:
             return graph.predict(space.rows(states).inputs)
 
         if space.listed is not None:
@@ -260,7 +273,12 @@ class SparseModelSearch:
         return Guess(graph, state, is_exact, is_exact and found.optimal)
 
 
-def _learn_noisy(X, values, counts, seed):
+def _learn_noisy(
+    X: NDArray[np.float64],
+    values: NDArray[np.float64],
+    counts: NDArray[np.integer],
+    seed: int,
+) -> WalshPolynomial:
     """The sparse model that the noise supports."""
     with gather_warnings():
         model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
@@ -268,7 +286,12 @@ def _learn_noisy(X, values, counts, seed):
     return WalshPolynomial.sort(model.terms_, model.weights_, model.intercept_)
 
 
-def _descend(predict, state, space, rng):
+def _descend(
+    predict: Callable[[NDArray[np.integer]], NDArray[np.float64]],
+    state: NDArray[np.integer],
+    space: Space,
+    rng: np.random.Generator,
+) -> tuple[float, NDArray[np.integer]]:
     """Go to the best neighbor until none is better."""
     value = float(predict(state[None])[0])
     while True:
