@@ -136,13 +136,13 @@ def from_dimod(polynomial: Any) -> MOHNRegressor:
     names, n_features = None, None
     if all(isinstance(variable, str) for variable in variables):
         names = sorted(variables)
-        place = {name: i for i, name in enumerate(names)}
+        index = {name: i for i, name in enumerate(names)}
     elif all(isinstance(v, Integral) and int(v) >= 0 for v in variables):
-        place = {variable: int(variable) for variable in variables}
-        n_features = max(place.values()) + 1
+        index = {variable: int(variable) for variable in variables}
+        n_features = max(index.values()) + 1
         if n_features > _MOST_COLUMNS:
-            place = {variable: i for i, variable in enumerate(sorted(variables))}
-            names, n_features = list(map(str, place)), None
+            index = {variable: i for i, variable in enumerate(sorted(variables))}
+            names, n_features = list(map(str, index)), None
     else:
         raise ValueError(
             "polynomial must have only strings or only integers from 0 as "
@@ -153,7 +153,7 @@ def from_dimod(polynomial: Any) -> MOHNRegressor:
         _require_few(polynomial)
         polynomial, low = polynomial.to_spin(copy=True), 0.0
     weights = {
-        tuple(sorted(place[variable] for variable in term)): float(weight)
+        tuple(sorted(index[variable] for variable in term)): float(weight)
         for term, weight in polynomial.items()
         if weight
     }

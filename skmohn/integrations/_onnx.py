@@ -119,7 +119,7 @@ def to_onnx(
 
 
 def _compare(onnx: Any, model: Any, network: Network, opset: int, X: TableLike) -> None:
-    """Compare answers in single precision with those of the estimator."""
+    """Compare predictions in single precision with those of the estimator."""
     n_inputs = network.layout.sizes[0]
     reader = InputSpec("float32", np.ones(n_inputs), np.arange(n_inputs))
     losses = coarse_numbers(reader, network, column_names(model))
@@ -199,7 +199,7 @@ class _Graph:
         if network.is_standardized:
             start = self.add("Sub", start, self.constant(network.input_mean))
             start = self.add("Div", start, self.constant(network.input_scale))
-        answers = []
+        outputs = []
         for member in network.members:
             last = start
             kinds = [network.activation] * (network.n_layers - 1)
@@ -208,11 +208,11 @@ class _Graph:
                 parts = [self.weights(part, step) for part in codes[:2]]
                 last = self.add("Gemm", last, *parts, transB=1)
                 last = self.activate(last, kind)
-            answers.append(last)
-        return answers[0] if len(answers) == 1 else self.add("Mean", *answers)
+            outputs.append(last)
+        return outputs[0] if len(outputs) == 1 else self.add("Mean", *outputs)
 
     def outputs(self) -> list[tuple[str, int, int | None]]:
-        """Add what a model answers; return names, types and shapes."""
+        """Add what a model predicts; return names, types and shapes."""
         network, values = self.network, self.values()
         n_outputs = network.layout.sizes[-1]
         if network.labels is None:

@@ -190,17 +190,17 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             if other.number != trial.number
             and all(other.distributions.get(n) == d for n, d in search_space.items())
         ]
-        places = {name: _places(d) for name, d in search_space.items()}
+        codes = {name: _codes(d) for name, d in search_space.items()}
         points = {
             other.number: point
             for other in trials
-            if (point := _encode(other.params, search_space, places)) is not None
+            if (point := _encode(other.params, search_space, codes)) is not None
         }
         trials = [other for other in trials if other.number in points]
         losses = _losses(trials, study.direction)
         identity = study.study_name, search_space, self._read_noise(points, losses)
         if self._search is None or not self._search.continues(identity, losses):
-            self._search = _Search(identity, places, self._seed)
+            self._search = _Search(identity, codes, self._seed)
         self._search.learn(trials, points, losses)
         running = [t.number for t in trials if t.state not in _FINISHED]
         return self._search.next([points[number] for number in running])
@@ -285,29 +285,22 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
 
 class _Search:
-    """A search of one study and space, as far as it has been told of its trials.
+    """A search of one study and space, as far as it has learned of its trials.
 
-    Parameters
-    ----------
-    identity : tuple
-        Name of the study, distributions of the parameters by their names, and noise.
-
-    places : dict of str to list
-        What stands for the values of each parameter.
-
-    seed : int
+    Its identity is the name of the study, the distributions of the parameters by their
+    names, and the noise.
     """
 
     def __init__(
         self,
         identity: tuple[str, dict[str, Any], float | str],
-        places: dict[str, list],
+        codes: dict[str, list],
         seed: int,
     ) -> None:
         self.identity = identity
         _, self._distributions, noise = identity
-        self._optimizer = BlackBoxOptimizer(places, noise=noise, random_state=seed)
-        self._told = {}
+        self._optimizer = BlackBoxOptimizer(codes, noise=noise, random_state=seed)
+        self._learned = {}
         self.process = os.getpid()
 
     def continues(
@@ -318,7 +311,7 @@ class _Search:
         """Whether it is this search, and what it was told of still holds."""
         return identity == self.identity and all(
             number in losses and np.array_equal(losses[number], loss, equal_nan=True)
-            for number, loss in self._told.items()
+            for number, loss in self._learned.items()
         )
 
     def learn(
@@ -328,8 +321,8 @@ class _Search:
         losses: dict[int, float],
     ) -> None:
         """Tell of the trials that have ended since."""
-        not_told = losses.keys() - self._told.keys()
-        new = [trial for trial in trials if trial.number in not_told]
+        not_learned = losses.keys() - self._learned.keys()
+        new = [trial for trial in trials if trial.number in not_learned]
         n_parts = _PARTS if len(new) > _PARTS else 1
         for first, end in pairwise(np.linspace(0, len(new), n_parts + 1, dtype=int)):
             part = new[first:end]
@@ -339,7 +332,7 @@ class _Search:
                 list(found.values()),
                 [_source(trial) for trial in part],
             )
-            self._told.update(found)
+            self._learned.update(found)
 
     def next(self, taken: Sequence[Point]) -> tuple[dict[str, Any], str]:
         """Parameters of the next trial and their source; none where all were tried."""
@@ -352,7 +345,7 @@ class _Search:
         return {}, EXTERNAL
 
     def _decode(self, point: Point) -> dict[str, Any]:
-        """Places as values."""
+        """Codes as values."""
         return {
             name: _value(distribution, int(point[name]))
             for name, distribution in self._distributions.items()
@@ -369,40 +362,40 @@ def _count(distribution: Any) -> int:
     return 0
 
 
-def _places(distribution: Any) -> list:
-    """Places of the values, as strings where neighbors are not alike."""
-    places = list(range(_count(distribution)))
+def _codes(distribution: Any) -> list:
+    """Numbers of the values, as strings where neighbors are not alike."""
+    codes = list(range(_count(distribution)))
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
         choices = distribution.choices
         are_numbers = all(isinstance(choice, Real) for choice in choices)
         if not (are_numbers and all(a < b for a, b in pairwise(choices))):
-            return list(map(str, places))
-    return places
+            return list(map(str, codes))
+    return codes
 
 
 def _encode(
-    params: Mapping[str, Any], search_space: dict[str, Any], places: dict[str, list]
+    params: Mapping[str, Any], search_space: dict[str, Any], codes: dict[str, list]
 ) -> Point | None:
-    """Parameters as places among their values; None where one is not among them."""
+    """Codes of parameters; None where a value is not searched."""
     point = {}
     for name, distribution in search_space.items():
-        place = _place(distribution, params[name])
-        if place is None:
+        index = _index(distribution, params[name])
+        if index is None:
             return None
-        point[name] = places[name][place]
+        point[name] = codes[name][index]
     return point
 
 
-def _place(distribution: Any, value: Any) -> int | None:
-    """Place of a value; None where it is out of range or between two steps."""
+def _index(distribution: Any, value: Any) -> int | None:
+    """Index of a value; None where it is out of range or between two steps."""
     try:
         if isinstance(distribution, optuna.distributions.IntDistribution):
-            place = (value - distribution.low) / distribution.step
+            index = (value - distribution.low) / distribution.step
         else:
-            place = distribution.to_internal_repr(value)
+            index = distribution.to_internal_repr(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return int(place) if place in range(_count(distribution)) else None
+    return int(index) if index in range(_count(distribution)) else None
 
 
 def _source(trial: Any) -> str:
@@ -411,11 +404,11 @@ def _source(trial: Any) -> str:
     return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 
 
-def _value(distribution: Any, place: int) -> Any:
-    """Value at a place."""
+def _value(distribution: Any, index: int) -> Any:
+    """Value of an index."""
     if isinstance(distribution, optuna.distributions.IntDistribution):
-        return distribution.low + place * distribution.step
-    return distribution.choices[place]
+        return distribution.low + index * distribution.step
+    return distribution.choices[index]
 
 
 def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
@@ -438,8 +431,8 @@ def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
         elif trial.state == _State.FAIL:
             losses[number] = np.nan
         elif trial.state in _FINISHED:
-            share = violations[number] / most if most else 0.0
-            losses[number] = worst + spread * share
+            fraction = violations[number] / most if most else 0.0
+            losses[number] = worst + spread * fraction
     return losses
 
 

@@ -5,11 +5,7 @@ from numpy.typing import NDArray
 
 
 class Archive:
-    """Points and their values, small is good; a point that is told again is averaged.
-
-    Parameters
-    ----------
-    n_variables : int
+    """Points and their values, small is good; values of the same point are averaged.
 
     Attributes
     ----------
@@ -27,8 +23,8 @@ class Archive:
         Whether a point satisfies the constraints; whether a sparse model may be learned
         from it: it was drawn uniformly, or brought by the user; whether it was drawn.
 
-    places : dict of bytes to int
-        Where points are, by their keys.
+    index : dict of bytes to int
+        Indices of points, by their keys.
     """
 
     def __init__(self, n_variables: int) -> None:
@@ -36,7 +32,7 @@ class Archive:
         self.observations = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)
         self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
-        self.places = {}
+        self.index = {}
 
     def __len__(self) -> int:
         return len(self.values)
@@ -52,8 +48,8 @@ class Archive:
         """Add one evaluation."""
         self.observed = np.concatenate([self.observed, state[None]])
         self.observations = np.append(self.observations, value)
-        place = self.places.setdefault(state.tobytes(), len(self))
-        if place == len(self):
+        i = self.index.setdefault(state.tobytes(), len(self))
+        if i == len(self):
             self.states = np.concatenate([self.states, state[None]])
             self.values = np.append(self.values, value)
             self.counts = np.append(self.counts, 1)
@@ -62,18 +58,15 @@ class Archive:
             self.is_sample = np.append(self.is_sample, is_sample)
             self.is_drawn = np.append(self.is_drawn, is_drawn)
             return
-        self.counts[place] += 1
-        before = value - self.values[place]
-        self.values[place] += before / self.counts[place]
-        self.squares[place] += before * (value - self.values[place])
+        self.counts[i] += 1
+        before = value - self.values[i]
+        self.values[i] += before / self.counts[i]
+        self.squares[i] += before * (value - self.values[i])
 
     def order(self, deviation: float = 0.0) -> NDArray[np.integer]:
-        """Places of feasible points from the best to the worst.
+        """Indices of feasible points from the best to the worst.
 
-        Parameters
-        ----------
-        deviation : float, default=0.0
-            Of the noise: a mean counts as worse by its standard error.
+        With a deviation of the noise, a mean counts as worse by its standard error.
         """
         values = self.values + deviation / np.sqrt(self.counts)
         order = np.argsort(values, kind="stable")

@@ -98,8 +98,8 @@ class BlackBoxOptimizer:
         What may be asked.
 
         - An int: so many variables of 0 and 1. Points are arrays.
-        - A mapping of names to lists of values, or to ``(low, high)`` for all whole
-          numbers between, both included. Points are dicts. Numbers in increasing order
+        - A mapping of names to lists of values, or to ``(low, high)`` for all
+          integers between, both included. Points are dicts. Numbers in increasing order
           count as levels, whose neighbors are alike; other values count as categories.
         - A table, as a data frame or an array of two dimensions: its rows are the only
           points. They are dicts or arrays.
@@ -324,7 +324,7 @@ class BlackBoxOptimizer:
 
     def _refuse(self, states: NDArray[np.integer], values: NDArray[np.float64]) -> None:
         """Raise where evaluations contradict what is known."""
-        told, known = self._portfolio.told, {}
+        archive, known = self._portfolio.archive, {}
         for i, state in self._space.fixed.items():
             if np.any(states[:, i] != state):
                 variable = self._space.variables[i]
@@ -336,8 +336,8 @@ class BlackBoxOptimizer:
             return
         values = self._sign * values
         for state, key, value in zip(states, keys_of(states), values, strict=True):
-            if key in told.places:
-                known.setdefault(key, told.values[told.places[key]])
+            if key in archive.index:
+                known.setdefault(key, archive.values[archive.index[key]])
             before = known.setdefault(key, value)
             if before != value and not np.isnan([before, value]).any():
                 raise ValueError(
@@ -437,12 +437,7 @@ class BlackBoxOptimizer:
             self._running = self._portfolio.ask(min(batch_size, left), budget)
 
     def _evaluate(self, f: Callable[[Any], Any], most: int, parallel: Parallel) -> int:
-        """Evaluate what was asked for; tell it once all values are there.
-
-        Returns
-        -------
-        n_evaluations : int
-        """
+        """Evaluate what was asked for; tell it once all values are there."""
         points = self._space.decode(self._running[len(self._arrived) :][:most])
         for value in parallel(delayed(_evaluate)(f, point) for point in points):
             self._arrived.append(value)
@@ -509,12 +504,12 @@ class BlackBoxOptimizer:
 
     def _best(self) -> tuple[Any, float]:
         """The best point and its value; None and NaN where there is none."""
-        place = self._portfolio.best()
-        if place is None:
+        best = self._portfolio.best()
+        if best is None:
             return None, np.nan
-        told = self._portfolio.told
-        x = self._space.decode(told.states[[place]])[0]
-        return x, float(self._sign * told.values[place])
+        archive = self._portfolio.archive
+        x = self._space.decode(archive.states[[best]])[0]
+        return x, float(self._sign * archive.values[best])
 
     def _make_result(self, status: int) -> OptimizeResult:
         portfolio = self._portfolio
@@ -524,13 +519,13 @@ class BlackBoxOptimizer:
                 f"none of {len(self.history_)} evaluations has a value and satisfies "
                 "the constraints"
             )
-        n_told = len(portfolio.told)
-        optimal, guess = False, portfolio.guess
+        n_told = len(portfolio.archive)
+        optimal, sparse_candidate = False, portfolio.sparse_candidate
         if not portfolio.is_settled():
             message = _MESSAGES.get(status, "no further point was found")
-        elif portfolio.is_verified and guess is not None:
-            status, optimal = DONE, guess.is_proved
-            n_terms = len([term for term in guess.graph.terms if term])
+        elif portfolio.is_verified and sparse_candidate is not None:
+            status, optimal = DONE, sparse_candidate.is_proved
+            n_terms = len([term for term in sparse_candidate.graph.terms if term])
             message = f"a model of {n_terms} weights is exact" + (
                 ", and none of its points is better" if optimal else ""
             )
@@ -553,15 +548,18 @@ class BlackBoxOptimizer:
     def _fit_model(self) -> MOHNRegressor:
         """A regressor of all evaluations; with the weights of a model that is exact."""
         portfolio, space = self._portfolio, self._space
-        X = as_table(space, portfolio.told.observed)
-        y = self._sign * portfolio.told.observations
+        X = as_table(space, portfolio.archive.observed)
+        y = self._sign * portfolio.archive.observations
         # Without noise a sparse model would have been exact: all weights matter.
         strategy = "auto" if portfolio.deviation() else "gp"
         # The best points may be far off the others.
         model = MOHNRegressor(strategy, outliers="keep", random_state=portfolio.seed)
-        if portfolio.is_verified and portfolio.guess is not None:
+        if portfolio.is_verified and portfolio.sparse_candidate is not None:
             free = space.free.tolist()
-            terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]
+            terms = [
+                [free[i] for i in term]
+                for term in portfolio.sparse_candidate.graph.terms
+            ]
             model.set_params(strategy="given", terms=[term for term in terms if term])
         with gather_warnings():
             model.fit(X, y)

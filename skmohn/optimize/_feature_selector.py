@@ -226,13 +226,7 @@ class MOHNFeatureSelector(
         return validate_data(self, X, y, multi_output=True, **options)
 
     def _read_groups(self) -> dict[str, NDArray[np.integer]]:
-        """What can be selected: single columns, and groups of columns.
-
-        Returns
-        -------
-        members : dict of str to ndarray of shape (n_members,)
-            Indices of the columns, by the name of the column or group.
-        """
+        """Indices of columns by what can be selected: single columns, and groups."""
         names = getattr(self, "feature_names_in_", None)
         if names is None or len(set(names)) < len(names):
             names = [f"x{i}" for i in range(self.n_features_in_)]

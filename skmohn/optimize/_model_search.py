@@ -29,7 +29,7 @@ from skmohn.optimize._methods import (
 from skmohn.optimize._models import Columns, Model, read_model
 from skmohn.optimize._polynomial import fix_variables
 from skmohn.optimize._product_sums import ProductSum, solve_product_sum
-from skmohn.optimize._solve import SearchProblem, SearchResult, answer
+from skmohn.optimize._solve import SearchProblem, SearchResult, solve_polynomial
 
 _CONSTRAINTS = {
     "method": [StrOptions(set(METHODS))],
@@ -346,21 +346,9 @@ def _find_best(
     random_state: int | np.random.RandomState | None,
     n_jobs: int | None,
 ) -> OptimizeResult:
-    """Read the model, fix variables, search the rest, and say what was found.
-
-    Parameters
-    ----------
-    sign : float
-        1 to maximize, -1 to minimize.
-
-    model, method, fixed, ... : as of :func:`skmohn.optimize.maximize`
-
-    Returns
-    -------
-    result : OptimizeResult
-    """
+    """Maximize (`sign` = 1) or minimize (-1): fix variables, search the rest."""
     deadline = np.inf if time_limit is None else time.time() + time_limit
-    looks = np.inf if max_evaluations is None else max_evaluations
+    n_evaluations = np.inf if max_evaluations is None else max_evaluations
     options = check_options(method, options)
     check_use(
         method,
@@ -387,7 +375,7 @@ def _find_best(
         x, fun = values_at(found.spins[None])
         return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
 
-    def tell(found: SearchResult) -> bool:
+    def report(found: SearchResult) -> bool:
         if callback is None:
             return False
         try:
@@ -400,18 +388,18 @@ def _find_best(
         chosen = (
             np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
         )
-        question = SearchProblem(
+        problem = SearchProblem(
             graph=function,
             start=None if x0 is None else chosen,
             seed=int(check_random_state(random_state).randint(2**31)),
             n_restarts=n_restarts,
-            budget=Budget(looks, deadline),
+            budget=Budget(n_evaluations, deadline),
             n_jobs=n_jobs,
             keep_optima=return_optima,
-            tell=tell,
+            report=report,
         )
-        ask = answer if has_spins else solve_product_sum
-        found = ask(question, method, options)
+        solve = solve_polynomial if has_spins else solve_product_sum
+        found = solve(problem, method, options)
     else:
         found = SearchResult(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     result = result_of(found)
@@ -468,10 +456,10 @@ def _of_free_variables(
 def _count_anew(
     graph: WalshPolynomial, used: NDArray[np.integer], factor: float
 ) -> WalshPolynomial:
-    """The function times a factor, its variables numbered without gaps."""
-    place = np.empty(used[-1] + 1, dtype=int)
-    place[used] = np.arange(len(used))
-    terms = tuple(tuple(place[list(term)].tolist()) for term in graph.terms)
+    """The function times a factor, its variables numbered from 0."""
+    index = np.empty(used[-1] + 1, dtype=int)
+    index[used] = np.arange(len(used))
+    terms = tuple(tuple(index[list(term)].tolist()) for term in graph.terms)
     return WalshPolynomial(terms, factor * graph.coef, 0.0)
 
 
@@ -490,7 +478,7 @@ def _read_start(model: Model, x0: ArrayLike | None) -> NDArray[np.integer]:
 
 
 def _read_fixed(columns: Columns, fixed: Mapping | None) -> dict[int, float]:
-    """Numbers of the columns that keep one, by their places."""
+    """Numbers of the columns that keep one, by their indices."""
     index = index_names(columns.names)
     numbers = {}
     for name, value in (fixed or {}).items():

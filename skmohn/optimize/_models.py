@@ -74,7 +74,7 @@ class Columns:
     n_categories: dict = field(default_factory=dict)
 
     def find(self, name: Any, index: dict[Any, list[int]]) -> int:
-        """The place of a column called by its name or its index."""
+        """The index of a column called by its name or its index."""
         if not isinstance(name, bool):
             column = find_column(name, index, len(self.names), "fixed")
             if column is not None:
@@ -87,13 +87,7 @@ class Columns:
         )
 
     def read(self, j: int, value: Any, parameter: str) -> float:
-        """The number of one value of column ``j``.
-
-        Raises
-        ------
-        ValueError
-            If the column cannot have it.
-        """
+        """The number of a value of column ``j``; refuse what it cannot have."""
         low, high = float(self.low[j]), float(self.high[j])
         if self.categories is None:
             number = to_number(value)
@@ -140,15 +134,8 @@ class Columns:
     def write(self, table: NDArray[np.float64]) -> NDArray:
         """The user's values of a table of numbers.
 
-        Parameters
-        ----------
-        table : ndarray of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_columns)
-            Of the user's dtype, or float64 if that cannot hold them; objects where
-            some are no numbers.
+        They have the user's dtype, or float64 if that cannot hold them; they are
+        objects where some are no numbers.
         """
         if self.categories is not None:
             values = self.categories.decode(table)
@@ -230,18 +217,7 @@ class Model:
     def hold(self, numbers: Mapping[int, float]) -> Self:
         """The model with those states alone in which some columns have given numbers.
 
-        Parameters
-        ----------
-        numbers : dict of int to float
-
-        Returns
-        -------
-        model : Model
-
-        Raises
-        ------
-        ValueError
-            If no state of a variable is left.
+        Refuses numbers that leave no state of a variable.
         """
         if not numbers:
             return self
@@ -265,18 +241,7 @@ class Model:
     def nearest(self, numbers: NDArray[np.float64]) -> NDArray[np.integer]:
         """The state of each variable that is nearest to the numbers of the columns.
 
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_columns,)
-
-        Returns
-        -------
-        point : ndarray of shape (n_variables,), int
-
-        Raises
-        ------
-        ValueError
-            If one-hot columns are not 0 but for one 1.
+        Refuses one-hot columns that are not 0 but for one 1.
         """
         is_plain, is_hot = self.category < 0, (self.category >= 0) & (numbers == 1.0)
         n_hot = np.bincount(self.owner[is_plain | is_hot], minlength=len(self.sizes))
@@ -328,26 +293,7 @@ class Model:
 
 
 def read_model(model: Any) -> Model:
-    """Make a model of whatever may be searched.
-
-    Parameters
-    ----------
-    model : MOHNRegressor, MOHNClassifier, WalshPolynomial, Mapping, BinaryPolynomial or
-    \
-            BinaryQuadraticModel
-
-    Returns
-    -------
-    model : Model
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-
-    ValueError
-        If a term or a weight makes no sense.
-    """
+    """Make a model of whatever may be searched; refuse what cannot be."""
     if isinstance(model, MOHNRegressor):
         read = _read_regressor(model)
     elif isinstance(model, MOHNClassifier):
@@ -405,7 +351,7 @@ def _read_classifier(model: MOHNClassifier) -> Model:
         )
     if not isinstance(model.model_, SparseClassModel):
         raise ValueError(
-            "model pools log-odds that are no sum of products, or has more products "
+            "model averages log-odds that are no sum of products, or has more products "
             'than can be listed: fit MOHNClassifier with strategy="logistic"'
         )
     if not all(is_integer(i) for term in model.terms_ for i in term):
@@ -457,13 +403,7 @@ def _states_of(
     """The variable of each column, its category there, and the states of variables.
 
     Between these states a model is linear: it is largest and smallest at some of them.
-
-    Parameters
-    ----------
-    coding : InputCoding
-
-    kinds : dict of int to str or None
-        What columns hold, see `Categories`; None for a model without levels.
+    `kinds` are what columns hold, see `Categories`; None for a model without levels.
     """
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
@@ -580,10 +520,10 @@ def _read_terms(
             raise ValueError(f"model has the term {term!r}, which repeats a variable")
     if names is None:
         names = _names_of({label for term in weights for label in term})
-    place = names if isinstance(names, range) else {k: i for i, k in enumerate(names)}
+    index = names if isinstance(names, range) else {k: i for i, k in enumerate(names)}
     summed = {}
     for term, weight in weights.items():
-        key = tuple(sorted(int(place[label]) for label in term))
+        key = tuple(sorted(int(index[label]) for label in term))
         summed[key] = summed.get(key, 0.0) + _read_weight(term, weight)
     graph = WalshPolynomial.sort(list(summed), list(summed.values()), 0.0)
     return graph, names

@@ -17,19 +17,7 @@ _ROUNDING = 1e-12
 
 
 def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
-    """Lay out a function for the kernels.
-
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    n_variables : int
-        At least one more than the largest variable in it.
-
-    Returns
-    -------
-    polynomial : FlipTables
-    """
+    """Lay out a function of at least as many variables as it has for the kernels."""
     indptr, members, coef = graph.indptr, graph.members, graph.coef
     sizes = np.diff(indptr)
     owners = np.repeat(np.arange(len(sizes)), sizes)
@@ -71,20 +59,7 @@ def _by_variable(
 
 
 def make_state(polynomial: FlipTables, spins: NDArray, seed: int) -> State:
-    """Start a search at some spins, which are copied.
-
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    spins : ndarray of shape (n_variables,)
-
-    seed : int
-
-    Returns
-    -------
-    state : State
-    """
+    """Start a search at some spins, which are copied."""
     spins = np.array(spins, dtype=np.int8)
     state = _kernels.State(
         spins=spins,
@@ -101,17 +76,10 @@ def make_state(polynomial: FlipTables, spins: NDArray, seed: int) -> State:
 
 
 def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Largest sum and root of the sum of squares of the weights of a variable.
+    """Sums, and roots of the sums of squares, of the weights of each variable.
 
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    Returns
-    -------
-    sums, roots : ndarrays of shape (n_variables,)
-        Twice the first is the most that a flip can gain; twice the second is what it
-        gains or loses at a random point (root of the mean square).
+    Twice the first is the most that a flip can gain; twice the second is what it gains
+    or loses at a random point (root of the mean square).
     """
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
@@ -131,24 +99,9 @@ def combine(
     """Take from a second point whatever makes the first one better ([1]_).
 
     Where the two differ, the variables fall into groups that share no term; each group
-    is worth what it is worth whatever the others do.
+    is worth what it is worth whatever the others do. Returns the best point that takes
+    each group from one of the two, and its gain over the first.
 
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    spins, other : ndarrays of shape (n_variables,)
-
-    Returns
-    -------
-    spins : ndarray of shape (n_variables,)
-        The best point that takes each group from one of the two.
-
-    gain : float
-        What it is worth above the first.
-
-    References
-    ----------
     .. [1] Tinos, Whitley and Chicano, "Partition crossover for pseudo-Boolean
        optimization", FOGA (2015).
     """
@@ -187,18 +140,9 @@ def combine(
 def fix_variables(
     graph: WalshPolynomial, values: Mapping[int, float]
 ) -> WalshPolynomial:
-    """Put numbers in the place of some variables.
+    """Replace some variables by numbers.
 
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    values : dict of int to float
-
-    Returns
-    -------
-    graph : WalshPolynomial
-        Terms that have become equal are one; those that cancel are gone.
+    Terms that have become equal are one; those that cancel are gone.
     """
     weights = (
         (
@@ -215,18 +159,9 @@ def split(
 ) -> list[tuple[NDArray[np.integer], WalshPolynomial]]:
     """Take a function apart into those whose variables never share a term.
 
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    n_variables : int
-
-    Returns
-    -------
-    parts : list of (variables, WalshPolynomial)
-        ``variables`` is an increasing ndarray; the terms count from its first. The
-        largest parts come last. The constant is in none of them, nor are variables
-        that no term has.
+    Of each part, its variables in increasing order, and the function of them, numbered
+    from 0. The largest parts come last. The constant is in none of them, nor are
+    variables that no term has.
     """
     sizes = np.diff(graph.indptr)
     first = np.repeat(graph.members[graph.indptr[:-1]], sizes)
@@ -239,13 +174,13 @@ def split(
     groups = {}
     for i in used.tolist():
         groups.setdefault(labels[i], []).append(i)
-    place = np.zeros(n_variables, dtype=np.int64)
+    index = np.zeros(n_variables, dtype=np.int64)
     terms = {label: ([], []) for label in groups}
     for variables in groups.values():
-        place[variables] = np.arange(len(variables))
+        index[variables] = np.arange(len(variables))
     for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
         sets, coefs = terms[labels[term[0]]]
-        sets.append(tuple(place[list(term)].tolist()))
+        sets.append(tuple(index[list(term)].tolist()))
         coefs.append(coef)
     parts = [
         (np.array(groups[label]), WalshPolynomial(tuple(sets), np.array(coefs), 0.0))

@@ -44,10 +44,6 @@ class GPMean:
 
     Attributes
     ----------
-    products : Products
-
-    coding : InputCoding
-
     bounds : tuple of float
         Where predictions end.
 
@@ -79,19 +75,8 @@ class GPMean:
     ) -> "ProductSum":
         """The function at some states of each variable.
 
-        Parameters
-        ----------
-        table : ndarray of shape (max(sizes), n_columns)
-            Each variable goes through its states, and stays in the last one.
-
-        owner : ndarray of shape (n_columns,), int
-            The variable that each column belongs to.
-
-        sizes : ndarray of shape (n_variables,), int
-
-        Returns
-        -------
-        function : ProductSum
+        In the rows of the table each variable goes through its states, and stays in the
+        last one. `owner` is the variable that each column belongs to.
         """
         of, rows = self.products, self.coding.encode(table)
         ends = np.cumsum(sizes)
@@ -101,9 +86,9 @@ class GPMean:
         for i, variable in enumerate(owner[self.coding.usable].tolist()):
             own, step = factors[states[variable]], steps[states[variable]]
             codes = rows.inputs[: len(own), i]
-            share = 0.5 * (1.0 + codes[:, None])
-            np.multiply(1.0 - share, of.low[i], out=own)
-            own += share * of.high[i]
+            fraction = 0.5 * (1.0 + codes[:, None])
+            np.multiply(1.0 - fraction, of.low[i], out=own)
+            own += fraction * of.high[i]
             step += of.slopes[i] * codes
         # A model of lines alone has no factors of categories.
         for k, (column, *_) in enumerate(self.coding.categoricals[: len(of.tables)]):
@@ -123,8 +108,6 @@ class ProductSum:
 
     Attributes
     ----------
-    coef : ndarray of shape (n_products,)
-
     factors : ndarray of shape (n_states, n_products)
         Of the states of one variable after the other.
 
@@ -133,8 +116,6 @@ class ProductSum:
 
     sizes : ndarray of shape (n_variables,), int
         How many states each variable has.
-
-    intercept : float, default=0.0
 
     bounds : tuple of float, default=(-inf, inf)
         Where predictions end.
@@ -270,21 +251,21 @@ def hill_climb(
 ) -> RunResult:
     """The best move until none gains."""
     state = _State(function, point)
-    looks, status = _climb(state, 0, budget)
-    return RunResult(state.point, state.value, looks, status)
+    n_evaluations, status = _climb(state, 0, budget)
+    return RunResult(state.point, state.value, n_evaluations, status)
 
 
-def _climb(state: _State, looks: int, budget: Budget) -> tuple[int, int]:
+def _climb(state: _State, n_evaluations: int, budget: Budget) -> tuple[int, int]:
     status = DONE
     while status == DONE:
         values = state.values()
-        looks += len(values)
+        n_evaluations += len(values)
         m = int(values.argmax())
         if values[m] <= state.value + state.tolerance:
             break
         state.move(m, values[m])
-        status = budget.status(looks)
-    return looks, status
+        status = budget.status(n_evaluations)
+    return n_evaluations, status
 
 
 def tabu(
@@ -308,52 +289,37 @@ def tabu(
     state = _State(function, point)
     best, best_value = state.point, state.value
     expiry = np.zeros(len(state.targets), dtype=int)
-    looks, status = 0, DONE
-    while looks < n_steps and status == DONE:
+    n_evaluations, status = 0, DONE
+    while n_evaluations < n_steps and status == DONE:
         values = state.values()
-        is_free = (expiry <= looks) | (values > best_value + state.tolerance)
+        is_free = (expiry <= n_evaluations) | (values > best_value + state.tolerance)
         m = int(np.where(is_free, values, -np.inf).argmax())
         state.move(m, values[m])
-        looks += 1
+        n_evaluations += 1
         moves = state.moves[state.owner[m]]
-        expiry[moves] = looks + rng.integers(shortest, longest + 1)
+        expiry[moves] = n_evaluations + rng.integers(shortest, longest + 1)
         if state.value > best_value + state.tolerance:
             best, best_value = state.point, state.value
-        if looks % _STEPS_AT_ONCE == 0 or looks >= budget.looks:
-            status = budget.status(looks)
+        if n_evaluations % _STEPS_AT_ONCE == 0 or n_evaluations >= budget.n_evaluations:
+            status = budget.status(n_evaluations)
     state = _State(function, best)
     if status == DONE:
-        looks, status = _climb(state, looks, budget)
-    return RunResult(state.point, state.value, looks, status)
+        n_evaluations, status = _climb(state, n_evaluations, budget)
+    return RunResult(state.point, state.value, n_evaluations, status)
 
 
 _RUNS = {"hill_climb": hill_climb, "tabu": tabu}
 
 
 def solve_product_sum(
-    question: SearchProblem, method: str, options: dict[str, Any]
+    problem: SearchProblem, method: str, options: dict[str, Any]
 ) -> SearchResult:
-    """Run a method on a sum of products.
-
-    Parameters
-    ----------
-    question : SearchProblem
-        Its graph is a ProductSum.
-
-    method : str
-
-    options : dict
-        Further arguments of the method.
-
-    Returns
-    -------
-    answer : SearchResult
-    """
-    function = question.graph
+    """Run a method on a sum of products."""
+    function = problem.graph
     max_width = options.get("max_width", MAX_WIDTH)
     if method == "exact":
-        _require_few(function, max_width, question.budget)
-        return _try_all(question)
+        _require_few(function, max_width, problem.budget)
+        return _try_all(problem)
     if method == "auto":
         if "n_sweeps" in options:
             raise ValueError(
@@ -362,16 +328,16 @@ def solve_product_sum(
             )
         n_points = function.n_points
         cost = n_points * len(function.coef)
-        is_cheap = cost <= _EXACT_COST and n_points <= question.budget.looks
+        is_cheap = cost <= _EXACT_COST and n_points <= problem.budget.n_evaluations
         if is_cheap and n_points <= 2**max_width:
-            return _try_all(question)
+            return _try_all(problem)
         method, options = "tabu", {}
     if method not in _RUNS:
         raise ValueError(
             f"method={method!r} does not work with a Gaussian process: "
             'use "auto", "exact", "tabu" or "hill_climb"'
         )
-    return restart(question, function, _RUNS[method], lambda number: options, better)
+    return restart(problem, function, _RUNS[method], lambda number: options, better)
 
 
 def _require_few(function: ProductSum, max_width: int, budget: Budget) -> None:
@@ -384,16 +350,16 @@ def _require_few(function: ProductSum, max_width: int, budget: Budget) -> None:
             f'max_width={max_width}: fix variables, raise options["max_width"] or use '
             'method="auto"'
         )
-    if n_points > budget.looks:
+    if n_points > budget.n_evaluations:
         raise ValueError(
             f'method="exact" computes {n_points:,} values, more than '
-            f"max_evaluations={budget.looks:,.0f}"
+            f"max_evaluations={budget.n_evaluations:,.0f}"
         )
 
 
-def _try_all(question: SearchProblem) -> SearchResult:
+def _try_all(problem: SearchProblem) -> SearchResult:
     """Compute the function at all points, as a product of two tables of products."""
-    function = question.graph
+    function = problem.graph
     # Up to where half of the points, by their logarithms, are those of the left part.
     bits = np.cumsum(np.log2(function.sizes))
     middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
@@ -406,24 +372,26 @@ def _try_all(question: SearchProblem) -> SearchResult:
     left, left_steps = _tabulate(function, range(middle))
     right, right_steps = _tabulate(function, range(middle, function.n_variables))
     left *= function.coef
-    best, place, looks, status = -np.inf, 0, 0, DONE
+    best, index, n_evaluations, status = -np.inf, 0, 0, DONE
     n_at_once = max(1, _AT_ONCE // n_right)
     for first in range(0, len(left), n_at_once):
         some = slice(first, first + n_at_once)
         values = left[some] @ right.T
         values += left_steps[some, None]
         values += right_steps
-        looks += values.size
+        n_evaluations += values.size
         i = int(values.argmax())
         if values.flat[i] > best:
-            best, place = values.flat[i], first * n_right + i
-        status = question.budget.status(0)  # only the clock can have changed
+            best, index = values.flat[i], first * n_right + i
+        status = problem.budget.status(0)  # only the clock can have changed
         if status != DONE:
             break
-    point = np.array(np.unravel_index(place, function.sizes))
-    if status == DONE and question.tell(SearchResult(point, looks, 1, DONE, True, [])):
+    point = np.array(np.unravel_index(index, function.sizes))
+    if status == DONE and problem.report(
+        SearchResult(point, n_evaluations, 1, DONE, True, [])
+    ):
         status = CALLBACK
-    return SearchResult(point, looks, 1, status, status in (DONE, CALLBACK), [])
+    return SearchResult(point, n_evaluations, 1, status, status in (DONE, CALLBACK), [])
 
 
 def _tabulate(

@@ -16,27 +16,7 @@ from skmohn.optimize._space import Space
 def describe(
     space: Space, maximize: bool, history: History, x: Any, fun: float
 ) -> list[tuple[str, str]]:
-    """Say in a few words what is searched and what was found.
-
-    Parameters
-    ----------
-    space : Space
-
-    maximize : bool
-
-    history : History
-
-    x : dict, ndarray or None
-        The best point.
-
-    fun : float
-        Its value.
-
-    Returns
-    -------
-    facts : list of tuple of str
-        Their names, and what they say.
-    """
+    """Names and values of facts on what is searched and what was found."""
     parts = [f"{space.n_variables:,} variables"]
     parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
     parts += ["constrained"] if space.is_constrained else []

@@ -1,6 +1,6 @@
 """What a black box takes: variables with few values each, and what must hold of them.
 
-Inside, a point is a row of integers, its *states*: the place of each variable's
+Inside, a point is a row of integers, its *states*: the index of each variable's
 value among its values.
 """
 
@@ -19,7 +19,7 @@ from skmohn.optimize._variables import (
     Variable,
     columns_of,
     in_short,
-    places_of,
+    index_values,
     read_table,
     read_variable,
 )
@@ -61,13 +61,7 @@ class _LinearSums(NamedTuple):
 
 
 class Space:
-    """Points that a black box can be asked for.
-
-    Parameters
-    ----------
-    space, constraints, fixed : objects
-        As of :class:`skmohn.optimize.BlackBoxOptimizer`.
-    """
+    """Points of a black box; made of the arguments of `BlackBoxOptimizer`."""
 
     def __init__(
         self,
@@ -90,7 +84,9 @@ class Space:
         if not self.variables:
             raise ValueError("space must have at least one variable, got none")
         self.sizes = np.array([len(variable.values) for variable in self.variables])
-        self._places = [places_of(variable.values) for variable in self.variables]
+        self._states_of_values = [
+            index_values(variable.values) for variable in self.variables
+        ]
         self._index = {variable.name: i for i, variable in enumerate(self.variables)}
         self._linear, self._predicates = self._read_constraints(constraints)
         self.fixed = self._read_fixed(fixed)
@@ -147,13 +143,7 @@ class Space:
         return points
 
     def encode(self, points: Any) -> NDArray[np.integer]:
-        """States of points.
-
-        Raises
-        ------
-        ValueError
-            Where a variable or a value is not one of the space.
-        """
+        """States of points; refuse variables and values that are not of the space."""
         if hasattr(points, "columns"):  # a data frame
             names, columns = columns_of(points, "X")
             points = [
@@ -194,7 +184,7 @@ class Space:
         if isinstance(value, np.generic):
             value = value.item()
         try:
-            return self._places[i][value]
+            return self._states_of_values[i][value]
         except (KeyError, TypeError):
             variable = self.variables[i]
             raise ValueError(
@@ -327,20 +317,8 @@ class Space:
         """Draw feasible points, uniformly but for walks.
 
         Where hardly any point is feasible, they are ends of walks that begin at a known
-        one: each step changes one variable or two, if the constraints allow it.
-
-        Parameters
-        ----------
-        n : int
-
-        rng : Generator
-
-        known : ndarray of shape (n_known, n_variables)
-            Feasible points that have been found already.
-
-        Returns
-        -------
-        states : ndarray of shape (n, n_variables)
+        feasible one: each step changes one variable or two, if the constraints allow
+        it.
         """
         if self.listed is not None:
             return self.listed[rng.integers(len(self.listed), size=n)]
@@ -438,10 +416,6 @@ class Space:
 
         Those that differ in one variable; where there are constraints, some that differ
         in two as well, or the nearest of the points that are listed.
-
-        Returns
-        -------
-        states : ndarray of shape (n_neighbors, n_variables)
         """
         if self.listed is not None and self.is_constrained:
             order = rng.permutation(len(self.listed))

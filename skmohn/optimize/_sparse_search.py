@@ -42,15 +42,13 @@ _SCREENING = 1e8
 ROUNDING = 1e-8
 
 
-class Guess(NamedTuple):
+class SparseCandidate(NamedTuple):
     """A sparse model of all evaluations, and its best point.
 
     Attributes
     ----------
     graph : WalshPolynomial
         Of the free variables as -1 and +1.
-
-    state : ndarray of shape (n_variables,)
 
     is_exact : bool
         Whether the model reproduces all evaluations.
@@ -69,17 +67,8 @@ class PursuitRun:
     """A pursuit on some samples, a part at a time.
 
     Where it is does not count as its state: a copy, and one that was interrupted, go
-    over the same parts again.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_inputs)
-        Of -1 and +1.
-
-    values : ndarray of shape (n_samples,)
-
-    work : float
-        Nanoseconds, from counts, after which a part ends.
+    over the same parts again. A part ends after so many nanoseconds of `work`, from
+    counts; inputs are -1 and +1.
     """
 
     def __init__(
@@ -92,17 +81,9 @@ class PursuitRun:
         return {**vars(self), "_running": None}
 
     def result(self, n_parts: int) -> tuple[WalshPolynomial, bool] | None:
-        """Do the next part.
+        """Do the next part, after `n_parts` others.
 
-        Parameters
-        ----------
-        n_parts : int
-            How many were done before.
-
-        Returns
-        -------
-        result : tuple or None
-            The model and whether it is exact; None while there is more to do.
+        Returns the model and whether it is exact; None while there is more to do.
         """
         n_done, search, steps = self._running or (0, *self._start())
         # An interrupt leaves nothing that could go on. Parts that were done before and
@@ -156,10 +137,6 @@ class PursuitRun:
 class SparseModelSearch:
     """Uniform samples, until a sparse model is exact.
 
-    Parameters
-    ----------
-    space : Space
-
     Attributes
     ----------
     linkage : WalshPolynomial
@@ -168,87 +145,78 @@ class SparseModelSearch:
 
     def __init__(self, space: Space) -> None:
         self.space = space
-        self.linkage = WalshPolynomial((), np.empty(0), 0.0)
-        self._next_trial = FEWEST
-        self._trial: PursuitRun | None = None
+        self.interactions = WalshPolynomial((), np.empty(0), 0.0)
+        self._next_run = FEWEST
+        self._run: PursuitRun | None = None
         self._n_done = 0
 
     def find(
-        self, told: Archive, deviation: float, seed: int, n_parts: int
-    ) -> Guess | None:
+        self, archive: Archive, deviation: float, seed: int, n_parts: int
+    ) -> SparseCandidate | None:
         """Go on learning a sparse model, or begin if the samples have grown enough.
 
-        Parameters
-        ----------
-        told : Archive
-
-        deviation : float
-            Of the noise; 0 where a model can be exact.
-
-        seed : int
-
-        n_parts : int
-            How much of a trial to do, if it takes so long.
-
-        Returns
-        -------
-        guess : Guess or None
+        With a deviation of the noise no model can be exact, and it is learned at once;
+        else `n_parts` of a run are done.
         """
         if not self.space.is_binary:
             return None
         if deviation:
-            self._trial = None
-            if (samples := self._samples(told)) is None:
+            self._run = None
+            if (samples := self._samples(archive)) is None:
                 return None
             X, values, counts = samples
-            self.linkage = graph = _learn_noisy(X, values, counts, seed)
-            return self._search(graph, False, told, seed) if graph.terms else None
-        guess = None
+            self.interactions = graph = _learn_noisy(X, values, counts, seed)
+            return self._search(graph, False, archive, seed) if graph.terms else None
+        sparse_candidate = None
         for _ in range(n_parts):
-            guess = guess or self._do_part(told, seed)
-        return guess
+            sparse_candidate = sparse_candidate or self._do_part(archive, seed)
+        return sparse_candidate
 
     def _samples(
-        self, told: Archive
+        self, archive: Archive
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.integer]] | None:
         """Inputs, values and counts of samples, if it is time for a trial."""
-        some = told.is_sample
+        some = archive.is_sample
         n_samples, n_free = int(some.sum()), len(self.space.free)
-        if n_samples < self._next_trial:
+        if n_samples < self._next_run:
             return None
         is_likely = n_samples < SAMPLES_PER_VARIABLE * n_free
-        self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
-        values = told.values[some]
-        if np.ptp(values) == 0.0 or not np.any(told.is_feasible):
+        self._next_run = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
+        values = archive.values[some]
+        if np.ptp(values) == 0.0 or not np.any(archive.is_feasible):
             return None
-        return self.space.rows(told.states[some]).inputs, values, told.counts[some]
+        return (
+            self.space.rows(archive.states[some]).inputs,
+            values,
+            archive.counts[some],
+        )
 
-    def _do_part(self, told: Archive, seed: int) -> Guess | None:
+    def _do_part(self, archive: Archive, seed: int) -> SparseCandidate | None:
         """Do a part of a trial; return what it finds, once it is done and exact."""
-        if self._trial is None:
-            if (samples := self._samples(told)) is None:
+        if self._run is None:
+            if (samples := self._samples(archive)) is None:
                 return None
             X, values, _ = samples
             n_pairs = math.comb(len(self.space.free), 2)
             work = max(_WORK, _WORK_OF_PAIR * n_pairs)
-            self._trial, self._n_done = PursuitRun(X, values, work), 0
-        result = self._trial.result(self._n_done)
+            self._run, self._n_done = PursuitRun(X, values, work), 0
+        result = self._run.result(self._n_done)
         self._n_done += 1
         if result is None:
             return None
-        self._trial = None
-        self.linkage, is_exact = result
-        if not is_exact or not self.linkage.terms:
+        self._run = None
+        self.interactions, is_exact = result
+        if not is_exact or not self.interactions.terms:
             return None
-        X = self.space.rows(told.states).inputs
-        wrong = np.abs(self.linkage.predict(X) - told.values)
-        if wrong.max() > ROUNDING * np.ptp(told.values):
+        X = self.space.rows(archive.states).inputs
+        wrong = np.abs(self.interactions.predict(X) - archive.values)
+        if wrong.max() > ROUNDING * np.ptp(archive.values):
             return None
-        return self._search(self.linkage, True, told, seed)
+        return self._search(self.interactions, True, archive, seed)
 
     def _search(
-        self, graph: WalshPolynomial, is_exact: bool, told: Archive, seed: int
-    ) -> Guess:
+        self, graph: WalshPolynomial, is_exact: bool, archive: Archive, seed: int
+    ) -> SparseCandidate:
         """The best feasible point of a model."""
         space = self.space
 
@@ -257,20 +225,20 @@ class SparseModelSearch:
 
         if space.listed is not None:
             state = space.listed[np.argmin(predict(space.listed))]
-            return Guess(graph, state, is_exact, is_exact)
+            return SparseCandidate(graph, state, is_exact, is_exact)
         if space.is_constrained:
             rng = np.random.default_rng(seed)
             ends = [
-                _descend(predict, told.states[place], space, rng)
-                for place in told.order()[:10]
+                _descend(predict, archive.states[i], space, rng)
+                for i in archive.order()[:10]
             ]
             _, state = min(ends, key=lambda end: end[0])
-            return Guess(graph, state, is_exact, False)
+            return SparseCandidate(graph, state, is_exact, False)
         found = minimize(graph, random_state=seed)
-        state = told.states[told.order()[0]].copy()
+        state = archive.states[archive.order()[0]].copy()
         used = np.asarray(found.variables, dtype=int)
         state[space.free[used]] = (found.x > 0).astype(np.int64)
-        return Guess(graph, state, is_exact, is_exact and found.optimal)
+        return SparseCandidate(graph, state, is_exact, is_exact and found.optimal)
 
 
 def _learn_noisy(

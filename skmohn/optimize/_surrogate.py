@@ -38,10 +38,6 @@ _WORK = 4e8
 class Surrogate:
     """The posterior of the product prior over all weights, given the evaluations.
 
-    Parameters
-    ----------
-    space : Space
-
     Attributes
     ----------
     posterior : ExactPosterior or None
@@ -71,27 +67,10 @@ class Surrogate:
     ) -> bool:
         """Learn of evaluations; those of before come first and are the same.
 
-        Parameters
-        ----------
-        states : ndarray of shape (n_points, n_variables)
-
-        values : ndarray of shape (n_points,)
-            Small is good.
-
-        seed : int
-
-        by_rank : bool, default=False
-            Whether only the order of the values counts: they are replaced by normal
-            scores.
-
-        is_tailed : bool, default=False
-            Whether some values are far worse than all others, as penalties are: they
-            count as no worse than the best fifth, which they would drown.
-
-        Returns
-        -------
-        is_anew : bool
-            Whether the hyperparameters were learned anew, which takes longest.
+        With `by_rank` only the order of the values counts: they are replaced by normal
+        scores. With `is_tailed` some values are far worse than all others, as penalties
+        are: they count as no worse than the best fifth, which they would drown. Returns
+        whether the hyperparameters were learned again, which takes longest.
         """
         n_told = len(values)
         if n_told == self._n_told:
@@ -162,28 +141,9 @@ class Surrogate:
     ) -> NDArray[np.integer] | None:
         """The point from which the largest improvement is expected.
 
-        Parameters
-        ----------
-        best : ndarray of shape (n_best, n_variables)
-            The best points so far, the best first.
-
-        lowest : float
-            The best value so far, as it is scored.
-
-        taken : set of bytes
-            Keys of points that are not to be proposed.
-
-        pending : ndarray of shape (n_pending, n_variables)
-            Points whose values are not known yet.
-
-        is_noisy : bool
-            Whether the same point may have another value.
-
-        rng : Generator
-
-        Returns
-        -------
-        state : ndarray of shape (n_variables,) or None
+        `best` are the best points so far, the best first, and `lowest` is the best
+        value, as it is scored. Keys of `taken` are not proposed; values of `pending`
+        are not known yet. With `is_noisy` the same point may have another value.
         """
         posterior = self.posterior
         if len(pending):
@@ -265,13 +225,13 @@ def _ranked(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distinct values in order, and normal scores with their mean and spread."""
-    places = norm.ppf((rankdata(values) - 0.5) / len(values))
+    scores = norm.ppf((rankdata(values) - 0.5) / len(values))
     known, first = np.unique(values, return_index=True)
-    return known, np.mean(values) + np.std(values) * places[first]
+    return known, np.mean(values) + np.std(values) * scores[first]
 
 
 def _kept(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
-    """Places of the best values and the latest ones, in their order."""
+    """Indices of the best values and the latest ones, in their order."""
     if len(values) <= most:
         return np.arange(len(values))
     best = np.argsort(values, kind="stable")[: most // 2]

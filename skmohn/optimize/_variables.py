@@ -22,8 +22,6 @@ class Variable(NamedTuple):
 
     Attributes
     ----------
-    name : object
-
     values : list
         What it can be, two or more.
 
@@ -73,19 +71,19 @@ def read_variable(name: object, values: Any) -> Variable:
         values = _sort(name, values)
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     try:
-        places = places_of(values)
+        index = index_values(values)
     except TypeError:
         raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
-    for place, value in enumerate(values):
+    for i, value in enumerate(values):
         if _is_missing(value):
             raise ValueError(
                 f"space has {value!r} among the values of {name!r}: leave it out, or "
                 "give that case a name of its own"
             )
-        if places[value] != place:
+        if index[value] != i:
             raise ValueError(
                 f"space has values of {name!r} that are equal, {value!r} and "
-                f"{values[places[value]]!r}: keep one of them"
+                f"{values[index[value]]!r}: keep one of them"
             )
     if not 1 <= len(values) <= _MOST_VALUES:
         raise ValueError(
@@ -153,8 +151,8 @@ def read_table(
         except TypeError:
             distinct = _distinct(name, values)
         variables.append(read_variable(name, distinct))
-        places = places_of(distinct)
-        states.append([places[value] for value in values])
+        index = index_values(distinct)
+        states.append([index[value] for value in values])
     return variables, np.array(states, dtype=np.int64).T, dtype
 
 
@@ -175,11 +173,11 @@ def columns_of(frame: Any, source: str) -> tuple[list[Any], list[list[Any]]]:
     return names, [np.asarray(frame[name], dtype=object).tolist() for name in names]
 
 
-def places_of(values: Iterable[Any]) -> dict[Any, int]:
-    places = {}
-    for place, value in enumerate(values):
-        places.setdefault(value, place)
-    return places
+def index_values(values: Iterable[Any]) -> dict[Any, int]:
+    index = {}
+    for i, value in enumerate(values):
+        index.setdefault(value, i)
+    return index
 
 
 def in_short(values: Sequence[object]) -> str:
