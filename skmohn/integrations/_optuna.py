@@ -21,10 +21,10 @@ _State = optuna.trial.TrialState
 # A point of the search: by the names of parameters, what stands for their values.
 Point = dict[str, Any]
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
-# Where a trial says which source of the search has asked for it.
+# The attribute of a trial that names its source in the search.
 _SOURCE = "mohn:source"
-# Many trials are told in so many parts: how well earlier parts predict later ones says
-# how good predictions are.
+# Many trials are added in so many parts: how well earlier parts predict later ones
+# measures how good predictions are.
 _PARTS = 4
 # Parameters of more values are left to the independent sampler.
 _MOST_VALUES = 100
@@ -208,7 +208,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     def _read_noise(
         self, points: Mapping[int, Point], losses: dict[int, float]
     ) -> float | str:
-        """The noise as given, unless the trials say that there is some."""
+        """The noise as given; "auto" where trials contradict a noise of 0."""
         if self.noise != 0.0:
             return self.noise
         known = {}
@@ -308,7 +308,7 @@ class _Search:
         identity: tuple[str, dict[str, Any], float | str],
         losses: dict[int, float],
     ) -> bool:
-        """Whether it is this search, and what it was told of still holds."""
+        """Whether it is this search, and the losses it knows are the same."""
         return identity == self.identity and all(
             number in losses and np.array_equal(losses[number], loss, equal_nan=True)
             for number, loss in self._learned.items()
@@ -320,7 +320,7 @@ class _Search:
         points: Mapping[int, Point],
         losses: dict[int, float],
     ) -> None:
-        """Tell of the trials that have ended since."""
+        """Add the trials that have ended since."""
         not_learned = losses.keys() - self._learned.keys()
         new = [trial for trial in trials if trial.number in not_learned]
         n_parts = _PARTS if len(new) > _PARTS else 1
@@ -336,7 +336,7 @@ class _Search:
 
     def next(self, taken: Sequence[Point]) -> tuple[dict[str, Any], str]:
         """Parameters of the next trial and their source; none where all were tried."""
-        # What runs elsewhere is asked for once at most: it is pending from then on.
+        # What runs elsewhere is proposed once at most: it is pending from then on.
         for _ in range(len(taken) + 1):
             points = self._optimizer.ask()
             if points and points[0] not in taken:
@@ -399,7 +399,7 @@ def _index(distribution: Any, value: Any) -> int | None:
 
 
 def _source(trial: Any) -> str:
-    """What has asked for a trial; another sampler if that is not known."""
+    """The source of a trial; another sampler if that is not known."""
     source = trial.system_attrs.get(_SOURCE)
     return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 

@@ -422,7 +422,7 @@ class BlackBoxOptimizer:
                     status = DONE
                     break
                 left -= self._evaluate(f, left, parallel)
-                if callback is not None and self._tells_to_stop(callback):
+                if callback is not None and self._is_stopped(callback):
                     status = CALLBACK
                     break
                 if time.monotonic() >= deadline:
@@ -446,7 +446,7 @@ class BlackBoxOptimizer:
         self._tell(states, np.array(self._arrived), [EXTERNAL] * len(states))
         return len(points)
 
-    def _tells_to_stop(self, callback: Callable[[OptimizeResult], object]) -> bool:
+    def _is_stopped(self, callback: Callable[[OptimizeResult], object]) -> bool:
         x, fun = self._best()
         try:
             callback(OptimizeResult(x=x, fun=fun, nfev=self._n_run))
@@ -519,7 +519,7 @@ class BlackBoxOptimizer:
                 f"none of {len(self.history_)} evaluations has a value and satisfies "
                 "the constraints"
             )
-        n_told = len(portfolio.archive)
+        n_points = len(portfolio.archive)
         optimal, sparse_candidate = False, portfolio.sparse_candidate
         if not portfolio.is_settled():
             message = _MESSAGES.get(status, "no further point was found")
@@ -541,7 +541,7 @@ class BlackBoxOptimizer:
             message=message,
             optimal=optimal,
             maximize=self.maximize,
-            model=self._fit_model() if n_told > 1 else None,
+            model=self._fit_model() if n_points > 1 else None,
             history=self.history_,
         )
 

@@ -55,7 +55,7 @@ class MOHNFeatureSelector(
 
     It scores whole subsets, so it finds columns that are useful only together, and
     columns that replace each other. A :class:`~skmohn.optimize.BlackBoxOptimizer`
-    chooses the subsets, and its model of the score says how columns work together.
+    chooses the subsets, and its model of the score shows how columns interact.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ class MOHNFeatureSelector(
         )
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say what metadata the estimator, the scorer and `cv` request.
+        """Return what metadata the estimator, the scorer and `cv` request.
 
         Returns
         -------

@@ -344,7 +344,7 @@ def _update_key(m, gains, i, step):
 
 @jit
 def _store_best(s, m, total):
-    """Store the best; the flips since the last time say where it differs.
+    """Store the best; it differs by the flips since the last time.
 
     O(flips since then), or O(n) when these were too many to list.
     """

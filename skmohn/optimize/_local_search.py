@@ -24,7 +24,7 @@ _DRAWN_STARTS = 10
 # The best points, of which the first one whose neighbors are not all known is looked
 # for.
 _WIDENED = 50
-# Evaluations a variable before a surrogate says which neighbors are left out.
+# Evaluations a variable before a surrogate excludes neighbors.
 _KNOWN = 5
 # Local optima that are remembered for crossings.
 _MOST_ENDS = 20

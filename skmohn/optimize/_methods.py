@@ -1,4 +1,4 @@
-"""The searches: one run of each, from one start, and what each can be told."""
+"""The searches: one run of each, from one start, and its options."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -369,7 +369,7 @@ class Method(NamedTuple):
     Attributes
     ----------
     options : dict of str to constraint
-        What it can be told.
+        Constraints of its options, by their names.
 
     run : callable or None
         ``run(polynomial, spins, seed, budget, **options)`` returns a RunResult, a local

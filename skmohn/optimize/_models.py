@@ -258,7 +258,7 @@ class Model:
         return order[self.first] - self.first
 
     def _require_one(self, is_one: NDArray[np.bool_], parameter: str) -> None:
-        """Refuse a variable whose one-hot columns say nothing, or no one category."""
+        """Refuse one-hot columns that do not have exactly one 1."""
         if not is_one.all():
             group = np.flatnonzero(self.owner == np.argmin(is_one))
             names = [self.columns.names[j] for j in group]
@@ -446,7 +446,7 @@ def _require_terms_only(model: Any, read: Model, method: str) -> None:
     """Refuse an estimator that is more than its listed terms."""
     graph = read.graph
     ends = np.array([np.zeros(len(read.sizes), dtype=int), read.sizes - 1])
-    # Without names of columns, of which scikit-learn would say that the ends lack them.
+    # Without names of columns: scikit-learn would warn that the ends have none.
     nameless = copy(model)
     vars(nameless).pop("feature_names_in_", None)
     predicted = getattr(nameless, method)(read.write(ends))

@@ -1,7 +1,7 @@
 """Where the next points come from: sources that share the evaluations.
 
 One source draws uniformly and learns a sparse model from its own points alone, because
-points near the best ones say little of single weights; once that model is exact, its
+points near the best ones determine single weights poorly; once that model is exact, its
 optimum is the black box's. One asks where the posterior of all weights expects the
 largest improvement. One climbs, from start to start. The first gets more the less the
 second can predict; the others earn their evaluations by improvements.
@@ -35,7 +35,7 @@ UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
 # that is known already, of one that the user brought.
 VERIFICATION, REPLICATE, EXTERNAL = "verification", "replicate", "external"
 SOURCES = {UNIFORM, SURROGATE, LOCAL_SEARCH, VERIFICATION, REPLICATE, EXTERNAL}
-# Evaluations before anything is believed, at most.
+# Evaluations before the other sources propose points, at most.
 _MOST_FIRST = 20
 # The same where sparse models are of little use, and up to which evaluation the other
 # sources then have all.
@@ -54,8 +54,7 @@ _SEEN = 20
 # Fraction of the climbs in a small space, once the sources that search have brought
 # nothing for one evaluation a variable.
 _CLIMB_SMALL = 0.9
-# Who has not said how many evaluations there will be is taken to make so many times
-# those made so far.
+# Without a budget, so many times the evaluations made so far are expected in all.
 _FORESIGHT = 3
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
 # what it predicts of deceptive functions leads away from their optima.
@@ -63,7 +62,7 @@ _SKILL_EXPONENT = 4
 # Some values are far worse than all others where the worse half reaches further than
 # the better half by this factor, each without its outermost fifth.
 _TAIL = 5.0
-# Predictions of uniform samples that say how good the surrogate is.
+# Latest predictions of uniform samples from which R2 of the surrogate is computed.
 _PREDICTED = 40
 # Each value of a source counts this much less than the next one.
 _FADING = 0.97
@@ -73,8 +72,8 @@ _LEAST_CLIMBS = 0.25
 _TRUST, _SURE = 0.8, 16
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
-# Where nobody has said that there is no noise, so many of the best points must have the
-# same value twice: a single one often has, where values are counts or ranks.
+# Unless noise is 0, so many of the best points must have the same value twice: a single
+# one often has, where values are counts or ranks.
 _MOST_COMPARED = FEWEST
 # Odds at which uniform samples that agree with a model exclude a further weight, those
 # at which a model is no chance (see `ExactFitTest`).
@@ -116,7 +115,7 @@ class Portfolio:
 
     is_verified : bool
         Whether the best point of an exact model was evaluated, and is worth what the
-        model says.
+        model predicts.
     """
 
     def __init__(self, space: Space, noise: float | str, seed: int) -> None:
@@ -159,7 +158,7 @@ class Portfolio:
         return other
 
     def deviation(self) -> float:
-        """Standard deviation of the noise, as given or as repeated values say."""
+        """Standard deviation of the noise, as given or estimated from replicates."""
         if not isinstance(self.noise, str):
             return self.noise
         deviation = self.archive.deviation()
@@ -185,7 +184,7 @@ class Portfolio:
     def is_noiseless(self) -> bool:
         """Whether it is known that a point always has the same value.
 
-        As the user says or, with "auto", by the best points, each evaluated twice.
+        By noise=0 or, with "auto", as the best points had equal values twice.
         """
         if self.noise != "auto":
             return self.noise == 0.0
@@ -204,7 +203,7 @@ class Portfolio:
         return self.space.n_points == 1.0
 
     def _n_unchecked(self) -> int:
-        """How many uniform samples are missing for the exact model to be believed.
+        """How many uniform samples the verification of the exact model still needs.
 
         Another function whose weights have orders up to k differs from the model at a
         part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
@@ -271,7 +270,7 @@ class Portfolio:
         return state, source
 
     def _register_pending(self, state: NDArray[np.integer], source: str) -> None:
-        """Take a point for one that a source has asked for."""
+        """Make a point pending, as one of a source."""
         is_predicted = source == UNIFORM and self._surrogate.posterior is not None
         prediction = (
             float(self._surrogate.mean(state[None])[0]) if is_predicted else None
@@ -359,7 +358,7 @@ class Portfolio:
         )
 
     def _lowest(self, order: NDArray[np.integer]) -> float:
-        """The value to be improved on: with noise, of what is believed."""
+        """The value to be improved on: with noise, the lowest posterior mean."""
         if self.deviation():
             return float(self._surrogate.mean(self.archive.states[order]).min())
         return float(self._surrogate.scored(self.archive.values[order[0]]))
@@ -420,7 +419,7 @@ class Portfolio:
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
     def _has_binary_moves(self) -> bool:
-        """Whether all points of variables of two values are there to be asked for."""
+        """Whether variables have two values, and all their points are in the space."""
         return self.space.is_binary and not self.space.is_table
 
     def _is_greedy(self, budget: int | None) -> bool:
@@ -446,8 +445,8 @@ class Portfolio:
     def _skill(self) -> float:
         """How much of the variance the surrogate predicts, from 0 to 1.
 
-        Of uniform samples that it foresaw or, before there are enough of them, of each
-        of the first evaluations by all others: later ones are near one another.
+        Of uniform samples before their evaluation or, until there are enough of them,
+        of each of the first evaluations by all others: later ones are near one another.
         """
         if len(self._predicted) < FEWEST:
             return self._first_skill
@@ -508,9 +507,9 @@ class Portfolio:
             self.sparse_candidate = found or self.sparse_candidate
 
     def _learn(self) -> bool:
-        """Update the surrogate; return whether it learned its hyperparameters anew."""
+        """Update the surrogate; return whether it has new hyperparameters."""
         archive = self.archive
-        # Few values of a table or cube say more by their order: some are far out. With
+        # Few values of a table or cube are used by rank: some are far out. With
         # categories, a few that are not like all others are what is looked for.
         by_rank = self._is_early and self.space.is_binary
         return self._surrogate.update(

@@ -1,4 +1,4 @@
-"""What an optimizer of black boxes says of itself, and its evaluations as a table."""
+"""The representation of an optimizer of black boxes; its evaluations as a table."""
 
 import reprlib
 from collections import Counter

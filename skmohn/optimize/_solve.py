@@ -64,8 +64,9 @@ class SearchProblem(NamedTuple):
     keep_optima : bool
         Whether to keep the ends of all restarts.
 
-    tell : callable
-        Called with the Answer so far after every restart; returns whether to stop.
+    report : callable
+        Called with the SearchResult so far after every restart; returns whether to
+        stop.
     """
 
     graph: Any
@@ -342,7 +343,7 @@ def _allot(budget: Budget, n_evaluations: int, fraction: float) -> Budget:
 def _report_part(
     report: Report, so_far: SearchResult, variables: NDArray[np.integer]
 ) -> Report:
-    """Tell of a part as part of the whole."""
+    """Report a part as part of the whole."""
 
     def report_all(found: SearchResult) -> bool:
         spins = so_far.spins.copy()

@@ -446,13 +446,13 @@ class Space:
 
 
 def keys_of(states: NDArray[np.integer]) -> list[bytes]:
-    """What tells points apart, as a list of bytes."""
+    """Keys of points: their states as bytes."""
     states = np.ascontiguousarray(states, dtype=np.int64)
     return [row.tobytes() for row in states]
 
 
 def _is_kept(predicate: Callable[[Any], Any], point: Any) -> bool:
-    """What a predicate says of a point."""
+    """Whether a predicate keeps a point; refuse what is not a truth value."""
     kept = predicate(point)
     if not isinstance(kept, bool | np.bool_):
         raise TypeError(

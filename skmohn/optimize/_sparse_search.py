@@ -1,4 +1,4 @@
-"""Sparse models of uniform samples: when one is tried, a part at each tell."""
+"""Sparse models of uniform samples: when one is fitted, a part at each evaluation."""
 
 import math
 from collections.abc import Callable, Generator
@@ -22,7 +22,7 @@ from skmohn.optimize._archive import Archive
 from skmohn.optimize._model_search import minimize
 from skmohn.optimize._space import Space
 
-# Evaluations before anything is believed, at least.
+# Evaluations before the first model, at least.
 FEWEST = 8
 # A model is tried when the samples have grown by this share since the last trial; by
 # the second one where more samples than most functions need have not led to one.

@@ -1,4 +1,4 @@
-"""What is believed of a black box: all weights at once, from few evaluations."""
+"""The surrogate of a black box: all weights at once, from few evaluations."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from skmohn.mohn._engine import (
 )
 from skmohn.optimize._space import Space, keys_of
 
-# The hyperparameters are learned anew when the evaluations have grown by this share.
+# Hyperparameters are learned again when the evaluations have grown by this fraction.
 _GROWTH = 1.15
 # More evaluations are not compared with each other: the best ones and the latest are
 # kept, half of each. Of fewer still the hyperparameters are learned.
@@ -29,7 +29,8 @@ _DRAWN = 100
 _NEAR = 5
 _STARTS = 3
 _MOST_LISTED = 1500
-# Fraction of the values that are told apart where some are far worse than all others.
+# Fraction of the values that keep their differences where some are far worse than all
+# others.
 _TOLD_APART = 0.2
 # Multiplications that one proposal may take, roughly.
 _WORK = 4e8
@@ -51,7 +52,7 @@ class Surrogate:
         self.space = space
         self.posterior: Any = None
         self.skill = 0.0
-        self._n_learned = self._n_told = 0
+        self._n_learned = self._n_known = 0
         self._known: Any = None
         self._scores: Any = None
         self._worst = np.inf
@@ -72,20 +73,20 @@ class Surrogate:
         are: they count as no worse than the best fifth, which they would drown. Returns
         whether the hyperparameters were learned again, which takes longest.
         """
-        n_told = len(values)
-        if n_told == self._n_told:
+        n_known = len(values)
+        if n_known == self._n_known:
             return False
-        is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learned
+        is_anew = self.posterior is None or n_known >= _GROWTH * self._n_learned
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
             self._worst = np.quantile(values, _TOLD_APART) if is_tailed else np.inf
             self._learn(states, self.scored(values), seed)
-            self._n_learned = n_told
+            self._n_learned = n_known
         else:
             self.posterior = self.believing(
-                states[self._n_told :], self.scored(values[self._n_told :])
+                states[self._n_known :], self.scored(values[self._n_known :])
             )
-        self._n_told = n_told
+        self._n_known = n_known
         posterior: Any = self.posterior
         target = posterior.sample.target
         residual, _ = posterior.leave_one_out()
