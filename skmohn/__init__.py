@@ -86,11 +86,11 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
     )
 else:
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> object:
         if name not in _HOMES:
             raise AttributeError(f"module 'skmohn' has no attribute {name!r}")
         return getattr(import_module(_HOMES[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

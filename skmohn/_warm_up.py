@@ -14,7 +14,7 @@ _FEW = _SIGNS[:16, :4]
 _GRADED = _FEW * np.linspace(0.5, 1.0, 16)[:, None]
 
 
-def warm_up():
+def warm_up() -> None:
     """Compile every kernel now, so that no later fit waits for the compiler.
 
     Kernels compile at their first call and are cached on disk if a folder is writable.

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "skmohn"
 # Subpackages that are written in these words throughout.
-DONE = ("_core", "blm", "energynet", "mohn")
+DONE = ("_core", "blm", "energynet", "integrations", "mohn", "optimize")
 # And those of tests.
 TESTS = ("energynet",)
 # Parameters of the papers, columns of tables, and terms of other fields.

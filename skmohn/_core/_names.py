@@ -42,7 +42,7 @@ def unique_names(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     return found
 
 
-def index_names(names: Iterable[str] | None) -> dict[str, list[int]]:
+def index_names(names: Iterable[Any] | None) -> dict[Any, list[int]]:
     """Columns by their names, lists of them; none where the user gave them none."""
     index = {}
     for j, name in enumerate([] if names is None else names):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import tzinfo
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import joblib
 from scipy.linalg import lapack as _lapack
 from sklearn.utils import metaestimators, validation
 
@@ -26,7 +27,8 @@ class TableReader(Protocol):
 lapack: Any = _lapack
 _Method = TypeVar("_Method")
 
-# Scikit-learn has no types; those that checkers guess of its defaults are wrong.
+# These packages have no types; those that checkers guess of their defaults are wrong.
+effective_n_jobs: Callable[..., int] = joblib.effective_n_jobs
 check_array: Callable[..., Any] = validation.check_array
 check_X_y: Callable[..., Any] = validation.check_X_y  # noqa: N816 - its name
 validate_data: Callable[..., Any] = validation.validate_data

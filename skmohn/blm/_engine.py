@@ -2,10 +2,11 @@
 
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import InputSpec
-from skmohn.blm._device.network import network_of, read_rows
+from skmohn.blm._device.network import Network, network_of, read_rows
 
 __all__ = [
     "InputSpec",
+    "Network",
     "coarse_numbers",
     "compare",
     "network_of",

@@ -12,9 +12,10 @@ from math import inf
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from skmohn._core._types import effective_n_jobs
 from skmohn.blm._search import (
     InitOptions,
     MoveOptions,
@@ -24,9 +25,6 @@ from skmohn.blm._search import (
     start_search,
 )
 from skmohn.blm._search_kernels import Search
-
-# None is not in the types of joblib.
-_n_workers: Any = effective_n_jobs
 
 LOCAL_MINIMUM = "local minimum: no move improves"
 Codes = NDArray[np.integer]
@@ -400,7 +398,7 @@ def train(
     prefer = "threads" if order == "parallel" else None
     # Large arrays would come as files that cannot be written to.
     parallel = Parallel(n_jobs=n_jobs, prefer=prefer, max_nbytes=None)
-    n_slots = len(states) if order == "parallel" else _n_workers(n_jobs)
+    n_slots = len(states) if order == "parallel" else effective_n_jobs(n_jobs)
     states, reason = list(states), None
     while reason is None:
         first = min((state.index for state in states if state.succeeded), default=inf)

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skmohn.integrations._dimod import from_dimod, to_dimod
 from skmohn.integrations._gymnasium import GymnasiumObjective
@@ -28,7 +28,7 @@ else:
     if find_spec("optuna") is None:
         __all__.remove("MOHNSampler")
 
-    def __getattr__(name):
+    def __getattr__(name: str) -> Any:
         if name != "MOHNSampler":
             raise AttributeError(
                 f"module 'skmohn.integrations' has no attribute {name!r}"

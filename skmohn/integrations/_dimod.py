@@ -1,6 +1,8 @@
 """Models as dimod's polynomials over spins or bits, and back."""
 
+from collections.abc import Collection, Iterable
 from numbers import Integral
+from typing import Any
 
 from skmohn._core._optional import import_optional
 from skmohn.mohn import MOHNRegressor
@@ -12,7 +14,7 @@ _MOST_COLUMNS = 10**6
 _MOST_TERMS = 10**7
 
 
-def to_dimod(model, vartype="SPIN"):
+def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
     """Convert a model to a dimod polynomial, whose energies are its predictions.
 
     Samplers look for the smallest prediction; for the largest one, call
@@ -72,7 +74,7 @@ def to_dimod(model, vartype="SPIN"):
     names = range(model.n_features_in_)
     if hasattr(model, "feature_names_in_"):
         names = list(map(str, model.feature_names_in_))
-    weights = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
+    weights: dict[Any, Any] = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
     weights[()] = known.intercept
     for term, coef in zip(known.terms, known.coef.tolist(), strict=True):
         weights[tuple(names[i] for i in term)] = coef
@@ -83,7 +85,7 @@ def to_dimod(model, vartype="SPIN"):
     return polynomial.to_binary(copy=True)
 
 
-def from_dimod(polynomial):
+def from_dimod(polynomial: Any) -> MOHNRegressor:
     """Make a fitted model from a dimod polynomial, whose energies it predicts.
 
     Parameters
@@ -119,7 +121,7 @@ def from_dimod(polynomial):
     """
     dimod = import_optional("dimod", "from_dimod")
     if isinstance(polynomial, dimod.BinaryQuadraticModel):
-        weights = {(): polynomial.offset}
+        weights: dict[Any, Any] = {(): polynomial.offset}
         weights.update(((i,), bias) for i, bias in polynomial.linear.items())
         weights.update(polynomial.quadratic.items())
         polynomial = dimod.BinaryPolynomial(weights, polynomial.vartype)
@@ -134,13 +136,13 @@ def from_dimod(polynomial):
     names, n_features = None, None
     if all(isinstance(variable, str) for variable in variables):
         names = sorted(variables)
-        place = {name: i for i, name in enumerate(names)}
-    elif all(isinstance(v, Integral) and v >= 0 for v in variables):
-        place = {variable: int(variable) for variable in variables}
-        n_features = max(place.values()) + 1
+        index = {name: i for i, name in enumerate(names)}
+    elif all(isinstance(v, Integral) and int(v) >= 0 for v in variables):
+        index = {variable: int(variable) for variable in variables}
+        n_features = max(index.values()) + 1
         if n_features > _MOST_COLUMNS:
-            place = {variable: i for i, variable in enumerate(sorted(variables))}
-            names, n_features = list(map(str, place)), None
+            index = {variable: i for i, variable in enumerate(sorted(variables))}
+            names, n_features = list(map(str, index)), None
     else:
         raise ValueError(
             "polynomial must have only strings or only integers from 0 as "
@@ -151,7 +153,7 @@ def from_dimod(polynomial):
         _require_few(polynomial)
         polynomial, low = polynomial.to_spin(copy=True), 0.0
     weights = {
-        tuple(sorted(place[variable] for variable in term)): float(weight)
+        tuple(sorted(index[variable] for variable in term)): float(weight)
         for term, weight in polynomial.items()
         if weight
     }
@@ -166,7 +168,7 @@ def from_dimod(polynomial):
     )
 
 
-def _require_few(polynomial):
+def _require_few(polynomial: Iterable[Collection]) -> None:
     n_terms = sum(2 ** len(term) for term in polynomial)
     if n_terms > _MOST_TERMS:
         raise ValueError(

@@ -1,9 +1,13 @@
 """Environments of gymnasium as black boxes to train controllers on."""
 
+from collections.abc import Callable
 from numbers import Real
 from threading import get_ident
+from types import ModuleType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state, check_scalar
 
 from skmohn._core._optional import import_optional
@@ -61,8 +65,14 @@ class GymnasiumObjective:
     """
 
     def __init__(
-        self, environment, n_episodes=10, *, max_steps=None, max_reward=None, **options
-    ):
+        self,
+        environment: str | Callable[..., Any],
+        n_episodes: int = 10,
+        *,
+        max_steps: int | None = None,
+        max_reward: float | None = None,
+        **options: Any,
+    ) -> None:
         _require_count(n_episodes, "n_episodes")
         if max_steps is not None:
             _require_count(max_steps, "max_steps")
@@ -92,7 +102,9 @@ class GymnasiumObjective:
         self.n_inputs = _n_numbers(made.observation_space)
         self.n_outputs = _n_outputs(made.action_space)
 
-    def __call__(self, policy, rng, incumbent=np.inf):
+    def __call__(
+        self, policy: Any, rng: np.random.Generator, incumbent: float = np.inf
+    ) -> float:
         """Compute the loss of a policy.
 
         Parameters
@@ -124,7 +136,12 @@ class GymnasiumObjective:
                 return incumbent
         return -total / self.n_episodes
 
-    def test(self, policy, n_episodes=100, random_state=None):
+    def test(
+        self,
+        policy: Any,
+        n_episodes: int = 100,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> NDArray[np.float64]:
         """Run a policy in new episodes.
 
         Parameters
@@ -146,7 +163,7 @@ class GymnasiumObjective:
         seeds = check_random_state(random_state).randint(2**31, size=n_episodes)
         return np.array([self._episode(policy, int(seed)) for seed in seeds])
 
-    def _episode(self, policy, seed, wanted=-np.inf):
+    def _episode(self, policy: Any, seed: int, wanted: float = -np.inf) -> float:
         """Return of an episode, or less than is `wanted` when that is certain."""
         environment = self._environment()
         to_numbers, to_action = self._codings(environment)
@@ -161,22 +178,28 @@ class GymnasiumObjective:
             total += float(reward)
             if is_end or is_cut:
                 break
-            if wanted > -np.inf and total + max(self.max_reward, 0.0) * left <= wanted:
+            if self.max_reward is None or wanted == -np.inf:
+                continue
+            if total + max(self.max_reward, 0.0) * left <= wanted:
                 break
         return total
 
-    def _codings(self, environment):
+    def _codings(
+        self, environment: Any
+    ) -> tuple[
+        Callable[[Any], NDArray[np.float64]], Callable[[NDArray[np.float64]], Any]
+    ]:
         """Functions from observations to numbers and from outputs to actions."""
         spaces = _gymnasium().spaces
         seen, acted = environment.observation_space, environment.action_space
         if isinstance(seen, spaces.Box):
 
-            def to_numbers(observation) -> np.ndarray:
+            def to_numbers(observation: Any) -> np.ndarray:
                 return np.asarray(observation, dtype=np.float64).ravel()
 
         else:
 
-            def to_numbers(observation) -> np.ndarray:
+            def to_numbers(observation: Any) -> np.ndarray:
                 return np.asarray(spaces.flatten(seen, observation), dtype=np.float64)
 
         if isinstance(acted, spaces.Discrete):
@@ -189,13 +212,13 @@ class GymnasiumObjective:
         )
         middle, half = (least + most) / 2, (most - least) / 2
 
-        def to_action(outputs):
+        def to_action(outputs: NDArray[np.float64]) -> NDArray:
             action = middle + half * outputs.reshape(acted.shape)
             return np.clip(action, low, high).astype(acted.dtype)
 
         return to_numbers, to_action
 
-    def _environment(self):
+    def _environment(self) -> Any:
         """The environment of this thread, made when it is first needed."""
         thread = get_ident()
         if thread not in self._made:
@@ -210,21 +233,21 @@ class GymnasiumObjective:
             self._made[thread] = made
         return self._made[thread]
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Leave environments behind: others are made elsewhere."""
         return {**vars(self), "_made": {}}
 
 
-def _gymnasium():
+def _gymnasium() -> ModuleType:
     return import_optional("gymnasium", "GymnasiumObjective")
 
 
-def _require_count(value, name):
+def _require_count(value: object, name: str) -> None:
     if not is_integer(value) or value < 1:
         raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
-def _n_numbers(space):
+def _n_numbers(space: Any) -> int:
     """Numbers of an observation that is laid out in a row."""
     if not space.is_np_flattenable:
         raise ValueError(
@@ -234,7 +257,7 @@ def _n_numbers(space):
     return _gymnasium().spaces.flatdim(space)
 
 
-def _n_outputs(space):
+def _n_outputs(space: Any) -> int:
     """Outputs that an action needs."""
     spaces = _gymnasium().spaces
     if isinstance(space, spaces.Discrete):

@@ -1,10 +1,13 @@
 """Models as networkx graphs."""
 
+from typing import Any
+
 from skmohn._core._optional import import_optional
+from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor
 
 
-def to_networkx(model):
+def to_networkx(model: MOHNRegressor) -> Any:
     """Convert a model to a bipartite graph of variables and weights.
 
     An edge connects a weight to each of its variables, whatever its order. networkx can

@@ -2,16 +2,20 @@
 
 import importlib
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
+from skmohn._core._types import TableLike
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._engine import (
     InputSpec,
+    Network,
     coarse_numbers,
     compare,
     network_of,
@@ -33,7 +37,13 @@ _ACTIVATIONS = {
 }
 
 
-def to_onnx(model, X=None, *, opset=21, quantized=True):
+def to_onnx(
+    model: BLMClassifier | BLMRegressor | BLMController,
+    X: TableLike | None = None,
+    *,
+    opset: int = 21,
+    quantized: bool = True,
+) -> Any:
     """Convert a BLM network to an ONNX model.
 
     Weights are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest that hold
@@ -108,8 +118,8 @@ def to_onnx(model, X=None, *, opset=21, quantized=True):
     return made
 
 
-def _compare(onnx, model, network, opset, X):
-    """Compare answers in single precision with those of the estimator."""
+def _compare(onnx: Any, model: Any, network: Network, opset: int, X: TableLike) -> None:
+    """Compare predictions in single precision with those of the estimator."""
     n_inputs = network.layout.sizes[0]
     reader = InputSpec("float32", np.ones(n_inputs), np.arange(n_inputs))
     losses = coarse_numbers(reader, network, column_names(model))
@@ -131,7 +141,9 @@ def _compare(onnx, model, network, opset, X):
 class _Graph:
     """Nodes and constants of a model, while it grows."""
 
-    def __init__(self, onnx, network, opset, quantized):
+    def __init__(
+        self, onnx: Any, network: Network, opset: int, quantized: bool
+    ) -> None:
         self.helper, self.types = onnx.helper, onnx.TensorProto
         self.check = onnx.checker.check_model
         self.network, self.opset = network, opset
@@ -143,13 +155,15 @@ class _Graph:
         ]
         self.kind = kinds[0] if quantized else None
 
-    def add(self, operator, *inputs, name=None, **options):
+    def add(
+        self, operator: str, *inputs: str, name: str | None = None, **options: Any
+    ) -> str:
         """Add a node; return the name of its output."""
         name = name or f"{operator}_{len(self.nodes)}"
         self.nodes.append(self.helper.make_node(operator, inputs, [name], **options))
         return name
 
-    def constant(self, values, kind="FLOAT"):
+    def constant(self, values: ArrayLike, kind: str = "FLOAT") -> str:
         """Add a constant; return its name."""
         values, name = np.asarray(values), f"constant_{len(self.constants)}"
         flat = values.ravel().tolist()
@@ -161,7 +175,7 @@ class _Graph:
         self.constants.append(made)
         return name
 
-    def weights(self, codes, step):
+    def weights(self, codes: NDArray[np.integer], step: Any) -> str:
         """Add weights, given their codes."""
         if self.kind is None:
             return self.constant(codes * step)
@@ -169,14 +183,14 @@ class _Graph:
         stored = self.constant(codes, self.kind)
         return self.add("DequantizeLinear", stored, self.constant(step))
 
-    def activate(self, sums, kind):
+    def activate(self, sums: str, kind: str) -> str:
         """Add an activation."""
         if kind == "step":
             above = self.add("Greater", sums, self.constant(self.network.tie))
             return self.add("Cast", above, to=self.types.FLOAT)
         return self.add(_ACTIVATIONS[kind], sums)
 
-    def values(self):
+    def values(self) -> str:
         """Add the network: from inputs to the mean of all members' outputs."""
         network, start = self.network, "X"
         # Comparisons would take NaN for small: a step would be off, a class the first.
@@ -185,7 +199,7 @@ class _Graph:
         if network.is_standardized:
             start = self.add("Sub", start, self.constant(network.input_mean))
             start = self.add("Div", start, self.constant(network.input_scale))
-        answers = []
+        outputs = []
         for member in network.members:
             last = start
             kinds = [network.activation] * (network.n_layers - 1)
@@ -194,11 +208,11 @@ class _Graph:
                 parts = [self.weights(part, step) for part in codes[:2]]
                 last = self.add("Gemm", last, *parts, transB=1)
                 last = self.activate(last, kind)
-            answers.append(last)
-        return answers[0] if len(answers) == 1 else self.add("Mean", *answers)
+            outputs.append(last)
+        return outputs[0] if len(outputs) == 1 else self.add("Mean", *outputs)
 
-    def outputs(self):
-        """Add what a model answers; return names, types and shapes."""
+    def outputs(self) -> list[tuple[str, int, int | None]]:
+        """Add what a model predicts; return names, types and shapes."""
         network, values = self.network, self.values()
         n_outputs = network.layout.sizes[-1]
         if network.labels is None:
@@ -208,7 +222,7 @@ class _Graph:
             return [("predictions", self.types.FLOAT, n_outputs)]
         has_probabilities = network.out_activation != "identity"
         what = "probabilities" if has_probabilities else "scores"
-        label = self._label(values, 0.5 if has_probabilities else 0.0)
+        label = self._label(network.labels, values, 0.5 if has_probabilities else 0.0)
         if network.labels.one_of_many and network.out_activation == "logistic":
             axis = self.constant([1], "INT64")
             values = self.add("Div", values, self.add("ReduceSum", values, axis))
@@ -219,9 +233,11 @@ class _Graph:
         self.add("Identity", values, name=what)
         return [label, (what, self.types.FLOAT, n_outputs)]
 
-    def _label(self, values, threshold):
+    def _label(
+        self, labels: Any, values: str, threshold: float
+    ) -> tuple[str, int, int | None]:
         """Add the labels."""
-        n_outputs, labels = self.network.layout.sizes[-1], self.network.labels
+        n_outputs = self.network.layout.sizes[-1]
         if labels.one_of_many:
             best = self.add("ArgMax", values, axis=1, keepdims=0)
         else:
@@ -236,7 +252,7 @@ class _Graph:
         self.add("Gather", self.constant(classes, kind), best, name="label")
         return "label", getattr(self.types, kind), None
 
-    def model(self):
+    def model(self) -> Any:
         """The whole model."""
         outputs = self.outputs()
         info = self.helper.make_tensor_value_info
@@ -261,7 +277,7 @@ class _Graph:
         return model
 
 
-def _as_tensor(classes):
+def _as_tensor(classes: NDArray) -> tuple[NDArray, str]:
     """Classes as ONNX can hold them: numbers, or text."""
     kinds = {"b": "BOOL", "i": "INT64", "u": "INT64", "f": "DOUBLE"}
     kind = kinds.get(classes.dtype.kind)

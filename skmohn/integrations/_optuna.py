@@ -2,8 +2,10 @@
 
 import os
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -16,11 +18,13 @@ from skmohn.optimize._portfolio import EXTERNAL, SOURCES
 
 optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
+# A point of the search: by the names of parameters, what stands for their values.
+Point = dict[str, Any]
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
-# Where a trial says which source of the search has asked for it.
+# The attribute of a trial that names its source in the search.
 _SOURCE = "mohn:source"
-# Many trials are told in so many parts: how well earlier parts predict later ones says
-# how good predictions are.
+# Many trials are added in so many parts: how well earlier parts predict later ones
+# measures how good predictions are.
 _PARTS = 4
 # Parameters of more values are left to the independent sampler.
 _MOST_VALUES = 100
@@ -93,11 +97,11 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     def __init__(
         self,
         *,
-        seed=None,
-        noise="auto",
-        independent_sampler=None,
-        constraints_func=None,
-    ):
+        seed: int | None = None,
+        noise: float | str = "auto",
+        independent_sampler: Any = None,
+        constraints_func: Callable[[Any], Sequence[float]] | None = None,
+    ) -> None:
         validate_parameter_constraints(
             {"noise": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})]},
             {"noise": noise},
@@ -112,13 +116,13 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         self._lock = threading.Lock()
         self._search = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_lock": None}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__ = {**state, "_lock": threading.Lock()}
 
-    def reseed_rng(self):
+    def reseed_rng(self) -> None:
         """Draw another seed, in a copy of the sampler as for a further thread."""
         self._seed = int(np.random.SeedSequence().generate_state(1)[0] >> 1)
         # Threads share this search, which asks for no point twice. A process with a
@@ -127,7 +131,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             self._search = None
         self.independent_sampler.reseed_rng()
 
-    def infer_relative_search_space(self, study, trial):
+    def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         """Find the parameters that are searched together.
 
         Parameters
@@ -147,7 +151,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         common = optuna.search_space.intersection_search_space(trials)
         return {name: d for name, d in common.items() if 2 <= _count(d) <= _MOST_VALUES}
 
-    def sample_relative(self, study, trial, search_space):
+    def sample_relative(
+        self, study: Any, trial: Any, search_space: dict[str, Any]
+    ) -> dict[str, Any]:
         """Choose the parameters of a trial.
 
         Parameters
@@ -174,7 +180,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             study._storage.set_trial_system_attr(trial._trial_id, _SOURCE, source)
         return params
 
-    def _choose(self, study, trial, search_space):
+    def _choose(
+        self, study: Any, trial: Any, search_space: dict[str, Any]
+    ) -> tuple[dict[str, Any], str]:
         """Parameters of a trial, and what chose them."""
         trials = [
             other
@@ -182,23 +190,25 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             if other.number != trial.number
             and all(other.distributions.get(n) == d for n, d in search_space.items())
         ]
-        places = {name: _places(d) for name, d in search_space.items()}
+        codes = {name: _codes(d) for name, d in search_space.items()}
         points = {
             other.number: point
             for other in trials
-            if (point := _encode(other.params, search_space, places)) is not None
+            if (point := _encode(other.params, search_space, codes)) is not None
         }
         trials = [other for other in trials if other.number in points]
         losses = _losses(trials, study.direction)
         identity = study.study_name, search_space, self._read_noise(points, losses)
         if self._search is None or not self._search.continues(identity, losses):
-            self._search = _Search(identity, places, self._seed)
+            self._search = _Search(identity, codes, self._seed)
         self._search.learn(trials, points, losses)
         running = [t.number for t in trials if t.state not in _FINISHED]
         return self._search.next([points[number] for number in running])
 
-    def _read_noise(self, points, losses):
-        """The noise as given, unless the trials say that there is some."""
+    def _read_noise(
+        self, points: Mapping[int, Point], losses: dict[int, float]
+    ) -> float | str:
+        """The noise as given; "auto" where trials contradict a noise of 0."""
         if self.noise != 0.0:
             return self.noise
         known = {}
@@ -213,7 +223,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
                 return "auto"
         return self.noise
 
-    def sample_independent(self, study, trial, param_name, param_distribution):
+    def sample_independent(
+        self, study: Any, trial: Any, param_name: str, param_distribution: Any
+    ) -> Any:
         """Choose one parameter that is not searched together with others.
 
         Parameters
@@ -237,7 +249,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             study, trial, param_name, param_distribution
         )
 
-    def before_trial(self, study, trial):
+    def before_trial(self, study: Any, trial: Any) -> None:
         """Tell the independent sampler that a trial begins.
 
         Parameters
@@ -249,7 +261,9 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         """
         self.independent_sampler.before_trial(study, trial)
 
-    def after_trial(self, study, trial, state, values):
+    def after_trial(
+        self, study: Any, trial: Any, state: Any, values: Sequence[float] | None
+    ) -> None:
         """Evaluate the constraints of a trial that has ended.
 
         Parameters
@@ -271,37 +285,44 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
 
 class _Search:
-    """A search of one study and space, as far as it has been told of its trials.
+    """A search of one study and space, as far as it has learned of its trials.
 
-    Parameters
-    ----------
-    identity : tuple
-        Name of the study, distributions of the parameters by their names, and noise.
-
-    places : dict of str to list
-        What stands for the values of each parameter.
-
-    seed : int
+    Its identity is the name of the study, the distributions of the parameters by their
+    names, and the noise.
     """
 
-    def __init__(self, identity, places, seed):
+    def __init__(
+        self,
+        identity: tuple[str, dict[str, Any], float | str],
+        codes: dict[str, list],
+        seed: int,
+    ) -> None:
         self.identity = identity
         _, self._distributions, noise = identity
-        self._optimizer = BlackBoxOptimizer(places, noise=noise, random_state=seed)
-        self._told = {}
+        self._optimizer = BlackBoxOptimizer(codes, noise=noise, random_state=seed)
+        self._learned = {}
         self.process = os.getpid()
 
-    def continues(self, identity, losses):
-        """Whether it is this search, and what it was told of still holds."""
+    def continues(
+        self,
+        identity: tuple[str, dict[str, Any], float | str],
+        losses: dict[int, float],
+    ) -> bool:
+        """Whether it is this search, and the losses it knows are the same."""
         return identity == self.identity and all(
             number in losses and np.array_equal(losses[number], loss, equal_nan=True)
-            for number, loss in self._told.items()
+            for number, loss in self._learned.items()
         )
 
-    def learn(self, trials, points, losses):
-        """Tell of the trials that have ended since."""
-        not_told = losses.keys() - self._told.keys()
-        new = [trial for trial in trials if trial.number in not_told]
+    def learn(
+        self,
+        trials: Sequence[Any],
+        points: Mapping[int, Point],
+        losses: dict[int, float],
+    ) -> None:
+        """Add the trials that have ended since."""
+        not_learned = losses.keys() - self._learned.keys()
+        new = [trial for trial in trials if trial.number in not_learned]
         n_parts = _PARTS if len(new) > _PARTS else 1
         for first, end in pairwise(np.linspace(0, len(new), n_parts + 1, dtype=int)):
             part = new[first:end]
@@ -311,11 +332,11 @@ class _Search:
                 list(found.values()),
                 [_source(trial) for trial in part],
             )
-            self._told.update(found)
+            self._learned.update(found)
 
-    def next(self, taken):
+    def next(self, taken: Sequence[Point]) -> tuple[dict[str, Any], str]:
         """Parameters of the next trial and their source; none where all were tried."""
-        # What runs elsewhere is asked for once at most: it is pending from then on.
+        # What runs elsewhere is proposed once at most: it is pending from then on.
         for _ in range(len(taken) + 1):
             points = self._optimizer.ask()
             if points and points[0] not in taken:
@@ -323,15 +344,15 @@ class _Search:
                 return self._decode(points[0]), source
         return {}, EXTERNAL
 
-    def _decode(self, point):
-        """Places as values."""
+    def _decode(self, point: Point) -> dict[str, Any]:
+        """Codes as values."""
         return {
             name: _value(distribution, int(point[name]))
             for name, distribution in self._distributions.items()
         }
 
 
-def _count(distribution):
+def _count(distribution: Any) -> int:
     """Number of values that are searched; 0 for parameters that are not."""
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
         return len(distribution.choices)
@@ -341,54 +362,56 @@ def _count(distribution):
     return 0
 
 
-def _places(distribution):
-    """Places of the values, as strings where neighbors are not alike."""
-    places = list(range(_count(distribution)))
+def _codes(distribution: Any) -> list:
+    """Numbers of the values, as strings where neighbors are not alike."""
+    codes = list(range(_count(distribution)))
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
         choices = distribution.choices
         are_numbers = all(isinstance(choice, Real) for choice in choices)
         if not (are_numbers and all(a < b for a, b in pairwise(choices))):
-            return list(map(str, places))
-    return places
+            return list(map(str, codes))
+    return codes
 
 
-def _encode(params, search_space, places):
-    """Parameters as places among their values; None where one is not among them."""
+def _encode(
+    params: Mapping[str, Any], search_space: dict[str, Any], codes: dict[str, list]
+) -> Point | None:
+    """Codes of parameters; None where a value is not searched."""
     point = {}
     for name, distribution in search_space.items():
-        place = _place(distribution, params[name])
-        if place is None:
+        index = _index(distribution, params[name])
+        if index is None:
             return None
-        point[name] = places[name][place]
+        point[name] = codes[name][index]
     return point
 
 
-def _place(distribution, value):
-    """Place of a value; None where it is out of range or between two steps."""
+def _index(distribution: Any, value: Any) -> int | None:
+    """Index of a value; None where it is out of range or between two steps."""
     try:
         if isinstance(distribution, optuna.distributions.IntDistribution):
-            place = (value - distribution.low) / distribution.step
+            index = (value - distribution.low) / distribution.step
         else:
-            place = distribution.to_internal_repr(value)
+            index = distribution.to_internal_repr(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return int(place) if place in range(_count(distribution)) else None
+    return int(index) if index in range(_count(distribution)) else None
 
 
-def _source(trial):
-    """What has asked for a trial; another sampler if that is not known."""
+def _source(trial: Any) -> str:
+    """The source of a trial; another sampler if that is not known."""
     source = trial.system_attrs.get(_SOURCE)
     return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 
 
-def _value(distribution, place):
-    """Value at a place."""
+def _value(distribution: Any, index: int) -> Any:
+    """Value of an index."""
     if isinstance(distribution, optuna.distributions.IntDistribution):
-        return distribution.low + place * distribution.step
-    return distribution.choices[place]
+        return distribution.low + index * distribution.step
+    return distribution.choices[index]
 
 
-def _losses(trials, direction):
+def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
     """What the trials that have ended count as, by their numbers; small is good."""
     sign = 1.0 if direction == optuna.study.StudyDirection.MINIMIZE else -1.0
     violations = {t.number: _violation(t) for t in trials if t.state in _FINISHED}
@@ -408,12 +431,12 @@ def _losses(trials, direction):
         elif trial.state == _State.FAIL:
             losses[number] = np.nan
         elif trial.state in _FINISHED:
-            share = violations[number] / most if most else 0.0
-            losses[number] = worst + spread * share
+            fraction = violations[number] / most if most else 0.0
+            losses[number] = worst + spread * fraction
     return losses
 
 
-def _violation(trial):
+def _violation(trial: Any) -> float:
     """Sum of what a trial lacks to satisfy its constraints, at most 1e149."""
     if hasattr(trial, "constraints"):
         constraints = trial.constraints.values()

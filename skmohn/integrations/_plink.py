@@ -2,11 +2,15 @@
 
 import codecs
 import math
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._bits import row_bits, words_of
 from skmohn._core._fitting import warn_caller
@@ -27,19 +31,26 @@ _WHOLE, _LAST_POSITION = re.compile(r"-?[0-9]+"), 2**31 - 2
 _UNKNOWN = {"na", "nan", "n/a", "."}
 
 
-def _nibbles():
+def _nibbles() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The low and the high bits of the four pairs in each byte, as four bits."""
     byte = np.arange(256, dtype=np.uint8)
     pairs = byte[:, None] >> np.arange(0, 8, 2, dtype=np.uint8)
-    place = np.arange(4, dtype=np.uint8)
+    index = np.arange(4, dtype=np.uint8)
     low, high = pairs & 1, (pairs >> 1) & 1
-    return (np.sum(bits << place, axis=1, dtype=np.uint8) for bits in (low, high))
+    low, high = (np.sum(bits << index, axis=1, dtype=np.uint8) for bits in (low, high))
+    return low, high
 
 
 _LOW, _HIGH = _nibbles()
 
 
-def read_plink(path, *, coding="additive", control_code=1, planes_folder=None):
+def read_plink(
+    path: str | os.PathLike[str],
+    *,
+    coding: str = "additive",
+    control_code: int = 1,
+    planes_folder: str | os.PathLike[str] | None = None,
+) -> Genotypes:
     """Read genotypes from PLINK's ``.bed``, ``.bim`` and ``.fam`` files.
 
     The ``.bed`` file is mapped into memory and goes straight into bit planes, some
@@ -119,21 +130,20 @@ def read_plink(path, *, coding="additive", control_code=1, planes_folder=None):
     n_samples, n_variants = len(about["sample_names"]), len(about["names"])
     rows = _map_variants(path, n_samples, n_variants)
     planes = _planes(n_variants, n_samples, planes_folder, path.stem)
+    sign, nonzero, known = planes
     is_full, whole = True, row_bits(n_samples)
     for start in range(0, n_variants, _VARIANTS_AT_ONCE):
         part = slice(start, start + _VARIANTS_AT_ONCE)
         low, high = (_bits(rows[part], half, n_samples) for half in (_LOW, _HIGH))
         # 0 is count 2, 1 unknown, 2 count 1, and 3 count 0.
-        sign, nonzero, known = planes
         sign[part], nonzero[part] = low & high, ~(low ^ high) & whole
         known[part] = ~(low & ~high) & whole
         is_full = is_full and bool(np.all(known[part] == whole))
-    if is_full:
-        planes[2] = None
-    return Genotypes(*planes, n_samples, coding=coding, **about)
+    unknown = None if is_full else known
+    return Genotypes(sign, nonzero, unknown, n_samples, coding=coding, **about)
 
 
-def _read_lines(file, columns):
+def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
     """Yield where each line stands, for messages, and its six fields.
 
     As in PLINK, any number of spaces and tabs is between two of them.
@@ -164,7 +174,7 @@ def _read_lines(file, columns):
         raise ValueError(f"path: {file} is empty, and needs lines of {columns}")
 
 
-def _read_bim(file):
+def _read_bim(file: Path) -> dict[str, Any]:
     """What is known of variants."""
     names, chromosomes, positions, alleles, pairs = [], [], [], [], {}
     for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
@@ -188,7 +198,7 @@ def _read_bim(file):
     }
 
 
-def _read_fam(file, control_code):
+def _read_fam(file: Path, control_code: int) -> dict[str, Any]:
     """What is known of people."""
     people, phenotypes = {}, []
     for where, (family, name, *_, phenotype) in _read_lines(file, _OF_FAM):
@@ -208,7 +218,9 @@ def _read_fam(file, control_code):
     }
 
 
-def _read_phenotypes(texts, file, control_code):
+def _read_phenotypes(
+    texts: list[str], file: Path, control_code: int
+) -> NDArray[np.float64]:
     """Phenotypes as numbers; NaN for what means unknown."""
     numbers = np.array([_number(text) for text in texts])
     words = [
@@ -240,7 +252,7 @@ def _read_phenotypes(texts, file, control_code):
     return numbers
 
 
-def _number(text):
+def _number(text: str) -> float:
     """A finite number, or NaN; Python's own ways to write one are none of PLINK's."""
     try:
         number = float(text)
@@ -249,7 +261,7 @@ def _number(text):
     return number if math.isfinite(number) and "_" not in text else math.nan
 
 
-def _map_variants(path, n_samples, n_variants):
+def _map_variants(path: Path, n_samples: int, n_variants: int) -> NDArray[np.uint8]:
     """The bytes of each variant, shape (n_variants, bytes)."""
     width = -(-n_samples // 4)
     size = path.stat().st_size
@@ -269,7 +281,9 @@ def _map_variants(path, n_samples, n_variants):
     return np.memmap(path, np.uint8, "r", offset=3, shape=(n_variants, width))
 
 
-def _planes(n_variants, n_samples, folder, name):
+def _planes(
+    n_variants: int, n_samples: int, folder: str | os.PathLike[str] | None, name: str
+) -> list[NDArray[np.uint64]]:
     """Three empty arrays of words, in memory or in new files."""
     shape = n_variants, 8 * -(-n_samples // 512)
     if folder is None:
@@ -287,7 +301,9 @@ def _planes(n_variants, n_samples, folder, name):
     return [np.memmap(file, np.uint64, "w+", shape=shape) for file in files]
 
 
-def _bits(rows, half, n_samples):
+def _bits(
+    rows: NDArray[np.uint8], half: NDArray[np.uint8], n_samples: int
+) -> NDArray[np.uint64]:
     """One bit of each pair, as words."""
     nibbles = half[rows]
     if nibbles.shape[1] % 2:

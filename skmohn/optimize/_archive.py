@@ -1,14 +1,11 @@
 """Points of a black box and their values, as they came."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
 class Archive:
-    """Points and their values, small is good; a point that is told again is averaged.
-
-    Parameters
-    ----------
-    n_variables : int
+    """Points and their values, small is good; values of the same point are averaged.
 
     Attributes
     ----------
@@ -26,26 +23,33 @@ class Archive:
         Whether a point satisfies the constraints; whether a sparse model may be learned
         from it: it was drawn uniformly, or brought by the user; whether it was drawn.
 
-    places : dict of bytes to int
-        Where points are, by their keys.
+    index : dict of bytes to int
+        Indices of points, by their keys.
     """
 
-    def __init__(self, n_variables):
+    def __init__(self, n_variables: int) -> None:
         self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
         self.observations = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)
         self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
-        self.places = {}
+        self.index = {}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.values)
 
-    def add(self, state, value, is_feasible, is_sample, is_drawn=False):
+    def add(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        is_feasible: bool,
+        is_sample: bool,
+        is_drawn: bool = False,
+    ) -> None:
         """Add one evaluation."""
         self.observed = np.concatenate([self.observed, state[None]])
         self.observations = np.append(self.observations, value)
-        place = self.places.setdefault(state.tobytes(), len(self))
-        if place == len(self):
+        i = self.index.setdefault(state.tobytes(), len(self))
+        if i == len(self):
             self.states = np.concatenate([self.states, state[None]])
             self.values = np.append(self.values, value)
             self.counts = np.append(self.counts, 1)
@@ -54,24 +58,21 @@ class Archive:
             self.is_sample = np.append(self.is_sample, is_sample)
             self.is_drawn = np.append(self.is_drawn, is_drawn)
             return
-        self.counts[place] += 1
-        before = value - self.values[place]
-        self.values[place] += before / self.counts[place]
-        self.squares[place] += before * (value - self.values[place])
+        self.counts[i] += 1
+        before = value - self.values[i]
+        self.values[i] += before / self.counts[i]
+        self.squares[i] += before * (value - self.values[i])
 
-    def order(self, deviation=0.0):
-        """Places of feasible points from the best to the worst.
+    def order(self, deviation: float = 0.0) -> NDArray[np.integer]:
+        """Indices of feasible points from the best to the worst.
 
-        Parameters
-        ----------
-        deviation : float, default=0.0
-            Of the noise: a mean counts as worse by its standard error.
+        With a deviation of the noise, a mean counts as worse by its standard error.
         """
         values = self.values + deviation / np.sqrt(self.counts)
         order = np.argsort(values, kind="stable")
         return order[self.is_feasible[order]]
 
-    def deviation(self):
+    def deviation(self) -> float:
         """Standard deviation of values of the same point; 0 where none was repeated."""
         freedom = np.sum(self.counts - 1)
         return float(np.sqrt(self.squares.sum() / freedom)) if freedom else 0.0

@@ -3,11 +3,14 @@
 import functools
 import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from itertools import compress
 from numbers import Integral, Real
+from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
@@ -18,13 +21,23 @@ from skmohn._core._sklearn import (
     StrOptions,
     validate_parameter_constraints,
 )
+from skmohn._core._types import TableLike, effective_n_jobs
 from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._portfolio import EXTERNAL, SOURCES, Portfolio
 from skmohn.optimize._report import as_table, describe, to_html
-from skmohn.optimize._space import Space, keys_of
+from skmohn.optimize._space import (
+    ConstraintsLike,
+    Points,
+    Space,
+    SpaceLike,
+    keys_of,
+)
 
+_Optimizer = TypeVar("_Optimizer", bound="BlackBoxOptimizer")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _COUNT = Interval(Integral, 1, None, closed="left")
 _CONSTRAINTS = {
     "maximize": ["boolean"],
@@ -48,7 +61,9 @@ _MESSAGES = {
 }
 
 
-def _atomic(method):
+def _atomic(
+    method: Callable[Concatenate[_Optimizer, _P], _T],
+) -> Callable[Concatenate[_Optimizer, _P], _T]:
     """Let one thread at a time into a method, which happens as a whole or not at all.
 
     The sources are copied first. After an error or an interrupt the optimizer has the
@@ -56,12 +71,12 @@ def _atomic(method):
     """
 
     @functools.wraps(method)
-    def guarded(self, *args, **kwargs):
+    def guarded(self: _Optimizer, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         with self._lock:
             return changing(self, *args, **kwargs)
 
     @all_or_nothing
-    def changing(self, *args, **kwargs):
+    def changing(self: _Optimizer, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         self._portfolio = self._portfolio.copy()
         self.history_ = History(self.history_)
         return method(self, *args, **kwargs)
@@ -83,8 +98,8 @@ class BlackBoxOptimizer:
         What may be asked.
 
         - An int: so many variables of 0 and 1. Points are arrays.
-        - A mapping of names to lists of values, or to ``(low, high)`` for all whole
-          numbers between, both included. Points are dicts. Numbers in increasing order
+        - A mapping of names to lists of values, or to ``(low, high)`` for all
+          integers between, both included. Points are dicts. Numbers in increasing order
           count as levels, whose neighbors are alike; other values count as categories.
         - A table, as a data frame or an array of two dimensions: its rows are the only
           points. They are dicts or arrays.
@@ -158,14 +173,14 @@ class BlackBoxOptimizer:
 
     def __init__(
         self,
-        space,
+        space: SpaceLike,
         *,
-        maximize=False,
-        constraints=None,
-        fixed=None,
+        maximize: bool = False,
+        constraints: ConstraintsLike = None,
+        fixed: Mapping | None = None,
         noise: float | str = "auto",
-        random_state=None,
-    ):
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         validate_parameter_constraints(
             _CONSTRAINTS,
             {"maximize": maximize, "noise": noise, "random_state": random_state},
@@ -184,24 +199,24 @@ class BlackBoxOptimizer:
         self._n_run = 0
         self._lock = threading.RLock()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: part for name, part in vars(self).items() if name != "_lock"}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state, _lock=threading.RLock())
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         facts = "; ".join(f"{name}: {fact}" for name, fact in self._facts())
         return f"<{type(self).__name__}: {facts}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return to_html(type(self).__name__, self._facts())
 
-    def _facts(self):
+    def _facts(self) -> list[tuple[str, str]]:
         x, fun = self._best()
         return describe(self._space, self.maximize, self.history_, x, fun)
 
-    def ask(self, n=1):
+    def ask(self, n: int = 1) -> Points:
         """Return the points to be evaluated next.
 
         Parameters
@@ -219,11 +234,11 @@ class BlackBoxOptimizer:
         return self._space.decode(self._ask(n))
 
     @_atomic
-    def _ask(self, n):
+    def _ask(self, n: int) -> NDArray[np.integer]:
         return self._portfolio.ask(n)
 
     @property
-    def pending_(self):
+    def pending_(self) -> list[dict[str, Any]]:
         """Points that were asked for and not told yet."""
         pending = self._portfolio.pending
         states = np.array([np.frombuffer(key, dtype=np.int64) for key in pending])
@@ -233,7 +248,9 @@ class BlackBoxOptimizer:
             for point, (source, _) in zip(points, pending.values(), strict=True)
         ]
 
-    def tell(self, X, y, sources=None):
+    def tell(
+        self, X: TableLike, y: ArrayLike, sources: Sequence[str] | None = None
+    ) -> None:
         """Learn the values of points, asked for or not.
 
         Parameters
@@ -275,7 +292,12 @@ class BlackBoxOptimizer:
         self._tell(states, values, sources)
 
     @_atomic
-    def _tell(self, states, values, origins):
+    def _tell(
+        self,
+        states: NDArray[np.integer],
+        values: NDArray[np.float64],
+        origins: Sequence[str],
+    ) -> None:
         self._refuse(states, values)
         best = self.history_[-1]["best"] if self.history_ else np.nan
         better = np.fmax if self.maximize else np.fmin
@@ -300,9 +322,9 @@ class BlackBoxOptimizer:
         self._arrived = list(compress(self._arrived, is_left))
         self._running = self._running[is_left]
 
-    def _refuse(self, states, values):
+    def _refuse(self, states: NDArray[np.integer], values: NDArray[np.float64]) -> None:
         """Raise where evaluations contradict what is known."""
-        told, known = self._portfolio.told, {}
+        archive, known = self._portfolio.archive, {}
         for i, state in self._space.fixed.items():
             if np.any(states[:, i] != state):
                 variable = self._space.variables[i]
@@ -314,8 +336,8 @@ class BlackBoxOptimizer:
             return
         values = self._sign * values
         for state, key, value in zip(states, keys_of(states), values, strict=True):
-            if key in told.places:
-                known.setdefault(key, told.values[told.places[key]])
+            if key in archive.index:
+                known.setdefault(key, archive.values[archive.index[key]])
             before = known.setdefault(key, value)
             if before != value and not np.isnan([before, value]).any():
                 raise ValueError(
@@ -328,14 +350,14 @@ class BlackBoxOptimizer:
 
     def run(
         self,
-        f,
-        n_evaluations,
+        f: Callable[[Any], Any],
+        n_evaluations: int,
         *,
-        batch_size=1,
-        n_jobs=None,
-        time_limit=None,
-        callback=None,
-    ):
+        batch_size: int = 1,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        callback: Callable[[OptimizeResult], object] | None = None,
+    ) -> OptimizeResult:
         """Evaluate a function until its optimum is proved, or the budget is spent.
 
         May be called again, to go on. After an interrupt or an error of `f`, it begins
@@ -400,7 +422,7 @@ class BlackBoxOptimizer:
                     status = DONE
                     break
                 left -= self._evaluate(f, left, parallel)
-                if callback is not None and self._tells_to_stop(callback):
+                if callback is not None and self._is_stopped(callback):
                     status = CALLBACK
                     break
                 if time.monotonic() >= deadline:
@@ -409,18 +431,13 @@ class BlackBoxOptimizer:
         return self._make_result(status)
 
     @_atomic
-    def _ask_to_run(self, batch_size, left):
+    def _ask_to_run(self, batch_size: int, left: int) -> None:
         if not len(self._running):
             budget = len(self.history_) + left
             self._running = self._portfolio.ask(min(batch_size, left), budget)
 
-    def _evaluate(self, f, most, parallel):
-        """Evaluate what was asked for; tell it once all values are there.
-
-        Returns
-        -------
-        n_evaluations : int
-        """
+    def _evaluate(self, f: Callable[[Any], Any], most: int, parallel: Parallel) -> int:
+        """Evaluate what was asked for; tell it once all values are there."""
         points = self._space.decode(self._running[len(self._arrived) :][:most])
         for value in parallel(delayed(_evaluate)(f, point) for point in points):
             self._arrived.append(value)
@@ -429,7 +446,7 @@ class BlackBoxOptimizer:
         self._tell(states, np.array(self._arrived), [EXTERNAL] * len(states))
         return len(points)
 
-    def _tells_to_stop(self, callback):
+    def _is_stopped(self, callback: Callable[[OptimizeResult], object]) -> bool:
         x, fun = self._best()
         try:
             callback(OptimizeResult(x=x, fun=fun, nfev=self._n_run))
@@ -439,7 +456,7 @@ class BlackBoxOptimizer:
 
     # --------------------------------------------------------------------- the result
 
-    def result(self):
+    def result(self) -> OptimizeResult:
         """Return what has been found so far.
 
         Returns
@@ -485,16 +502,16 @@ class BlackBoxOptimizer:
         """
         return self._make_result(EVALUATIONS)
 
-    def _best(self):
+    def _best(self) -> tuple[Any, float]:
         """The best point and its value; None and NaN where there is none."""
-        place = self._portfolio.best()
-        if place is None:
+        best = self._portfolio.best()
+        if best is None:
             return None, np.nan
-        told = self._portfolio.told
-        x = self._space.decode(told.states[[place]])[0]
-        return x, float(self._sign * told.values[place])
+        archive = self._portfolio.archive
+        x = self._space.decode(archive.states[[best]])[0]
+        return x, float(self._sign * archive.values[best])
 
-    def _make_result(self, status):
+    def _make_result(self, status: int) -> OptimizeResult:
         portfolio = self._portfolio
         x, fun = self._best()
         if x is None:
@@ -502,13 +519,13 @@ class BlackBoxOptimizer:
                 f"none of {len(self.history_)} evaluations has a value and satisfies "
                 "the constraints"
             )
-        n_told = len(portfolio.told)
-        optimal = False
+        n_points = len(portfolio.archive)
+        optimal, sparse_candidate = False, portfolio.sparse_candidate
         if not portfolio.is_settled():
             message = _MESSAGES.get(status, "no further point was found")
-        elif portfolio.is_verified:
-            status, optimal = DONE, portfolio.guess.is_proved
-            n_terms = len([term for term in portfolio.guess.graph.terms if term])
+        elif portfolio.is_verified and sparse_candidate is not None:
+            status, optimal = DONE, sparse_candidate.is_proved
+            n_terms = len([term for term in sparse_candidate.graph.terms if term])
             message = f"a model of {n_terms} weights is exact" + (
                 ", and none of its points is better" if optimal else ""
             )
@@ -524,22 +541,25 @@ class BlackBoxOptimizer:
             message=message,
             optimal=optimal,
             maximize=self.maximize,
-            model=self._fit_model() if n_told > 1 else None,
+            model=self._fit_model() if n_points > 1 else None,
             history=self.history_,
         )
 
-    def _fit_model(self):
+    def _fit_model(self) -> MOHNRegressor:
         """A regressor of all evaluations; with the weights of a model that is exact."""
         portfolio, space = self._portfolio, self._space
-        X = as_table(space, portfolio.told.observed)
-        y = self._sign * portfolio.told.observations
+        X = as_table(space, portfolio.archive.observed)
+        y = self._sign * portfolio.archive.observations
         # Without noise a sparse model would have been exact: all weights matter.
         strategy = "auto" if portfolio.deviation() else "gp"
         # The best points may be far off the others.
         model = MOHNRegressor(strategy, outliers="keep", random_state=portfolio.seed)
-        if portfolio.is_verified:
+        if portfolio.is_verified and portfolio.sparse_candidate is not None:
             free = space.free.tolist()
-            terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]
+            terms = [
+                [free[i] for i in term]
+                for term in portfolio.sparse_candidate.graph.terms
+            ]
             model.set_params(strategy="given", terms=[term for term in terms if term])
         with gather_warnings():
             model.fit(X, y)
@@ -549,7 +569,7 @@ class BlackBoxOptimizer:
         return model
 
 
-def _evaluate(f, point):
+def _evaluate(f: Callable[[Any], Any], point: Any) -> float:
     """The number that a black box returns."""
     value = f(point)
     try:
@@ -566,7 +586,7 @@ def _evaluate(f, point):
     return number
 
 
-def _refuse_size(value, point):
+def _refuse_size(value: float, point: Any) -> NoReturn:
     raise ValueError(
         f"the value of {point} is {value}, which is not finite or too large: pass nan "
         "for points that cannot be evaluated"
@@ -574,20 +594,20 @@ def _refuse_size(value, point):
 
 
 def minimize_black_box(
-    f,
-    space,
-    n_evaluations,
+    f: Callable[[Any], Any],
+    space: SpaceLike,
+    n_evaluations: int,
     *,
     maximize: bool = False,
-    constraints=None,
-    fixed=None,
+    constraints: ConstraintsLike = None,
+    fixed: Mapping | None = None,
     noise: float | str = "auto",
-    batch_size=1,
-    n_jobs=None,
-    time_limit=None,
-    callback=None,
-    random_state=None,
-):
+    batch_size: int = 1,
+    n_jobs: int | None = None,
+    time_limit: float | None = None,
+    callback: Callable[[OptimizeResult], object] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+) -> OptimizeResult:
     """Minimize an expensive function of few-valued variables.
 
     Parameters

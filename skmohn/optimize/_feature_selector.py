@@ -1,24 +1,26 @@
 """MOHNFeatureSelector: the columns with which another estimator scores best."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Integral
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import LinearConstraint
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import LinearConstraint, OptimizeResult
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv, cross_validate
-from sklearn.utils import get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
     process_routing,
 )
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
@@ -32,6 +34,7 @@ from skmohn._core._sklearn import (
     raise_for_params,
     with_callbacks,
 )
+from skmohn._core._types import TableLike, validate_data
 from skmohn._core._validation import read_sets, to_numpy
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
@@ -52,7 +55,7 @@ class MOHNFeatureSelector(
 
     It scores whole subsets, so it finds columns that are useful only together, and
     columns that replace each other. A :class:`~skmohn.optimize.BlackBoxOptimizer`
-    chooses the subsets, and its model of the score says how columns work together.
+    chooses the subsets, and its model of the score shows how columns interact.
 
     Parameters
     ----------
@@ -154,16 +157,16 @@ class MOHNFeatureSelector(
 
     def __init__(
         self,
-        estimator,
+        estimator: BaseEstimator,
         *,
-        n_evaluations="auto",
-        n_features_to_select=None,
-        feature_groups=None,
-        scoring=None,
-        cv=5,
-        random_state=None,
-        n_jobs=None,
-    ):
+        n_evaluations: int | str = "auto",
+        n_features_to_select: int | None = None,
+        feature_groups: Mapping[str, Any] | None = None,
+        scoring: str | Callable | None = None,
+        cv: Any = 5,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_evaluations = n_evaluations
         self.n_features_to_select = n_features_to_select
@@ -176,7 +179,7 @@ class MOHNFeatureSelector(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X, y=None, **params) -> Self:
+    def fit(self, X: TableLike, y: ArrayLike | None = None, **params: Any) -> Self:
         """Search for the best columns.
 
         Parameters
@@ -211,7 +214,7 @@ class MOHNFeatureSelector(
         self._expose(members, result, loop.history)
         return self
 
-    def _read(self, X, y):
+    def _read(self, X: TableLike, y: ArrayLike | None) -> tuple[Any, Any]:
         allow_nan = get_tags(self).input_tags.allow_nan
         options = {
             "accept_sparse": "csc",
@@ -222,14 +225,8 @@ class MOHNFeatureSelector(
             return validate_data(self, X, y, **options), None
         return validate_data(self, X, y, multi_output=True, **options)
 
-    def _read_groups(self):
-        """What can be selected: single columns, and groups of columns.
-
-        Returns
-        -------
-        members : dict of str to ndarray of shape (n_members,)
-            Indices of the columns, by the name of the column or group.
-        """
+    def _read_groups(self) -> dict[str, NDArray[np.integer]]:
+        """Indices of columns by what can be selected: single columns, and groups."""
         names = getattr(self, "feature_names_in_", None)
         if names is None or len(set(names)) < len(names):
             names = [f"x{i}" for i in range(self.n_features_in_)]
@@ -255,7 +252,7 @@ class MOHNFeatureSelector(
                 )
         return {**found, **alone}
 
-    def _index_of(self, column, index):
+    def _index_of(self, column: int | str, index: Mapping[str, int]) -> int:
         """Index of a column given by name or index."""
         if isinstance(column, str):
             if column in index:
@@ -267,7 +264,9 @@ class MOHNFeatureSelector(
             f"X has them, or indices from 0 to {self.n_features_in_ - 1}"
         )
 
-    def _make_optimizer(self, members):
+    def _make_optimizer(
+        self, members: dict[str, NDArray[np.integer]]
+    ) -> BlackBoxOptimizer:
         """The search for subsets of as many columns as are wanted."""
         sizes = np.array([len(columns) for columns in members.values()])
         wanted = self.n_features_to_select
@@ -285,17 +284,20 @@ class MOHNFeatureSelector(
             random_state=self.random_state,
         )
 
-    def _budget(self, members):
-        if self.n_evaluations != "auto":
+    def _budget(self, members: dict[str, NDArray[np.integer]]) -> int:
+        if not isinstance(self.n_evaluations, str):
             return self.n_evaluations
         return max(_SUBSETS_PER_COLUMN * len(members), _FEWEST_SUBSETS)
 
-    def _make_scorer(self, X, y, params):
+    def _make_scorer(
+        self, X: Any, y: Any, params: Mapping[str, Any]
+    ) -> Callable[[NDArray[np.integer]], NDArray[np.float64]]:
         """A function that scores the estimator on some columns, fold by fold."""
         check_scoring(self.estimator, self.scoring)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splitter: Any = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         if get_config()["enable_metadata_routing"]:
-            of_splitter = process_routing(self, "fit", **params).splitter.split
+            routed: Any = process_routing(self, "fit", **params)
+            of_splitter = routed.splitter.split
             used = self._scored_routing().consumes("fit", params)
         else:
             of_splitter, used = params, ()
@@ -308,24 +310,30 @@ class MOHNFeatureSelector(
             "params": {name: params[name] for name in used},
         }
 
-        def score(columns):
+        def score(columns: NDArray[np.integer]) -> NDArray[np.float64]:
             found = cross_validate(self.estimator, X[:, columns], y, **options)
             return found["test_score"]
 
         return score
 
-    def _search(self, optimizer, members, score, loop):
+    def _search(
+        self,
+        optimizer: BlackBoxOptimizer,
+        members: dict[str, NDArray[np.integer]],
+        score: Callable[[NDArray[np.integer]], NDArray[np.float64]],
+        loop: FitLoop,
+    ) -> OptimizeResult:
         """Score subsets until none can be better, or the budget is spent."""
         deviations = []
 
-        def value_of(point):
+        def value_of(point: dict[str, int]) -> float:
             scores = score(_columns_of(point, members))
             if not np.isfinite(scores).all():
                 scores = np.array([np.nan])
             deviations.append(float(np.std(scores)))
             return float(np.mean(scores))
 
-        def report(intermediate_result):
+        def report(intermediate_result: OptimizeResult) -> None:
             last = optimizer.history_[-1]
             point = last["point"]
             record = {
@@ -343,7 +351,9 @@ class MOHNFeatureSelector(
         loop.finish(result)
         return result
 
-    def _fitted_attributes(self, members, result):
+    def _fitted_attributes(
+        self, members: dict[str, NDArray[np.integer]], result: OptimizeResult
+    ) -> dict[str, Any]:
         """What follows from the best subset."""
         support = np.zeros(self.n_features_in_, dtype=bool)
         support[_columns_of(result.x, members)] = True
@@ -353,7 +363,12 @@ class MOHNFeatureSelector(
             "best_score_": result.fun,
         }
 
-    def _expose(self, members, result, history):
+    def _expose(
+        self,
+        members: dict[str, NDArray[np.integer]],
+        result: OptimizeResult,
+        history: History,
+    ) -> None:
         """Set what a fit leaves."""
         # Of subsets that score the same, the smallest.
         level = [r["point"] for r in result.history if r["value"] == result.fun]
@@ -363,11 +378,11 @@ class MOHNFeatureSelector(
         self.model_ = result.model
         self.optimal_ = result.optimal
 
-    def _get_support_mask(self):
+    def _get_support_mask(self) -> NDArray[np.bool_]:  # pyright: ignore[reportIncompatibleMethodOverride]
         check_is_fitted(self)
         return self.support_
 
-    def _scored_routing(self):
+    def _scored_routing(self) -> MetadataRouter:
         """Requests of what is called for each subset."""
         router = MetadataRouter(owner=self)
         router.add(
@@ -379,8 +394,8 @@ class MOHNFeatureSelector(
             method_mapping=MethodMapping().add(caller="fit", callee="score"),
         )
 
-    def get_metadata_routing(self):
-        """Say what metadata the estimator, the scorer and `cv` request.
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return what metadata the estimator, the scorer and `cv` request.
 
         Returns
         -------
@@ -392,7 +407,7 @@ class MOHNFeatureSelector(
             method_mapping=MethodMapping().add(caller="fit", callee="split"),
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         """Take what the estimator takes."""
         tags = super().__sklearn_tags__()
         of_estimator = get_tags(self.estimator)
@@ -402,13 +417,15 @@ class MOHNFeatureSelector(
         return tags
 
 
-def _columns_of(point, members):
+def _columns_of(
+    point: Mapping[str, int], members: dict[str, NDArray[np.integer]]
+) -> NDArray[np.integer]:
     """Indices of the selected columns, in their order."""
     chosen = [columns for name, columns in members.items() if point[name]]
     return np.sort(np.concatenate(chosen))
 
 
-def _is_sum(total, sizes):
+def _is_sum(total: int, sizes: NDArray[np.integer]) -> bool:
     """Whether some of the sizes add up to a total."""
     sums = {0}
     for size in sizes:

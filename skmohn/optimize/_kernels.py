@@ -107,10 +107,10 @@ def _below(z, n):
 @jit
 def _shuffle(items, z):
     """Shuffle in place; return the new state of splitmix64. O(n)."""
-    for place in range(len(items) - 1, 0, -1):
+    for index in range(len(items) - 1, 0, -1):
         z += _GOLDEN
-        other = _below(z, place + 1)
-        items[place], items[other] = items[other], items[place]
+        other = _below(z, index + 1)
+        items[index], items[other] = items[other], items[index]
     return z
 
 
@@ -180,26 +180,26 @@ def _keep_best(s, total, tolerance):
 
 
 @jit
-def climb(polynomial, state, order, tolerance, max_looks):
+def climb(polynomial, state, order, tolerance, max_evaluations):
     """Set each variable to what its terms ask for until none changes ([S2] Eq 9, 10).
 
-    ``order`` (n,) int32 is shuffled before every pass. Returns the variables looked at
-    and whether the last pass changed any. O(1) for each look, and what the flips cost.
+    ``order`` (n,) int32 is shuffled before every pass. Returns the variables visited
+    and whether the last pass changed any. O(1) for each visit, and what the flips cost.
     """
     p, s = _polynomial_at(polynomial), _state_at(state)
-    total, z, looks = s.totals[0], s.rng[0], 0
+    total, z, n_evaluations = s.totals[0], s.rng[0], 0
     improved = True
-    while improved and looks < max_looks:
+    while improved and n_evaluations < max_evaluations:
         improved = False
         z = _shuffle(order, z)
         for i in order:
             if s.gains[i] > tolerance:
                 total += _flip(p, s.spins, s.gains, s.values, i)
                 improved = True
-        looks += p.n_variables
+        n_evaluations += p.n_variables
     s.totals[0], s.rng[0] = total, z
     _keep_best(s, total, tolerance)
-    return looks, improved
+    return n_evaluations, improved
 
 
 @jit
@@ -241,8 +241,8 @@ def anneal(polynomial, state, inverse_temperatures, tolerance):
 
 @jit
 def _settle(p, s, first, end, tolerance):
-    """Climb on the variables of one term; return the looks. O(size) a pass."""
-    total, looks = 0.0, 0
+    """Climb on the variables of one term; count visits. O(size) a pass."""
+    total, n_evaluations = 0.0, 0
     improved = True
     while improved:
         improved = False
@@ -251,9 +251,9 @@ def _settle(p, s, first, end, tolerance):
             if s.gains[i] > tolerance:
                 total += _flip(p, s.spins, s.gains, s.values, i)
                 improved = True
-        looks += end - first
+        n_evaluations += end - first
     s.totals[0] += total
-    return looks, total > 0.0
+    return n_evaluations, total > 0.0
 
 
 @jit
@@ -279,7 +279,7 @@ def _enumerate(p, s, first, size, tolerance):
 
 
 @jit
-def satisfy(polynomial, state, order, max_order, tolerance, max_looks):
+def satisfy(polynomial, state, order, max_order, tolerance, max_evaluations):
     """Give the variables of each term their best setting, once ([S2] Algorithm 2).
 
     ``order`` (p,) int32 is shuffled first. Terms longer than ``max_order`` are climbed
@@ -288,19 +288,19 @@ def satisfy(polynomial, state, order, max_order, tolerance, max_looks):
     """
     p, s = _polynomial_at(polynomial), _state_at(state)
     s.rng[0] = _shuffle(order, s.rng[0])
-    looks, changed = 0, False
+    n_evaluations, changed = 0, False
     for j in order:
         first, end = p.term_ptr[j], p.term_ptr[j + 1]
         if end - first <= max_order:
             more, better = _enumerate(p, s, first, end - first, tolerance)
         else:
             more, better = _settle(p, s, first, end, tolerance)
-        looks += more
+        n_evaluations += more
         changed |= better
-        if looks >= max_looks:
+        if n_evaluations >= max_evaluations:
             break
     _keep_best(s, s.totals[0], tolerance)
-    return looks, changed
+    return n_evaluations, changed
 
 
 # -------------------------------------------------------------------------- tabu
@@ -344,7 +344,7 @@ def _update_key(m, gains, i, step):
 
 @jit
 def _store_best(s, m, total):
-    """Store the best; the flips since the last time say where it differs.
+    """Store the best; it differs by the flips since the last time.
 
     O(flips since then), or O(n) when these were too many to list.
     """
@@ -377,10 +377,10 @@ def _forbid(m, gains, i, step, expiry):
     if m.expiry[i] <= step:
         _set_key(m.free, m.n_leaves, i, -np.inf)
     m.expiry[i] = expiry
-    place, last = step % m.length, expiry % m.length
-    m.entry[place] = i
-    m.after[place] = m.first[last]
-    m.first[last] = place
+    index, last = step % m.length, expiry % m.length
+    m.entry[index] = i
+    m.after[index] = m.first[last]
+    m.first[last] = index
     _set_key(m.taboo, m.n_leaves, i, gains[i])
 
 

@@ -1,14 +1,20 @@
 """Climbs from end to end: the source that goes from points to better neighbors.
 
-They order neighbors by what a surrogate expects, and leave local optima by the linkage
-that was learned so far.
+They order neighbors by what a surrogate expects, and leave local optima by the
+interactions that were learned so far.
 """
 
-import numpy as np
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.optimize._archive import Archive
 from skmohn.optimize._polynomial import combine, make_polynomial
-from skmohn.optimize._space import keys_of
-from skmohn.optimize._surrogate import not_taken
+from skmohn.optimize._space import Space, keys_of
+from skmohn.optimize._surrogate import Surrogate, not_taken
 
 # Kicks from a local optimum without success before a climb starts anywhere.
 _MOST_KICKS = 8
@@ -18,7 +24,7 @@ _DRAWN_STARTS = 10
 # The best points, of which the first one whose neighbors are not all known is looked
 # for.
 _WIDENED = 50
-# Evaluations a variable before a surrogate says which neighbors are left out.
+# Evaluations a variable before a surrogate excludes neighbors.
 _KNOWN = 5
 # Local optima that are remembered for crossings.
 _MOST_ENDS = 20
@@ -28,72 +34,59 @@ class LocalSearch:
     """Climbs from end to end; its points are neighbors of the one it stands at.
 
     From a local optimum it goes on, in turn, at a crossing with an earlier one that is
-    better than both as far as the linkage is known, and at a kick of linked variables;
-    in the end, anywhere.
-
-    Parameters
-    ----------
-    space : Space
+    better than both as far as interactions are known, and at a kick of variables that
+    interact; in the end, anywhere.
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Space) -> None:
         self.space = space
-        self._state, self._value = None, np.inf
-        self._home, self._home_value = None, np.inf
-        self._queue = []
-        self._ends = []
+        self._state: Any = None
+        self._best_end: Any = None
+        self._value = self._best_end_value = np.inf
+        self._queue: list[NDArray[np.integer]] = []
+        self._ends: list[NDArray[np.integer]] = []
         self._n_kicks = 0
         # Evaluations of climbs from ends and, in small spaces, from the best points.
         self._n_deep = self._n_wide = 0
         self._is_wide = False
         self._is_hasty = False
 
-    def propose(self, told, taken, surrogate, linkage, is_small, rng):
+    def propose(
+        self,
+        archive: Archive,
+        taken: set[bytes],
+        surrogate: Surrogate,
+        interactions: WalshPolynomial,
+        is_small: bool,
+        rng: np.random.Generator,
+    ) -> NDArray[np.integer] | None:
         """The next neighbor that is not known, or where the climb goes on.
 
-        Parameters
-        ----------
-        told : Archive
-
-        taken : set of bytes
-            Keys of points that are not to be proposed.
-
-        surrogate : Surrogate
-
-        linkage : WalshPolynomial
-            A model whose terms say which of the free variables interact.
-
-        is_small : bool
-            Whether a good part of all points will be seen: climbs start more often
-            then, look at the better half of the neighbors, and half of the
-            evaluations are of all neighbors of the best points.
-
-        rng : Generator
-
-        Returns
-        -------
-        state : ndarray of shape (n_variables,) or None
+        The terms of `interactions` are the free variables that interact. Where a good
+        part of all points will be seen (`is_small`), climbs start more often, look at
+        the better half of the neighbors, and half of the evaluations are of all
+        neighbors of the best points.
         """
-        self._is_hasty = is_small and len(told) > _KNOWN * len(self.space.free)
+        self._is_hasty = is_small and len(archive) > _KNOWN * len(self.space.free)
         if self._state is None:
-            place = int(told.order()[0])
-            self._stand(told.states[place], told.values[place], surrogate, rng)
+            i = int(archive.order()[0])
+            self._stand(archive.states[i], archive.values[i], surrogate, rng)
         state = self._next_in_queue(taken)
         if state is None and is_small:
             self._is_wide = self._n_wide <= self._n_deep
             if self._is_wide:
-                self._widen(told, taken, surrogate, rng)
+                self._widen(archive, taken, surrogate, rng)
                 state = self._next_in_queue(taken)
                 self._is_wide = state is not None
         self._n_wide += self._is_wide
         self._n_deep += not self._is_wide
         if state is None:
-            state = self._leave(taken, linkage, rng)
+            state = self._leave(taken, interactions, rng)
         if state is None and is_small:
             state = self._promising(taken, surrogate, rng)
         return state
 
-    def _next_in_queue(self, taken):
+    def _next_in_queue(self, taken: set[bytes]) -> NDArray[np.integer] | None:
         """The next neighbor that is not known; None where all are."""
         while self._queue:
             state = self._queue.pop()
@@ -101,15 +94,23 @@ class LocalSearch:
                 return state
         return None
 
-    def _widen(self, told, taken, surrogate, rng):
+    def _widen(
+        self,
+        archive: Archive,
+        taken: set[bytes],
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         """Stand at the best point whose neighbors are not all known."""
-        for place in told.order()[:_WIDENED]:
-            state = told.states[place]
+        for i in archive.order()[:_WIDENED]:
+            state = archive.states[i]
             if not taken.issuperset(keys_of(self.space.neighbors(state, rng))):
-                self._stand(state, told.values[place], surrogate, rng)
+                self._stand(state, float(archive.values[i]), surrogate, rng)
                 return
 
-    def _promising(self, taken, surrogate, rng):
+    def _promising(
+        self, taken: set[bytes], surrogate: Surrogate, rng: np.random.Generator
+    ) -> NDArray[np.integer] | None:
         """The best of a few points drawn anywhere, as far as is predicted."""
         drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
         drawn = not_taken(drawn, taken)
@@ -117,12 +118,24 @@ class LocalSearch:
             return None
         return drawn[np.argmin(surrogate.mean(drawn))]
 
-    def learn(self, state, value, surrogate, rng):
+    def learn(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         """Stand at a point that is better than the one before."""
         if value < self._value:
             self._stand(state, value, surrogate, rng)
 
-    def _stand(self, state, value, surrogate, rng):
+    def _stand(
+        self,
+        state: NDArray[np.integer],
+        value: float,
+        surrogate: Surrogate,
+        rng: np.random.Generator,
+    ) -> None:
         self._state, self._value = state, value
         near = self.space.neighbors(state, rng)
         if surrogate.posterior is not None and len(near):
@@ -134,50 +147,65 @@ class LocalSearch:
                 near = near[len(near) // 2 :]
         self._queue = list(near)
 
-    def _leave(self, taken, linkage, rng):
+    def _leave(
+        self,
+        taken: set[bytes],
+        interactions: WalshPolynomial,
+        rng: np.random.Generator,
+    ) -> NDArray[np.integer] | None:
         """Where to go from a local optimum; None for anywhere."""
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_MOST_ENDS:]
-        if self._value < self._home_value:
-            self._home, self._home_value, self._n_kicks = self._state, self._value, 0
+        if self._value < self._best_end_value:
+            self._best_end, self._best_end_value, self._n_kicks = (
+                self._state,
+                self._value,
+                0,
+            )
         self._value = np.inf  # the next point is stood at, whatever it is worth
         self._n_kicks += 1
         if self._n_kicks <= _MOST_KICKS:
-            for state in self._crossings(linkage, rng) if self._n_kicks % 2 else ():
+            for state in (
+                self._crossings(interactions, rng) if self._n_kicks % 2 else ()
+            ):
                 if state.tobytes() not in taken:
                     return state
             for _ in range(_TRIED_KICKS):
-                state = self._kick(linkage, rng)
+                state = self._kick(interactions, rng)
                 if state.tobytes() not in taken:
                     return state
-        self._n_kicks, self._home_value = 0, np.inf
+        self._n_kicks, self._best_end_value = 0, np.inf
         return None
 
-    def _crossings(self, linkage, rng):
+    def _crossings(
+        self, interactions: WalshPolynomial, rng: np.random.Generator
+    ) -> Iterator[NDArray[np.integer]]:
         """Yield children of the best end and others, by partition crossover."""
         free = self.space.free
-        if not linkage.terms:
+        if not interactions.terms:
             return
         # It maximizes.
-        model = make_polynomial(linkage.times(-1.0), len(free))
-        home = 2 * self._home[free] - 1
+        model = make_polynomial(interactions.times(-1.0), len(free))
+        best_end = 2 * self._best_end[free] - 1
         for k in rng.permutation(len(self._ends)):
-            child, _ = combine(model, home, 2 * self._ends[k][free] - 1)
-            state = self._home.copy()
+            child, _ = combine(model, best_end, 2 * self._ends[k][free] - 1)
+            state = self._best_end.copy()
             state[free] = (child > 0).astype(np.int64)
             if self.space.is_feasible(state[None])[0]:
                 yield state
 
-    def _kick(self, linkage, rng):
+    def _kick(
+        self, interactions: WalshPolynomial, rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Change a few variables of the best end, linked ones if that is known."""
-        terms = [term for term in linkage.terms if len(term) > 1]
+        terms = [term for term in interactions.terms if len(term) > 1]
         if terms:
             term = list(terms[rng.integers(len(terms))])
-            state = self._home.copy()
+            state = self._best_end.copy()
             state[self.space.free[term]] ^= 1
             if self.space.is_feasible(state[None])[0]:
                 return state
-        state = self._home
+        state = self._best_end
         for _ in range(2 + rng.poisson(1.0)):
             near = self.space.neighbors(state, rng)
             if len(near):

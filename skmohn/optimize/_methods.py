@@ -1,15 +1,18 @@
-"""The searches: one run of each, from one start, and what each can be told."""
+"""The searches: one run of each, from one start, and its options."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core import _elimination
+from skmohn._core._elimination_kernels import Schedule
 from skmohn._core._sklearn import Interval
 from skmohn.optimize import _kernels
+from skmohn.optimize._kernels import FlipTables, Memory, State
 from skmohn.optimize._polynomial import (
     changes_of_flip,
     fields,
@@ -18,8 +21,8 @@ from skmohn.optimize._polynomial import (
 )
 
 DONE, EVALUATIONS, TIME, CALLBACK = range(4)
-# Looks between two glances at the clock: some milliseconds. A step of tabu search looks
-# at all that its flip changes.
+# Partial evaluations until the clock is read again: some milliseconds. A step of tabu
+# search evaluates all that its flip changes.
 _AT_ONCE = 10**6
 # A flip that loses the typical smallest weight is accepted this often in the end.
 _COLD_ACCEPTANCE = 0.01
@@ -30,25 +33,25 @@ class Budget(NamedTuple):
 
     Attributes
     ----------
-    looks : float
+    n_evaluations : float
         Partial evaluations.
 
     deadline : float
         In seconds of :func:`time.time`, which is the same in all processes.
     """
 
-    looks: float
+    n_evaluations: float
     deadline: float
 
-    def share(self, share):
-        """The same with a fraction of the looks, at least one."""
-        if self.looks == np.inf:
+    def take(self, fraction: float) -> "Budget":
+        """The same with a fraction of the evaluations, at least one."""
+        if self.n_evaluations == np.inf:
             return self
-        return self._replace(looks=max(1, int(self.looks * share)))
+        return self._replace(n_evaluations=max(1, int(self.n_evaluations * fraction)))
 
-    def status(self, looks):
-        """Why a run that has made so many looks must end now; DONE if it need not."""
-        if looks >= self.looks:
+    def status(self, n_evaluations: float) -> int:
+        """Why a run of so many evaluations must end now; DONE if it need not."""
+        if n_evaluations >= self.n_evaluations:
             return EVALUATIONS
         return TIME if time.time() >= self.deadline else DONE
 
@@ -62,59 +65,61 @@ class RunResult(NamedTuple):
     status: int
 
 
-def _outcome(state, looks, status):
-    return RunResult(state.best, float(state.totals[1]), int(looks), status)
+def _run_result(state: State, n_evaluations: int, status: int) -> RunResult:
+    return RunResult(state.best, float(state.totals[1]), int(n_evaluations), status)
 
 
-def _max_looks(budget, looks, at_once=_AT_ONCE):
-    return int(min(at_once, budget.looks - looks))
+def _affordable(budget: Budget, n_evaluations: int, at_once: int = _AT_ONCE) -> int:
+    return int(min(at_once, budget.n_evaluations - n_evaluations))
 
 
-def hill_climb(polynomial, spins, seed, budget):
+def hill_climb(
+    polynomial: FlipTables, spins: NDArray, seed: int, budget: Budget
+) -> RunResult:
     """Set variables in random order to what their terms ask for ([S2] 3.4.1)."""
     state = make_state(polynomial, spins, seed)
-    looks, status = _climb(polynomial, state, 0, budget)
-    return _outcome(state, looks, status)
+    n_evaluations, status = _climb(polynomial, state, 0, budget)
+    return _run_result(state, n_evaluations, status)
 
 
-def _climb(polynomial, state, looks, budget):
-    """Climb to a local optimum; return all looks so far and the status."""
+def _climb(
+    polynomial: FlipTables, state: State, n_evaluations: int, budget: Budget
+) -> tuple[int, int]:
+    """Climb to a local optimum; return all evaluations so far and the status."""
     order = np.arange(len(state.spins), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
     arrays = polynomial.address, state.address
     improved, status = True, DONE
     while improved and status == DONE:
         more, improved = _kernels.climb(
-            *arrays, order, tolerance, _max_looks(budget, looks)
+            *arrays, order, tolerance, _affordable(budget, n_evaluations)
         )
-        looks += more
+        n_evaluations += more
         if improved:
-            status = budget.status(looks)
-    return looks, status
+            status = budget.status(n_evaluations)
+    return n_evaluations, status
 
 
-def _climb_from_best(polynomial, state, looks, budget, status):
+def _climb_from_best(
+    polynomial: FlipTables,
+    state: State,
+    n_evaluations: int,
+    budget: Budget,
+    status: int,
+) -> RunResult:
     """Make the best a local optimum, unless the budget is used up; end the run."""
     if status == DONE:
         _go_to(polynomial, state, state.best)
-        looks, status = _climb(polynomial, state, looks, budget)
-    return _outcome(state, looks, status)
+        n_evaluations, status = _climb(polynomial, state, n_evaluations, budget)
+    return _run_result(state, n_evaluations, status)
 
 
-def temperatures_of(polynomial):
+def temperatures_of(polynomial: FlipTables) -> tuple[float, float]:
     """Hottest and coldest temperature that matter.
 
     Hot is the largest root mean square of what a flip gains at a random point: most
     flips are then accepted. Cold is where a flip that loses the smallest weight of a
     variable, the median over variables, is hardly accepted any more.
-
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    Returns
-    -------
-    hot, cold : float
     """
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
@@ -125,42 +130,64 @@ def temperatures_of(polynomial):
     return hot, min(cold, hot)
 
 
-def annealing(polynomial, spins, seed, budget, *, n_sweeps=1000, temperatures=None):
+def annealing(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_sweeps: int = 1000,
+    temperatures: tuple[float, float] | None = None,
+) -> RunResult:
     """Metropolis sweeps at falling temperatures, then a climb ([1]_).
 
     .. [1] Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing",
        Science 220 (1983).
     """
     state = make_state(polynomial, spins, seed)
-    looks, status = _anneal(polynomial, state, budget, n_sweeps, temperatures)
-    return _climb_from_best(polynomial, state, looks, budget, status)
+    n_evaluations, status = _anneal(polynomial, state, budget, n_sweeps, temperatures)
+    return _climb_from_best(polynomial, state, n_evaluations, budget, status)
 
 
-def _anneal(polynomial, state, budget, n_sweeps, temperatures):
+def _anneal(
+    polynomial: FlipTables,
+    state: State,
+    budget: Budget,
+    n_sweeps: int,
+    temperatures: tuple[float, float] | None,
+) -> tuple[int, int]:
     """Cool down; a budget of evaluations shortens the schedule."""
     n_variables = len(state.spins)
-    affordable = max(1, int(min(n_sweeps, budget.looks // n_variables)))
+    affordable = max(1, int(min(n_sweeps, budget.n_evaluations // n_variables)))
     hot, cold = temperatures or temperatures_of(polynomial)
     cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
     tolerance = tolerance_of(polynomial)
     at_once = max(1, _AT_ONCE // n_variables)
     arrays = polynomial.address, state.address
-    looks, status = 0, DONE
+    n_evaluations, status = 0, DONE
     for start in range(0, affordable, at_once):
         sweeps = np.arange(start, min(affordable, start + at_once))
         _kernels.anneal(*arrays, cooling**sweeps / hot, tolerance)
         # So that rounding errors do not add up.
         _kernels.refresh(*arrays)
-        looks += len(sweeps) * n_variables
-        status = budget.status(looks)
+        n_evaluations += len(sweeps) * n_variables
+        status = budget.status(n_evaluations)
         if status == TIME:
             break
     if status == DONE and affordable < n_sweeps:
         status = EVALUATIONS
-    return looks, status
+    return n_evaluations, status
 
 
-def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
+def tabu(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_steps: int | None = None,
+    tenure: int | None = None,
+) -> RunResult:
     """Best flips that are not tabu ([1]_), ``100 n`` of them by default.
 
     .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
@@ -174,37 +201,27 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     tolerance = tolerance_of(polynomial)
     at_once = max(1, int(_AT_ONCE / changes_of_flip(polynomial)))
     arrays = polynomial.address, state.address, memory.address
-    looks, status = 0, DONE
-    while looks < n_steps and status == DONE:
-        steps = min(n_steps - looks, _max_looks(budget, looks, at_once))
+    n_evaluations, status = 0, DONE
+    while n_evaluations < n_steps and status == DONE:
+        steps = min(
+            n_steps - n_evaluations, _affordable(budget, n_evaluations, at_once)
+        )
         _kernels.tabu(*arrays, steps, shortest, longest, tolerance)
-        looks += steps
-        if looks < n_steps:
-            status = budget.status(looks)
-    return _climb_from_best(polynomial, state, looks, budget, status)
+        n_evaluations += steps
+        if n_evaluations < n_steps:
+            status = budget.status(n_evaluations)
+    return _climb_from_best(polynomial, state, n_evaluations, budget, status)
 
 
-def tenures(n_variables, tenure=None):
+def tenures(n_variables: int, tenure: int | None = None) -> tuple[int, int]:
     """Shortest and longest number of steps for which a flip is forbidden."""
     tenure = 10 + n_variables // 20 if tenure is None else tenure
     tenure = min(tenure, (n_variables + 1) // 2)
     return (tenure + 1) // 2, tenure + tenure // 2
 
 
-def make_memory(n_variables, longest):
-    """Room for what tabu search remembers.
-
-    Parameters
-    ----------
-    n_variables : int
-
-    longest : int
-        Longest tenure.
-
-    Returns
-    -------
-    memory : Memory
-    """
+def make_memory(n_variables: int, longest: int) -> Memory:
+    """Room for what tabu search remembers, up to the longest tenure."""
     n_leaves = 1 << (n_variables - 1).bit_length()
     return _kernels.Memory(
         free=np.empty(2 * n_leaves),
@@ -220,30 +237,46 @@ def make_memory(n_variables, longest):
     )
 
 
-def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
+def weight_satisfaction(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    max_order: int = 12,
+) -> RunResult:
     """Best settings of the variables of one weight after the other ([S2] 3.5)."""
     state = make_state(polynomial, spins, seed)
     order = np.arange(len(polynomial.coef), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
     arrays = polynomial.address, state.address
-    looks, status, changed = 0, DONE, True
+    n_evaluations, status, changed = 0, DONE, True
     while changed and status == DONE:
         more, changed = _kernels.satisfy(
             *arrays,
             order,
             max_order,
             tolerance,
-            _max_looks(budget, looks, np.iinfo(np.int64).max),
+            _affordable(budget, n_evaluations, np.iinfo(np.int64).max),
         )
-        looks += more
+        n_evaluations += more
         _kernels.refresh(*arrays)
         # A pass that was broken off may have changed nothing yet.
-        if changed or looks >= budget.looks:
-            status = budget.status(looks)
-    return _outcome(state, looks, status)
+        if changed or n_evaluations >= budget.n_evaluations:
+            status = budget.status(n_evaluations)
+    return _run_result(state, n_evaluations, status)
 
 
-def mixed(polynomial, spins, seed, budget, *, n_sweeps, n_steps, schedules):
+def mixed(
+    polynomial: FlipTables,
+    spins: NDArray,
+    seed: int,
+    budget: Budget,
+    *,
+    n_sweeps: int,
+    n_steps: int,
+    schedules: Sequence[Schedule],
+) -> RunResult:
     """Annealing, then moves of many variables at once ([1]_, [2]_), then tabu search.
 
     Such a move holds some variables and gives all others, between which no wide tables
@@ -256,46 +289,53 @@ def mixed(polynomial, spins, seed, budget, *, n_sweeps, n_steps, schedules):
        frustration", arXiv:1409.3934 (2014).
     """
     state = make_state(polynomial, spins, seed)
-    looks, status = _anneal(polynomial, state, budget, n_sweeps, None)
+    n_evaluations, status = _anneal(polynomial, state, budget, n_sweeps, None)
     if status != DONE:
-        return _outcome(state, looks, status)
+        return _run_result(state, n_evaluations, status)
     if schedules:
         _go_to(polynomial, state, state.best)
-        looks, status = _move_subgraphs(
-            polynomial, state, seed, looks, budget, schedules
+        n_evaluations, status = _move_subgraphs(
+            polynomial, state, seed, n_evaluations, budget, schedules
         )
-    found = _outcome(state, looks, status)
+    found = _run_result(state, n_evaluations, status)
     if status != DONE:
         return found
-    rest = Budget(budget.looks - looks, budget.deadline)
+    rest = Budget(budget.n_evaluations - n_evaluations, budget.deadline)
     other = tabu(polynomial, state.best, seed, rest, n_steps=n_steps)
     best = other if other.value > found.value else found
-    return best._replace(nfev=looks + other.nfev, status=other.status)
+    return best._replace(nfev=n_evaluations + other.nfev, status=other.status)
 
 
-def _go_to(polynomial, state, spins):
+def _go_to(polynomial: FlipTables, state: State, spins: NDArray) -> None:
     """Flip what differs."""
     differing = np.flatnonzero(state.spins != spins).astype(np.int32)
     _kernels.flip_all(polynomial.address, state.address, differing)
 
 
-def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
+def _move_subgraphs(
+    polynomial: FlipTables,
+    state: State,
+    seed: int,
+    n_evaluations: int,
+    budget: Budget,
+    schedules: Sequence[Schedule],
+) -> tuple[int, int]:
     """Move until as many moves as twice the schedules have brought nothing."""
     rng = np.random.default_rng(seed)
     tolerance = tolerance_of(polynomial)
     idle, status = 0, DONE
     while idle < 2 * len(schedules) and status == DONE:
-        schedule = schedules[rng.integers(len(schedules))]
+        schedule = schedules[int(rng.integers(len(schedules)))]
         spins = state.spins.copy()
         ties = rng.random(len(schedule.order)) < 0.5
-        looks += _elimination.eliminate(schedule, ties, spins)
+        n_evaluations += _elimination.eliminate(schedule, ties, spins)
         _go_to(polynomial, state, spins)
         idle += 1
         if state.totals[0] > state.totals[1] + tolerance:
             idle, state.totals[1] = 0, state.totals[0]
             state.best[:] = state.spins
-        status = budget.status(looks)
-    return looks, status
+        status = budget.status(n_evaluations)
+    return n_evaluations, status
 
 
 # ------------------------------------------------------------- the table of methods
@@ -304,7 +344,7 @@ def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
 class _Temperatures:
     """Two positive finite numbers, the first not below the second."""
 
-    def is_satisfied_by(self, value):
+    def is_satisfied_by(self, value: Any) -> bool:
         """Whether a value is such a pair."""
         try:
             hot, cold = (float(temperature) for temperature in value)
@@ -312,7 +352,7 @@ class _Temperatures:
             return False
         return bool(0 < cold <= hot < np.inf)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "two finite numbers above 0, the higher first"
 
 
@@ -329,18 +369,18 @@ class Method(NamedTuple):
     Attributes
     ----------
     options : dict of str to constraint
-        What it can be told.
+        Constraints of its options, by their names.
 
     run : callable or None
-        ``run(polynomial, spins, seed, budget, **options)`` returns an Outcome, a local
+        ``run(polynomial, spins, seed, budget, **options)`` returns a RunResult, a local
         optimum; None for what takes the whole function apart.
 
     has_starts : bool
         Whether it goes from points, several times.
     """
 
-    options: dict
-    run: Callable | None = None
+    options: dict[str, Any]
+    run: Callable[..., RunResult] | None = None
     has_starts: bool = True
 
 
@@ -356,19 +396,8 @@ METHODS = {
 }
 
 
-def check_options(method, options):
-    """Refuse options that a method does not have, and values that make no sense.
-
-    Parameters
-    ----------
-    method : str
-
-    options : dict or None
-
-    Returns
-    -------
-    options : dict
-    """
+def check_options(method: str, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Refuse options that a method does not have, and values that make no sense."""
     options = {} if options is None else dict(options)
     allowed = METHODS[method].options
     for name, value in options.items():
@@ -385,7 +414,9 @@ def check_options(method, options):
     return options
 
 
-def check_use(method, *, x0, n_restarts, return_optima, n_jobs):
+def check_use(
+    method: str, *, x0: object, n_restarts: object, return_optima: bool, n_jobs: object
+) -> None:
     """Refuse what a method would have to ignore."""
     if not METHODS[method].has_starts:
         given = {"x0": x0, "n_restarts": n_restarts, "n_jobs": n_jobs}

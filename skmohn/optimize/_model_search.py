@@ -1,9 +1,12 @@
 """The public searches: from a model and its user's values to a result."""
 
 import time
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
@@ -23,10 +26,10 @@ from skmohn.optimize._methods import (
     check_options,
     check_use,
 )
-from skmohn.optimize._models import read_model
+from skmohn.optimize._models import Columns, Model, read_model
 from skmohn.optimize._polynomial import fix_variables
-from skmohn.optimize._product_sums import solve_product_sum
-from skmohn.optimize._solve import SearchProblem, SearchResult, answer
+from skmohn.optimize._product_sums import ProductSum, solve_product_sum
+from skmohn.optimize._solve import SearchProblem, SearchResult, solve_polynomial
 
 _CONSTRAINTS = {
     "method": [StrOptions(set(METHODS))],
@@ -53,20 +56,20 @@ _LISTED = 8
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def maximize(
-    model,
-    method="auto",
+    model: Any,
+    method: str = "auto",
     *,
-    fixed=None,
-    x0=None,
-    n_restarts=None,
-    max_evaluations=None,
-    time_limit=None,
-    return_optima=False,
-    options=None,
-    callback=None,
-    random_state=None,
-    n_jobs=None,
-):
+    fixed: Mapping | None = None,
+    x0: ArrayLike | None = None,
+    n_restarts: int | None = None,
+    max_evaluations: int | None = None,
+    time_limit: float | None = None,
+    return_optima: bool = False,
+    options: Mapping[str, Any] | None = None,
+    callback: Callable[[OptimizeResult], object] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+) -> OptimizeResult:
     """Find the input at which a model is largest.
 
     Parameters
@@ -241,20 +244,20 @@ def maximize(
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def minimize(
-    model,
-    method="auto",
+    model: Any,
+    method: str = "auto",
     *,
-    fixed=None,
-    x0=None,
-    n_restarts=None,
-    max_evaluations=None,
-    time_limit=None,
-    return_optima=False,
-    options=None,
-    callback=None,
-    random_state=None,
-    n_jobs=None,
-):
+    fixed: Mapping | None = None,
+    x0: ArrayLike | None = None,
+    n_restarts: int | None = None,
+    max_evaluations: int | None = None,
+    time_limit: float | None = None,
+    return_optima: bool = False,
+    options: Mapping[str, Any] | None = None,
+    callback: Callable[[OptimizeResult], object] | None = None,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+) -> OptimizeResult:
     """Find the input at which a model is smallest.
 
     Parameters
@@ -328,36 +331,24 @@ def minimize(
 
 
 def _find_best(
-    model,
-    sign,
-    method,
+    model: Any,
+    sign: float,
+    method: str,
     *,
-    fixed,
-    x0,
-    n_restarts,
-    max_evaluations,
-    time_limit,
-    return_optima,
-    options,
-    callback,
-    random_state,
-    n_jobs,
-):
-    """Read the model, fix variables, search the rest, and say what was found.
-
-    Parameters
-    ----------
-    sign : float
-        1 to maximize, -1 to minimize.
-
-    model, method, fixed, ... : as of :func:`skmohn.optimize.maximize`
-
-    Returns
-    -------
-    result : OptimizeResult
-    """
+    fixed: Mapping | None,
+    x0: ArrayLike | None,
+    n_restarts: int | None,
+    max_evaluations: int | None,
+    time_limit: float | None,
+    return_optima: bool,
+    options: Mapping[str, Any] | None,
+    callback: Callable[[OptimizeResult], object] | None,
+    random_state: int | np.random.RandomState | None,
+    n_jobs: int | None,
+) -> OptimizeResult:
+    """Maximize (`sign` = 1) or minimize (-1): fix variables, search the rest."""
     deadline = np.inf if time_limit is None else time.time() + time_limit
-    looks = np.inf if max_evaluations is None else max_evaluations
+    n_evaluations = np.inf if max_evaluations is None else max_evaluations
     options = check_options(method, options)
     check_use(
         method,
@@ -374,17 +365,17 @@ def _find_best(
         _warn_of_moves(model, used)
     has_spins = isinstance(function, WalshPolynomial)
 
-    def values_at(found):
+    def values_at(found: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
         """Points in the user's coding, and values, for rows of what was searched."""
         points = np.tile(start, (len(found), 1))
         points[:, used] = found > 0 if has_spins else found
         return model.write(points), model.predict(points)
 
-    def result_of(found):
+    def result_of(found: SearchResult) -> OptimizeResult:
         x, fun = values_at(found.spins[None])
         return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
 
-    def tell(found):
+    def report(found: SearchResult) -> bool:
         if callback is None:
             return False
         try:
@@ -397,18 +388,18 @@ def _find_best(
         chosen = (
             np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
         )
-        question = SearchProblem(
+        problem = SearchProblem(
             graph=function,
             start=None if x0 is None else chosen,
             seed=int(check_random_state(random_state).randint(2**31)),
             n_restarts=n_restarts,
-            budget=Budget(looks, deadline),
+            budget=Budget(n_evaluations, deadline),
             n_jobs=n_jobs,
             keep_optima=return_optima,
-            tell=tell,
+            report=report,
         )
-        ask = answer if has_spins else solve_product_sum
-        found = ask(question, method, options)
+        solve = solve_polynomial if has_spins else solve_product_sum
+        found = solve(problem, method, options)
     else:
         found = SearchResult(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     result = result_of(found)
@@ -427,7 +418,7 @@ def _find_best(
     return result
 
 
-def _warn_of_moves(model, used):
+def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
     """Warn of named columns that are moved, though nobody may be able to set them."""
     columns = np.flatnonzero(np.isin(model.owner, used))
     names = [model.columns.names[j] for j in columns]
@@ -441,34 +432,38 @@ def _warn_of_moves(model, used):
     )
 
 
-def _of_free_variables(model, sign):
+def _of_free_variables(
+    model: Model, sign: float
+) -> tuple[NDArray[np.integer], WalshPolynomial | ProductSum]:
     """Variables that matter and have a choice, and the function of them, signed.
 
     In units in which squares of weights are within range.
     """
-    if isinstance(model.graph, WalshPolynomial):
+    function = model.function
+    if isinstance(function, WalshPolynomial):
         is_held = model.sizes == 1
         codes = model.codes[model.first[is_held]]
-        held = zip(np.flatnonzero(is_held), codes, strict=True)
-        graph = fix_variables(model.graph, dict(held))
+        held = zip(np.flatnonzero(is_held).tolist(), codes.tolist(), strict=True)
+        graph = fix_variables(function, dict(held))
         used = np.unique(graph.members)
         if not used.size:
             return used, graph
         return used, _count_anew(graph, used, sign / power_of_two_scale(graph.coef))
-    function = model.function
     used = function.used()
     return used, function.take(used, sign / power_of_two_scale(model.graph.coef))
 
 
-def _count_anew(graph, used, factor):
-    """The function times a factor, its variables numbered without gaps."""
-    place = np.empty(used[-1] + 1, dtype=int)
-    place[used] = np.arange(len(used))
-    terms = tuple(tuple(place[list(term)].tolist()) for term in graph.terms)
+def _count_anew(
+    graph: WalshPolynomial, used: NDArray[np.integer], factor: float
+) -> WalshPolynomial:
+    """The function times a factor, its variables numbered from 0."""
+    index = np.empty(used[-1] + 1, dtype=int)
+    index[used] = np.arange(len(used))
+    terms = tuple(tuple(index[list(term)].tolist()) for term in graph.terms)
     return WalshPolynomial(terms, factor * graph.coef, 0.0)
 
 
-def _read_start(model, x0):
+def _read_start(model: Model, x0: ArrayLike | None) -> NDArray[np.integer]:
     """States of the start point; where they are values of a range, the nearest."""
     if x0 is None:
         return np.zeros(len(model.sizes), dtype=int)
@@ -482,8 +477,8 @@ def _read_start(model, x0):
     return model.nearest(np.array(numbers, dtype=float))
 
 
-def _read_fixed(columns, fixed):
-    """Numbers of the columns that keep one, by their places."""
+def _read_fixed(columns: Columns, fixed: Mapping | None) -> dict[int, float]:
+    """Numbers of the columns that keep one, by their indices."""
     index = index_names(columns.names)
     numbers = {}
     for name, value in (fixed or {}).items():

@@ -1,13 +1,15 @@
 """What may be searched, and how its variables are called and coded."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, to_number
@@ -22,11 +24,12 @@ from skmohn.mohn._engine import (
     CONSTANT,
     NUMERIC,
     ONE_HOT,
+    InputCoding,
     SparseClassModel,
     read_polynomial,
     require_regressor,
 )
-from skmohn.optimize._product_sums import GPMean
+from skmohn.optimize._product_sums import GPMean, ProductSum
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7
@@ -70,8 +73,8 @@ class Columns:
     categories: Categories | None = None
     n_categories: dict = field(default_factory=dict)
 
-    def find(self, name, index):
-        """The place of a column called by its name or its index."""
+    def find(self, name: Any, index: dict[Any, list[int]]) -> int:
+        """The index of a column called by its name or its index."""
         if not isinstance(name, bool):
             column = find_column(name, index, len(self.names), "fixed")
             if column is not None:
@@ -83,14 +86,8 @@ class Columns:
             f"{len(self.names)} variables ({known}{more})"
         )
 
-    def read(self, j, value, parameter):
-        """The number of one value of column ``j``.
-
-        Raises
-        ------
-        ValueError
-            If the column cannot have it.
-        """
+    def read(self, j: int, value: Any, parameter: str) -> float:
+        """The number of a value of column ``j``; refuse what it cannot have."""
         low, high = float(self.low[j]), float(self.high[j])
         if self.categories is None:
             number = to_number(value)
@@ -114,7 +111,7 @@ class Columns:
             f"model knows {self._allowed(j)}"
         )
 
-    def _allowed(self, j):
+    def _allowed(self, j: int) -> str:
         """The values of a column, in words."""
         if j in self.n_categories:
             numbers = np.arange(self.n_categories[j])
@@ -129,23 +126,16 @@ class Columns:
             others[_LISTED:] = ["..."]
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
-    def code(self, j, number):
+    def code(self, j: int, number: float) -> float:
         """Where a number lies on the line from -1 to +1."""
         low, high = self.low[j], self.high[j]
         return ((number - low) - (high - number)) / (high - low)
 
-    def write(self, table):
+    def write(self, table: NDArray[np.float64]) -> NDArray:
         """The user's values of a table of numbers.
 
-        Parameters
-        ----------
-        table : ndarray of shape (n_rows, n_columns)
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_columns)
-            Of the user's dtype, or float64 if that cannot hold them; objects where
-            some are no numbers.
+        They have the user's dtype, or float64 if that cannot hold them; they are
+        objects where some are no numbers.
         """
         if self.categories is not None:
             values = self.categories.decode(table)
@@ -159,7 +149,7 @@ class Columns:
         return own if np.array_equal(own, table, equal_nan=True) else table
 
 
-def _in_words(value):
+def _in_words(value: object) -> str:
     """A value in a message."""
     if isinstance(value, float):
         return f"{value:g}"
@@ -204,7 +194,14 @@ class Model:
     codes: np.ndarray
 
     @classmethod
-    def of(cls, graph, columns, owner, category, states):
+    def of(
+        cls,
+        graph: WalshPolynomial | GPMean,
+        columns: Columns,
+        owner: NDArray[np.integer],
+        category: NDArray[np.integer],
+        states: Sequence[Any],
+    ) -> Self:
         """Make one of a list of the numbers of each variable's states."""
         sizes = np.array([len(own) for own in states], dtype=int)
         codes = np.ones(sizes.sum())
@@ -213,25 +210,14 @@ class Model:
         return cls(graph, columns, owner, category, sizes, numbers, codes)
 
     @cached_property
-    def first(self):
+    def first(self) -> NDArray[np.integer]:
         """The first state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
-    def hold(self, numbers):
+    def hold(self, numbers: Mapping[int, float]) -> Self:
         """The model with those states alone in which some columns have given numbers.
 
-        Parameters
-        ----------
-        numbers : dict of int to float
-
-        Returns
-        -------
-        model : Model
-
-        Raises
-        ------
-        ValueError
-            If no state of a variable is left.
+        Refuses numbers that leave no state of a variable.
         """
         if not numbers:
             return self
@@ -252,21 +238,10 @@ class Model:
         self._require_one(sizes > 0, "fixed")
         return replace(self, sizes=sizes, numbers=own[is_kept], codes=codes[is_kept])
 
-    def nearest(self, numbers):
+    def nearest(self, numbers: NDArray[np.float64]) -> NDArray[np.integer]:
         """The state of each variable that is nearest to the numbers of the columns.
 
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_columns,)
-
-        Returns
-        -------
-        point : ndarray of shape (n_variables,), int
-
-        Raises
-        ------
-        ValueError
-            If one-hot columns are not 0 but for one 1.
+        Refuses one-hot columns that are not 0 but for one 1.
         """
         is_plain, is_hot = self.category < 0, (self.category >= 0) & (numbers == 1.0)
         n_hot = np.bincount(self.owner[is_plain | is_hot], minlength=len(self.sizes))
@@ -282,8 +257,8 @@ class Model:
         order = np.lexsort((-np.arange(len(distance)), distance, variables))
         return order[self.first] - self.first
 
-    def _require_one(self, is_one, parameter):
-        """Refuse a variable whose one-hot columns say nothing, or no one category."""
+    def _require_one(self, is_one: NDArray[np.bool_], parameter: str) -> None:
+        """Refuse one-hot columns that do not have exactly one 1."""
         if not is_one.all():
             group = np.flatnonzero(self.owner == np.argmin(is_one))
             names = [self.columns.names[j] for j in group]
@@ -292,24 +267,24 @@ class Model:
                 f"{names}, and 0 in all others"
             )
 
-    def table(self, points):
+    def table(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
         """The table of numbers at rows of states."""
         numbers = self.numbers[self.first + points][:, self.owner]
         return np.where(self.category < 0, numbers, numbers == self.category)
 
-    def write(self, points):
+    def write(self, points: NDArray[np.integer]) -> NDArray:
         """The user's values at rows of states."""
         return self.columns.write(self.table(points))
 
     @cached_property
-    def function(self):
+    def function(self) -> WalshPolynomial | ProductSum:
         """The function of states, a ProductSum, or of codes, a WalshPolynomial."""
         if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
         return self.graph.at(self.table(points), self.owner, self.sizes)
 
-    def predict(self, points):
+    def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
         """Values at rows of states."""
         is_coded = isinstance(self.graph, WalshPolynomial)
         return self.function.predict(
@@ -317,27 +292,8 @@ class Model:
         )
 
 
-def read_model(model):
-    """Make a model of whatever may be searched.
-
-    Parameters
-    ----------
-    model : MOHNRegressor, MOHNClassifier, WalshPolynomial, Mapping, BinaryPolynomial or
-    \
-            BinaryQuadraticModel
-
-    Returns
-    -------
-    model : Model
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-
-    ValueError
-        If a term or a weight makes no sense.
-    """
+def read_model(model: Any) -> Model:
+    """Make a model of whatever may be searched; refuse what cannot be."""
     if isinstance(model, MOHNRegressor):
         read = _read_regressor(model)
     elif isinstance(model, MOHNClassifier):
@@ -369,13 +325,14 @@ def read_model(model):
     return read
 
 
-def _read_regressor(model):
+def _read_regressor(model: MOHNRegressor) -> Model:
     require_regressor(model, "model")
     coding, categories = model.coding_, model.term_names_.categories
     graph = read_polynomial(model)
     if graph is not None:
         return _read_listed(model, graph, categories, "predict")
-    dense, bounds = model.model_, (-np.inf, np.inf)
+    dense: Any = model.model_
+    bounds = -np.inf, np.inf
     if control_of(model, "gp_options").clip:
         bounds = dense.low, dense.high
     graph = GPMean(dense.products(), coding, bounds, dense.transform)
@@ -383,7 +340,7 @@ def _read_regressor(model):
     return Model.of(graph, columns, *_states_of(coding, categories.kinds))
 
 
-def _read_classifier(model):
+def _read_classifier(model: MOHNClassifier) -> Model:
     """The log-odds of the second of two classes, if they are a sum of products."""
     check_is_fitted(model)
     if len(model.classes_) != 2:
@@ -394,7 +351,7 @@ def _read_classifier(model):
         )
     if not isinstance(model.model_, SparseClassModel):
         raise ValueError(
-            "model pools log-odds that are no sum of products, or has more products "
+            "model averages log-odds that are no sum of products, or has more products "
             'than can be listed: fit MOHNClassifier with strategy="logistic"'
         )
     if not all(is_integer(i) for term in model.terms_ for i in term):
@@ -410,7 +367,9 @@ def _read_classifier(model):
     return _read_listed(model, graph, categories, "decision_function")
 
 
-def _read_listed(model, graph, categories, method):
+def _read_listed(
+    model: Any, graph: WalshPolynomial, categories: Categories, method: str
+) -> Model:
     """A polynomial, which has the lines of numeric columns alone."""
     columns = _columns_of(model, categories)
     read = Model.of(graph, columns, *_states_of(model.coding_, None))
@@ -418,7 +377,7 @@ def _read_listed(model, graph, categories, method):
     return read
 
 
-def _columns_of(model, categories):
+def _columns_of(model: Any, categories: Categories) -> Columns:
     """Columns of the table that an estimator was fitted on."""
     coding = model.coding_
     return Columns(
@@ -438,23 +397,21 @@ def _columns_of(model, categories):
     )
 
 
-def _states_of(coding, kinds):
+def _states_of(
+    coding: InputCoding, kinds: Mapping[int, str] | None
+) -> tuple[NDArray[np.integer], NDArray[np.integer], list[Any]]:
     """The variable of each column, its category there, and the states of variables.
 
     Between these states a model is linear: it is largest and smallest at some of them.
-
-    Parameters
-    ----------
-    coding : InputCoding
-
-    kinds : dict of int to str or None
-        What columns hold, see `Categories`; None for a model without levels.
+    `kinds` are what columns hold, see `Categories`; None for a model without levels.
     """
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
     ends = zip(coding.low.tolist(), coding.high.tolist(), strict=True)
     is_constant = (coding.kind == CONSTANT).tolist()
-    states = {j: own[:1] if is_constant[j] else own for j, own in enumerate(ends)}
+    states: dict[int, Any] = {
+        j: own[:1] if is_constant[j] else own for j, own in enumerate(ends)
+    }
     for group, (size, _) in zip(coding.categoricals, coding.alphabets, strict=True):
         first, *others = group
         if first in coding.thresholds:
@@ -469,13 +426,14 @@ def _states_of(coding, kinds):
     return np.unique(owner, return_inverse=True)[1], category, list(states.values())
 
 
-def _level_ends(coding, j, kind):
+def _level_ends(coding: InputCoding, j: int, kind: str) -> NDArray[np.float64]:
     """The ends of the levels of a column; of one of times those that can be written."""
     ends = coding.level_ends(j)
     if not kind.endswith("64"):
         return ends
     before = from_seconds(ends, kind)
-    after = before + np.timedelta64(1, np.datetime_data(before.dtype)[0])
+    tick: Any = np.datetime_data(before.dtype)[0]
+    after = before + np.timedelta64(1, tick)
     before, after = (seconds(times[:, None], 0) for times in (before, after))
     levels, level = (
         np.searchsorted(coding.thresholds[j], numbers, side="right")
@@ -484,16 +442,16 @@ def _level_ends(coding, j, kind):
     return np.unique(np.where((level == levels) & (before >= ends[0]), before, after))
 
 
-def _require_terms_only(model, read, method):
+def _require_terms_only(model: Any, read: Model, method: str) -> None:
     """Refuse an estimator that is more than its listed terms."""
     graph = read.graph
     ends = np.array([np.zeros(len(read.sizes), dtype=int), read.sizes - 1])
-    # Without names of columns, of which scikit-learn would say that the ends lack them.
+    # Without names of columns: scikit-learn would warn that the ends have none.
     nameless = copy(model)
     vars(nameless).pop("feature_names_in_", None)
     predicted = getattr(nameless, method)(read.write(ends))
     scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
-    values = graph.predict(read.codes[read.first + ends])
+    values = read.predict(ends)
     if not np.allclose(values, predicted, rtol=0.0, atol=1e-6 * scale):
         raise ValueError(
             "model predicts something else than the sum of its terms_, but only that "
@@ -501,11 +459,14 @@ def _require_terms_only(model, read, method):
         )
 
 
-def _two_valued(graph, names, values):
+def _two_valued(
+    graph: WalshPolynomial, names: tuple | range, values: tuple[int, int]
+) -> Model:
     n_variables = len(names)
     ends = np.tile(np.array(values, dtype=float), (n_variables, 1))
     is_range = np.zeros(n_variables, dtype=bool)
-    columns = Columns(names, *ends.T, is_range, np.dtype(np.int8))
+    low, high = ends.T
+    columns = Columns(names, low, high, is_range, np.dtype(np.int8))
     return Model(
         graph,
         columns,
@@ -517,7 +478,7 @@ def _two_valued(graph, names, values):
     )
 
 
-def _is_from_dimod(model):
+def _is_from_dimod(model: Any) -> bool:
     """Whether it is one of dimod's models; nobody has one without dimod."""
     dimod = sys.modules.get("dimod")
     if dimod is None:
@@ -525,12 +486,12 @@ def _is_from_dimod(model):
     return isinstance(model, dimod.BinaryPolynomial | dimod.BinaryQuadraticModel)
 
 
-def _read_dimod(model):
+def _read_dimod(model: Any) -> Model:
     values = (-1, 1) if model.vartype.name == "SPIN" else (0, 1)
     if hasattr(model, "quadratic"):
         variables = list(model.variables)
         spin = model.change_vartype("SPIN", inplace=False)
-        weights = {(): spin.offset}
+        weights: Any = {(): spin.offset}
         weights.update(((i,), bias) for i, bias in spin.linear.items())
         weights.update(spin.quadratic.items())
     else:
@@ -542,10 +503,12 @@ def _read_dimod(model):
                 f"over -1/+1, more than {_MOST_TERMS:,}"
             )
         weights = model.to_spin(copy=True)
-    return _two_valued(_read_terms(weights, variables)[0], tuple(variables), values)
+    return _two_valued(*_read_terms(weights, tuple(variables)), values)
 
 
-def _read_terms(weights, names=None):
+def _read_terms(
+    weights: Mapping[Any, Any], names: tuple | range | None = None
+) -> tuple[WalshPolynomial, tuple | range]:
     """WalshPolynomial and names of a mapping from sets of labels to weights."""
     for term in weights:
         if not isinstance(term, tuple | frozenset):
@@ -557,16 +520,16 @@ def _read_terms(weights, names=None):
             raise ValueError(f"model has the term {term!r}, which repeats a variable")
     if names is None:
         names = _names_of({label for term in weights for label in term})
-    place = names if isinstance(names, range) else {k: i for i, k in enumerate(names)}
+    index = names if isinstance(names, range) else {k: i for i, k in enumerate(names)}
     summed = {}
     for term, weight in weights.items():
-        key = tuple(sorted(int(place[label]) for label in term))
+        key = tuple(sorted(int(index[label]) for label in term))
         summed[key] = summed.get(key, 0.0) + _read_weight(term, weight)
     graph = WalshPolynomial.sort(list(summed), list(summed.values()), 0.0)
     return graph, names
 
 
-def _read_weight(term, weight):
+def _read_weight(term: object, weight: Any) -> float:
     """The weight of a term as a float."""
     try:
         return float(weight)
@@ -577,9 +540,9 @@ def _read_weight(term, weight):
         ) from None
 
 
-def _names_of(labels):
+def _names_of(labels: Iterable[Any]) -> tuple | range:
     """Variables 0, 1, ... up to the largest if all are indices, else the labels."""
-    if not all(isinstance(label, Integral) and label >= 0 for label in labels):
+    if not all(isinstance(label, Integral) and int(label) >= 0 for label in labels):
         return tuple(_sorted(labels))
     largest = max(labels, default=-1)
     if largest >= _LARGEST_INDEX:
@@ -590,7 +553,7 @@ def _names_of(labels):
     return range(int(largest) + 1)
 
 
-def _sorted(labels):
+def _sorted(labels: Iterable[Any]) -> list[Any]:
     """Labels in an order that does not depend on their hashes."""
     try:
         return sorted(labels)

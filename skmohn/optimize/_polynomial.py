@@ -1,32 +1,23 @@
 """Functions of spins in the form that the compiled searches want."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _kernels
+from skmohn.optimize._kernels import FlipTables, State
 
 # Gains smaller than this fraction of the largest possible one are rounding error.
 _ROUNDING = 1e-12
 
 
-def make_polynomial(graph, n_variables):
-    """Lay out a function for the kernels.
-
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    n_variables : int
-        At least one more than the largest variable in it.
-
-    Returns
-    -------
-    polynomial : FlipTables
-    """
+def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
+    """Lay out a function of at least as many variables as it has for the kernels."""
     indptr, members, coef = graph.indptr, graph.members, graph.coef
     sizes = np.diff(indptr)
     owners = np.repeat(np.arange(len(sizes)), sizes)
@@ -50,7 +41,7 @@ def make_polynomial(graph, n_variables):
     )
 
 
-def changes_of_flip(polynomial):
+def changes_of_flip(polynomial: FlipTables) -> float:
     """How many gains the flip of a variable changes, in the mean over variables."""
     sizes = np.diff(polynomial.term_ptr)
     n_variables = polynomial.n_variables
@@ -58,28 +49,17 @@ def changes_of_flip(polynomial):
     return 1.0 + (len(polynomial.pair_other) + in_high) / n_variables
 
 
-def _by_variable(variables, n_variables):
+def _by_variable(
+    variables: NDArray[np.integer], n_variables: int
+) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """Start of each variable's entries when sorted by it, and that order."""
     ptr = np.zeros(n_variables + 1, dtype=np.int64)
     np.cumsum(np.bincount(variables, minlength=n_variables), out=ptr[1:])
     return ptr, np.argsort(variables, kind="stable")
 
 
-def make_state(polynomial, spins, seed):
-    """Start a search at some spins, which are copied.
-
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    spins : ndarray of shape (n_variables,)
-
-    seed : int
-
-    Returns
-    -------
-    state : State
-    """
+def make_state(polynomial: FlipTables, spins: NDArray, seed: int) -> State:
+    """Start a search at some spins, which are copied."""
     spins = np.array(spins, dtype=np.int8)
     state = _kernels.State(
         spins=spins,
@@ -95,18 +75,11 @@ def make_state(polynomial, spins, seed):
     return state
 
 
-def fields(polynomial):
-    """Largest sum and root of the sum of squares of the weights of a variable.
+def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums, and roots of the sums of squares, of the weights of each variable.
 
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    Returns
-    -------
-    sums, roots : ndarrays of shape (n_variables,)
-        Twice the first is the most that a flip can gain; twice the second is what it
-        gains or loses at a random point (root of the mean square).
+    Twice the first is the most that a flip can gain; twice the second is what it gains
+    or loses at a random point (root of the mean square).
     """
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
@@ -115,33 +88,20 @@ def fields(polynomial):
     return sums, np.sqrt(np.bincount(polynomial.members, weights**2, n_variables))
 
 
-def tolerance_of(polynomial):
+def tolerance_of(polynomial: FlipTables) -> float:
     """Gain below which there may be nothing but rounding error."""
     return _ROUNDING * fields(polynomial)[0].max(initial=0.0)
 
 
-def combine(polynomial, spins, other):
+def combine(
+    polynomial: FlipTables, spins: NDArray, other: NDArray
+) -> tuple[NDArray[np.int8], float]:
     """Take from a second point whatever makes the first one better ([1]_).
 
     Where the two differ, the variables fall into groups that share no term; each group
-    is worth what it is worth whatever the others do.
+    is worth what it is worth whatever the others do. Returns the best point that takes
+    each group from one of the two, and its gain over the first.
 
-    Parameters
-    ----------
-    polynomial : FlipTables
-
-    spins, other : ndarrays of shape (n_variables,)
-
-    Returns
-    -------
-    spins : ndarray of shape (n_variables,)
-        The best point that takes each group from one of the two.
-
-    gain : float
-        What it is worth above the first.
-
-    References
-    ----------
     .. [1] Tinos, Whitley and Chicano, "Partition crossover for pseudo-Boolean
        optimization", FOGA (2015).
     """
@@ -177,19 +137,12 @@ def combine(polynomial, spins, other):
     return np.where(better, -spins, spins).astype(np.int8), gain
 
 
-def fix_variables(graph, values):
-    """Put numbers in the place of some variables.
+def fix_variables(
+    graph: WalshPolynomial, values: Mapping[int, float]
+) -> WalshPolynomial:
+    """Replace some variables by numbers.
 
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    values : dict of int to float
-
-    Returns
-    -------
-    graph : WalshPolynomial
-        Terms that have become equal are one; those that cancel are gone.
+    Terms that have become equal are one; those that cancel are gone.
     """
     weights = (
         (
@@ -201,21 +154,14 @@ def fix_variables(graph, values):
     return WalshPolynomial.collect(weights, graph.intercept)
 
 
-def split(graph, n_variables):
+def split(
+    graph: WalshPolynomial, n_variables: int
+) -> list[tuple[NDArray[np.integer], WalshPolynomial]]:
     """Take a function apart into those whose variables never share a term.
 
-    Parameters
-    ----------
-    graph : WalshPolynomial
-
-    n_variables : int
-
-    Returns
-    -------
-    parts : list of (variables, WalshPolynomial)
-        ``variables`` is an increasing ndarray; the terms count from its first. The
-        largest parts come last. The constant is in none of them, nor are variables
-        that no term has.
+    Of each part, its variables in increasing order, and the function of them, numbered
+    from 0. The largest parts come last. The constant is in none of them, nor are
+    variables that no term has.
     """
     sizes = np.diff(graph.indptr)
     first = np.repeat(graph.members[graph.indptr[:-1]], sizes)
@@ -228,13 +174,13 @@ def split(graph, n_variables):
     groups = {}
     for i in used.tolist():
         groups.setdefault(labels[i], []).append(i)
-    place = np.zeros(n_variables, dtype=np.int64)
+    index = np.zeros(n_variables, dtype=np.int64)
     terms = {label: ([], []) for label in groups}
     for variables in groups.values():
-        place[variables] = np.arange(len(variables))
+        index[variables] = np.arange(len(variables))
     for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
         sets, coefs = terms[labels[term[0]]]
-        sets.append(tuple(place[list(term)].tolist()))
+        sets.append(tuple(index[list(term)].tolist()))
         coefs.append(coef)
     parts = [
         (np.array(groups[label]), WalshPolynomial(tuple(sets), np.array(coefs), 0.0))

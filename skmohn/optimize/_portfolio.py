@@ -1,7 +1,7 @@
 """Where the next points come from: sources that share the evaluations.
 
 One source draws uniformly and learns a sparse model from its own points alone, because
-points near the best ones say little of single weights; once that model is exact, its
+points near the best ones determine single weights poorly; once that model is exact, its
 optimum is the black box's. One asks where the posterior of all weights expects the
 largest improvement. One climbs, from start to start. The first gets more the less the
 second can predict; the others earn their evaluations by improvements.
@@ -9,28 +9,33 @@ second can predict; the others earn their evaluations by improvements.
 
 import copy
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._local_search import LocalSearch
-from skmohn.optimize._space import keys_of
+from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._sparse_search import (
     FEWEST,
     ROUNDING,
     SAMPLES_PER_VARIABLE,
+    SparseCandidate,
     SparseModelSearch,
 )
 from skmohn.optimize._surrogate import Surrogate, not_taken, r2
 
+_Holder = TypeVar("_Holder")
 UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
 # Evaluations that no source asked for: of the best point of a sparse model, of a point
 # that is known already, of one that the user brought.
 VERIFICATION, REPLICATE, EXTERNAL = "verification", "replicate", "external"
 SOURCES = {UNIFORM, SURROGATE, LOCAL_SEARCH, VERIFICATION, REPLICATE, EXTERNAL}
-# Evaluations before anything is believed, at most.
+# Evaluations before the other sources propose points, at most.
 _MOST_FIRST = 20
 # The same where sparse models are of little use, and up to which evaluation the other
 # sources then have all.
@@ -49,27 +54,26 @@ _SEEN = 20
 # Fraction of the climbs in a small space, once the sources that search have brought
 # nothing for one evaluation a variable.
 _CLIMB_SMALL = 0.9
-# Who has not said how many evaluations there will be is taken to make so many times
-# those made so far.
+# Without a budget, so many times the evaluations made so far are expected in all.
 _FORESIGHT = 3
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
 # what it predicts of deceptive functions leads away from their optima.
-_DOUBT = 4
+_SKILL_EXPONENT = 4
 # Some values are far worse than all others where the worse half reaches further than
 # the better half by this factor, each without its outermost fifth.
 _TAIL = 5.0
-# Predictions of uniform samples that say how good the surrogate is.
-_JUDGED = 40
-# Each tell of a source counts this much less than the next one.
+# Latest predictions of uniform samples from which R2 of the surrogate is computed.
+_PREDICTED = 40
+# Each value of a source counts this much less than the next one.
 _FADING = 0.97
-_LEAST_SHARE = 0.25
+_LEAST_CLIMBS = 0.25
 # A surrogate that predicts nearly all of the variance of what is known takes most of
 # the fraction of climbs: local optima are no obstacle to it.
 _TRUST, _SURE = 0.8, 16
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
-# Where nobody has said that there is no noise, so many of the best points must have the
-# same value twice: a single one often has, where values are counts or ranks.
+# Unless noise is 0, so many of the best points must have the same value twice: a single
+# one often has, where values are counts or ranks.
 _MOST_COMPARED = FEWEST
 # Odds at which uniform samples that agree with a model exclude a further weight, those
 # at which a model is no chance (see `ExactFitTest`).
@@ -78,9 +82,11 @@ _ODDS = 1000.0
 _TRIED_DRAWS = 50
 
 
-def _draw(space, told, taken, rng):
+def _draw(
+    space: Space, archive: Archive, taken: set[bytes], rng: np.random.Generator
+) -> NDArray[np.integer] | None:
     """A feasible point that is not known; None where none was found."""
-    known = told.states[told.is_feasible]
+    known = archive.states[archive.is_feasible]
     for _ in range(_TRIED_DRAWS):
         state = space.draw(1, rng, known)[0]
         if state.tobytes() not in taken:
@@ -96,133 +102,129 @@ class Portfolio:
 
     Parameters
     ----------
-    space : Space
-
     noise : float or "auto"
         Standard deviation of what the black box adds to its values.
 
-    seed : int
-
     Attributes
     ----------
-    told : Archive
-
     pending : dict of bytes to tuple
         Source and prediction of the points that were asked for, by their keys.
 
-    guess : Guess or None
+    sparse_candidate : SparseCandidate or None
         The sparse model, once there is one, that no value has contradicted.
 
     is_verified : bool
         Whether the best point of an exact model was evaluated, and is worth what the
-        model says.
+        model predicts.
     """
 
-    def __init__(self, space, noise, seed):
+    def __init__(self, space: Space, noise: float | str, seed: int) -> None:
         self.space = space
         self.noise = noise
         self.seed = seed
-        self.told = Archive(space.n_variables)
-        self.pending = {}
-        self.guess = None
+        self.archive = Archive(space.n_variables)
+        self.pending: dict[bytes, tuple[str, float | None]] = {}
+        self.sparse_candidate: SparseCandidate | None = None
         self.is_verified = False
         self._rng = np.random.default_rng(seed)
-        self._failed = set()
+        self._failed: set[bytes] = set()
         self._surrogate = Surrogate(space)
-        self._learning = SparseModelSearch(space)
-        self._climb = LocalSearch(space)
-        self._asked = dict.fromkeys((UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0)
-        self._earned = {SURROGATE: (1.0, 4.0), LOCAL_SEARCH: (1.0, 4.0)}
-        self._judged = []
+        self._sparse_search = SparseModelSearch(space)
+        self._local_search = LocalSearch(space)
+        self._asked: dict[str, float] = dict.fromkeys(
+            (UNIFORM, SURROGATE, LOCAL_SEARCH), 0.0
+        )
+        self._earned: dict[str, tuple[float, float]] = {
+            SURROGATE: (1.0, 4.0),
+            LOCAL_SEARCH: (1.0, 4.0),
+        }
+        self._predicted: list[tuple[float, float]] = []
         self._first_skill = 0.0
         # Whether the sources that search have all evaluations for the time being.
         self._is_early = False
         # Evaluations of the sources that search since one was the best so far.
         self._n_without_improvement = 0
 
-    def copy(self):
+    def copy(self) -> Self:
         """One that goes on by itself; they share what is never changed in place."""
         other = _copy_parts(self)
-        other.told, other._climb = _copy_parts(self.told), _copy_parts(self._climb)
+        other.archive, other._local_search = (
+            _copy_parts(self.archive),
+            _copy_parts(self._local_search),
+        )
         other._surrogate = copy.copy(self._surrogate)
-        other._learning = copy.copy(self._learning)
+        other._sparse_search = copy.copy(self._sparse_search)
         other._rng = copy.deepcopy(self._rng)
         return other
 
-    def deviation(self):
-        """Standard deviation of the noise, as given or as repeated values say."""
-        if self.noise != "auto":
+    def deviation(self) -> float:
+        """Standard deviation of the noise, as given or estimated from replicates."""
+        if not isinstance(self.noise, str):
             return self.noise
-        deviation = self.told.deviation()
-        is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.told.values)
+        deviation = self.archive.deviation()
+        is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.archive.values)
         return 0.0 if is_rounding else deviation
 
-    def best(self):
-        """Place of the best point so far; None where there is none."""
-        order = self.told.order(self.deviation())
+    def best(self) -> int | None:
+        """Index of the best point so far; None where there is none."""
+        order = self.archive.order(self.deviation())
         return int(order[0]) if len(order) else None
 
-    def is_exhausted(self):
+    def is_exhausted(self) -> bool:
         """Whether every point has a value, or failed to have one."""
-        return self._are_all(self.told.places.keys() | self._failed)
+        return self._are_all(self.archive.index.keys() | self._failed)
 
-    def _are_all(self, keys):
+    def _are_all(self, keys: set[bytes]) -> bool:
         """Whether these are the keys of all points there are."""
         listed = self.space.listed
         if listed is None or len(keys) < len(listed):
             return False
         return keys.issuperset(keys_of(listed))
 
-    def is_noiseless(self):
+    def is_noiseless(self) -> bool:
         """Whether it is known that a point always has the same value.
 
-        As the user says or, with "auto", by the best points, each evaluated twice.
+        By noise=0 or, with "auto", as the best points had equal values twice.
         """
         if self.noise != "auto":
             return self.noise == 0.0
-        told = self.told
-        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
-        return not self.deviation() and all(told.counts[place] > 1 for place in best)
+        archive = self.archive
+        best = islice(self._not_failed(archive.order()), _MOST_COMPARED)
+        return not self.deviation() and all(archive.counts[i] > 1 for i in best)
 
-    def is_settled(self):
+    def is_settled(self) -> bool:
         """Whether the best point is known, as far as that can be."""
         if self.is_verified:
             return self._n_unchecked() <= 0
         return self.is_exhausted() and (self._is_single() or self.is_noiseless())
 
-    def _is_single(self):
+    def _is_single(self) -> bool:
         """Whether there is one point only, whose noise does not matter."""
         return self.space.n_points == 1.0
 
-    def _n_unchecked(self):
-        """How many uniform samples are missing for the exact model to be believed.
+    def _n_unchecked(self) -> int:
+        """How many uniform samples the verification of the exact model still needs.
 
         Another function whose weights have orders up to k differs from the model at a
         part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
         the user has brought. One order more than the model's is allowed for.
         """
-        order = max(map(len, self.guess.graph.terms), default=0) + 1
+        terms = (
+            () if self.sparse_candidate is None else self.sparse_candidate.graph.terms
+        )
+        order = max(map(len, terms), default=0) + 1
         part = 2.0 ** -min(order, len(self.space.free))
         needed = math.ceil(math.log(_ODDS) / -math.log1p(-part)) if part < 1.0 else 1
-        return needed - int(np.sum(self.told.is_drawn))
+        return needed - int(np.sum(self.archive.is_drawn))
 
     # ------------------------------------------------------------------------ asking
 
     @one_blas_thread
-    def ask(self, n, budget=None):
+    def ask(self, n: int, budget: int | None = None) -> NDArray[np.integer]:
         """Points to be evaluated next; fewer where fewer are left.
 
-        Parameters
-        ----------
-        n : int
-
-        budget : int, default=None
-            All evaluations that there will be, those of before included; None where
-            that is not known.
-
-        Returns
-        -------
-        states : ndarray of shape (n_points, n_variables)
+        `budget` is the number of all evaluations, those of before included; None where
+        that is not known.
         """
         states = []
         for _ in range(n):
@@ -233,12 +235,15 @@ class Portfolio:
             states.append(state)
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
-    def _next(self, budget):
+    def _next(self, budget: int | None) -> tuple[NDArray[np.integer] | None, str]:
         """The next point and its source."""
-        taken = self.told.places.keys() | self._failed | self.pending.keys()
-        guess = self.guess
-        if guess is not None and guess.state.tobytes() not in taken:
-            return guess.state, VERIFICATION
+        taken = self.archive.index.keys() | self._failed | self.pending.keys()
+        sparse_candidate = self.sparse_candidate
+        if (
+            sparse_candidate is not None
+            and sparse_candidate.state.tobytes() not in taken
+        ):
+            return sparse_candidate.state, VERIFICATION
         if (state := self._next_replicate()) is not None:
             return state, REPLICATE
         if self._are_all(taken):
@@ -248,34 +253,39 @@ class Portfolio:
         if source == SURROGATE:
             state = self._ask_surrogate(taken)
         elif source == LOCAL_SEARCH:
-            linkage = self._learning.linkage
-            state = self._climb.propose(
-                self.told,
+            interactions = self._sparse_search.interactions
+            state = self._local_search.propose(
+                self.archive,
                 taken,
                 self._surrogate,
-                linkage,
+                interactions,
                 self._is_small(budget),
                 self._rng,
             )
         if state is None:
             source = UNIFORM
-            state = _draw(self.space, self.told, taken, self._rng)
+            state = _draw(self.space, self.archive, taken, self._rng)
         if state is None:
             source, state = REPLICATE, self._to_see_again()
         return state, source
 
-    def _register_pending(self, state, source):
-        """Take a point for one that a source has asked for."""
-        is_judged = source == UNIFORM and self._surrogate.posterior is not None
-        prediction = float(self._surrogate.mean(state[None])[0]) if is_judged else None
+    def _register_pending(self, state: NDArray[np.integer], source: str) -> None:
+        """Make a point pending, as one of a source."""
+        is_predicted = source == UNIFORM and self._surrogate.posterior is not None
+        prediction = (
+            float(self._surrogate.mean(state[None])[0]) if is_predicted else None
+        )
         self.pending[state.tobytes()] = source, prediction
         if source in self._asked:
             self._asked[source] += 1.0
 
-    def _next_replicate(self):
+    def _next_replicate(self) -> NDArray[np.integer] | None:
         """The point that may well be the best, when its value is to be seen again."""
-        told, deviation = self.told, self.deviation()
-        n_observations, n_repeats = len(told.observations), int(np.sum(told.counts - 1))
+        archive, deviation = self.archive, self.deviation()
+        n_observations, n_repeats = (
+            len(archive.observations),
+            int(np.sum(archive.counts - 1)),
+        )
         if self.noise == 0.0:
             return None
         if not deviation:
@@ -286,10 +296,10 @@ class Portfolio:
         if n_repeats >= _REPEATED * n_observations:
             return None
         # Those of which little is known come first.
-        place = next(self._not_failed(told.order(-deviation)), None)
-        return None if place is None else self._not_pending(told.states[place])
+        i = next(self._not_failed(archive.order(-deviation)), None)
+        return None if i is None else self._not_pending(archive.states[i])
 
-    def _to_see_again(self):
+    def _to_see_again(self) -> NDArray[np.integer] | None:
         """The point to be repeated where all are known; None where none need be.
 
         With noise by top-two sampling ([1]_): the point that would be the best if the
@@ -299,47 +309,47 @@ class Portfolio:
         .. [1] Russo, D. (2020). Simple Bayesian algorithms for best-arm identification.
            Operations Research 68(6).
         """
-        told, deviation = self.told, self.deviation()
+        archive, deviation = self.archive, self.deviation()
         if self._is_single() or self.noise == 0.0:
             return None
         if not deviation:
             return self._to_compare()
-        places = [
-            place
-            for place in self._not_failed(told.order())
-            if self._not_pending(told.states[place]) is not None
+        indices = [
+            i
+            for i in self._not_failed(archive.order())
+            if self._not_pending(archive.states[i]) is not None
         ]
-        if not places:
+        if not indices:
             return None
-        error = deviation / np.sqrt(told.counts[places])
-        drawn = self._rng.normal(told.values[places], error)
-        if len(places) > 1 and self._rng.random() < 0.5:
+        error = deviation / np.sqrt(archive.counts[indices])
+        drawn = self._rng.normal(archive.values[indices], error)
+        if len(indices) > 1 and self._rng.random() < 0.5:
             first = np.argmin(drawn)
-            drawn = self._rng.normal(told.values[places], error)
+            drawn = self._rng.normal(archive.values[indices], error)
             drawn[first] = np.inf
-        return told.states[places[np.argmin(drawn)]]
+        return archive.states[indices[np.argmin(drawn)]]
 
-    def _to_compare(self):
+    def _to_compare(self) -> NDArray[np.integer] | None:
         """The best point whose value was seen once; None where enough were twice."""
-        told = self.told
-        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
-        place = next((place for place in best if told.counts[place] == 1), None)
-        return None if place is None else self._not_pending(told.states[place])
+        archive = self.archive
+        best = islice(self._not_failed(archive.order()), _MOST_COMPARED)
+        i = next((i for i in best if archive.counts[i] == 1), None)
+        return None if i is None else self._not_pending(archive.states[i])
 
-    def _not_failed(self, places):
+    def _not_failed(self, indices: Iterable[int]) -> Iterator[int]:
         """Yield places of points that had a value each time."""
-        told = self.told
-        return (p for p in places if told.states[p].tobytes() not in self._failed)
+        archive = self.archive
+        return (p for p in indices if archive.states[p].tobytes() not in self._failed)
 
-    def _not_pending(self, state):
+    def _not_pending(self, state: NDArray[np.integer]) -> NDArray[np.integer] | None:
         """A point, unless it is being evaluated."""
         return None if state.tobytes() in self.pending else state
 
-    def _ask_surrogate(self, taken):
-        order = self.told.order()
+    def _ask_surrogate(self, taken: set[bytes]) -> NDArray[np.integer] | None:
+        order = self.archive.order()
         pending = [np.frombuffer(key, dtype=np.int64) for key in self.pending]
         return self._surrogate.propose(
-            self.told.states[order[:10]],
+            self.archive.states[order[:10]],
             self._lowest(order),
             taken,
             np.array(pending).reshape(-1, self.space.n_variables),
@@ -347,45 +357,45 @@ class Portfolio:
             self._rng,
         )
 
-    def _lowest(self, order):
-        """The value to be improved on: with noise, of what is believed."""
+    def _lowest(self, order: NDArray[np.integer]) -> float:
+        """The value to be improved on: with noise, the lowest posterior mean."""
         if self.deviation():
-            return float(self._surrogate.mean(self.told.states[order]).min())
-        return float(self._surrogate.scored(self.told.values[order[0]]))
+            return float(self._surrogate.mean(self.archive.states[order]).min())
+        return float(self._surrogate.scored(self.archive.values[order[0]]))
 
-    def _choose(self, budget):
-        """The source that lags furthest behind its share."""
-        told = self.told
-        n_asked, is_greedy = len(told) + len(self.pending), self._is_greedy(budget)
+    def _choose(self, budget: int | None) -> str:
+        """The source that lags furthest behind its fraction."""
+        archive = self.archive
+        n_asked, is_greedy = len(archive) + len(self.pending), self._is_greedy(budget)
         self._is_early = is_greedy and n_asked < _GREEDY
         most = _MOST_FIRST_GREEDY if is_greedy else _MOST_FIRST
         first = int(np.clip(len(self.space.free), FEWEST, most))
-        if n_asked < first or not np.any(told.is_feasible):
+        if n_asked < first or not np.any(archive.is_feasible):
             return UNIFORM
-        if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
+        if self._surrogate.posterior is None and np.ptp(archive.values) > 0.0:
             self._learn()
             self._first_skill = self._surrogate.skill
-        shares = {UNIFORM: 0.5, LOCAL_SEARCH: 0.5}
+        fractions: dict[str, float] = {UNIFORM: 0.5, LOCAL_SEARCH: 0.5}
         if self._surrogate.posterior is not None:
             if self._is_early:
                 is_turn = self._has_binary_moves() and n_asked % 2
                 return LOCAL_SEARCH if is_turn else SURROGATE
-            shares = self._shares(budget)
+            fractions = self._fractions(budget)
         n_asked = sum(self._asked.values()) + 1.0
-        return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
+        return max(fractions, key=lambda s: fractions[s] * n_asked - self._asked[s])
 
-    def _shares(self, budget):
+    def _fractions(self, budget: int | None) -> dict[str, float]:
         """Part of the evaluations that each source is to have."""
         learning = _LEAST_LEARNING
         if self._has_binary_moves():
-            n_uniform = max(int(self.told.is_sample.sum()), 1)
+            n_uniform = max(int(self.archive.is_sample.sum()), 1)
             patience = SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
-            unknown = 1.0 - self._skill() ** _DOUBT
+            unknown = 1.0 - self._skill() ** _SKILL_EXPONENT
             wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
             learning = max(wanted, learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
-        climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
+        climb = float(np.clip(climb, _LEAST_CLIMBS, 1.0 - _LEAST_CLIMBS))
         climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
         if self._is_small(budget) and self._n_without_improvement > len(
             self.space.free
@@ -397,7 +407,7 @@ class Portfolio:
             LOCAL_SEARCH: (1.0 - learning) * climb,
         }
 
-    def _most_learning(self, budget):
+    def _most_learning(self, budget: int | None) -> float:
         """Fraction of the source that learns, where the surrogate predicts nothing."""
         n_free = len(self.space.free)
         n_learning = _LEARNING * self._n_evaluations(budget)
@@ -408,59 +418,52 @@ class Portfolio:
         is_stuck = self._n_without_improvement > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
-    def _has_binary_moves(self):
-        """Whether all points of variables of two values are there to be asked for."""
+    def _has_binary_moves(self) -> bool:
+        """Whether variables have two values, and all their points are in the space."""
         return self.space.is_binary and not self.space.is_table
 
-    def _is_greedy(self, budget):
+    def _is_greedy(self, budget: int | None) -> bool:
         """Whether sparse models are of little use, so that samples are as well."""
         return not self._has_binary_moves() or self._is_small(budget)
 
-    def _is_small(self, budget):
+    def _is_small(self, budget: int | None) -> bool:
         """Whether a good part of all points will be seen."""
         return self.space.n_points <= _SEEN * self._n_evaluations(budget)
 
-    def _has_outliers(self):
+    def _has_outliers(self) -> bool:
         """Whether some values are far worse than all others, as penalties are."""
-        values = self.told.values[self.told.is_sample]
+        values = self.archive.values[self.archive.is_sample]
         if not len(values):
             return False
         good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
         return middle > good and bad - middle > _TAIL * (middle - good)
 
-    def _n_evaluations(self, budget):
+    def _n_evaluations(self, budget: int | None) -> int:
         """How many there will be, those of before included."""
-        return budget or _FORESIGHT * len(self.told.observations)
+        return budget or _FORESIGHT * len(self.archive.observations)
 
-    def _skill(self):
+    def _skill(self) -> float:
         """How much of the variance the surrogate predicts, from 0 to 1.
 
-        Of uniform samples that it foresaw or, before there are enough of them, of each
-        of the first evaluations by all others: later ones are near one another.
+        Of uniform samples before their evaluation or, until there are enough of them,
+        of each of the first evaluations by all others: later ones are near one another.
         """
-        if len(self._judged) < FEWEST:
+        if len(self._predicted) < FEWEST:
             return self._first_skill
-        predictions, values = np.transpose(self._judged[-_JUDGED:])
+        predictions, values = np.transpose(self._predicted[-_PREDICTED:])
         return r2(values, predictions)
 
     # ----------------------------------------------------------------------- telling
 
     @one_blas_thread
-    def tell(self, states, values, feasible, sources):
-        """Learn values of points, asked for or not; nan where there is none.
-
-        Parameters
-        ----------
-        states : ndarray of shape (n_points, n_variables)
-
-        values : ndarray of shape (n_points,)
-
-        feasible : ndarray of shape (n_points,), bool
-            Whether they satisfy the constraints.
-
-        sources : sequence of str
-            That asked for each point.
-        """
+    def tell(
+        self,
+        states: NDArray[np.integer],
+        values: NDArray[np.float64],
+        feasible: NDArray[np.bool_],
+        sources: Sequence[str],
+    ) -> None:
+        """Learn values of points, pending or not; NaN where there is none."""
         evaluations = zip(states, values, feasible, sources, strict=True)
         for state, value, is_feasible, source in evaluations:
             if state.tobytes() not in self.pending:
@@ -469,9 +472,9 @@ class Portfolio:
             if np.isnan(value):
                 self._failed.add(state.tobytes())
                 continue
-            place = self.best()
-            lowest = np.inf if place is None else self.told.values[place]
-            self.told.add(
+            i = self.best()
+            lowest = np.inf if i is None else self.archive.values[i]
+            self.archive.add(
                 state,
                 value,
                 is_feasible,
@@ -486,46 +489,55 @@ class Portfolio:
                 )
                 self._earned[source] = wins, _FADING * tries + 1.0
             if source == LOCAL_SEARCH:
-                self._climb.learn(state, value, self._surrogate, self._rng)
+                self._local_search.learn(state, value, self._surrogate, self._rng)
             elif source == UNIFORM and prediction is not None:
-                self._judged.append((prediction, float(self._surrogate.scored(value))))
-            if self.guess is not None:
-                self._verify(state, value)
+                self._predicted.append(
+                    (prediction, float(self._surrogate.scored(value)))
+                )
+            if self.sparse_candidate is not None:
+                self._verify(self.sparse_candidate, state, value)
         # A part of the learning for each evaluation, but for that of the surrogate.
         n_parts = len(states)
         if self._surrogate.posterior is not None and self._learn():
-            n_parts -= len(self.told) > _GREEDY
-        if self.guess is None or not self.guess.is_exact:
-            found = self._learning.find(self.told, self.deviation(), self.seed, n_parts)
-            self.guess = found or self.guess
+            n_parts -= len(self.archive) > _GREEDY
+        if self.sparse_candidate is None or not self.sparse_candidate.is_exact:
+            found = self._sparse_search.find(
+                self.archive, self.deviation(), self.seed, n_parts
+            )
+            self.sparse_candidate = found or self.sparse_candidate
 
-    def _learn(self):
-        """Tell the surrogate; return whether it learned its hyperparameters anew."""
-        told = self.told
-        # Few values of a table or cube say more by their order: some are far out. With
+    def _learn(self) -> bool:
+        """Update the surrogate; return whether it has new hyperparameters."""
+        archive = self.archive
+        # Few values of a table or cube are used by rank: some are far out. With
         # categories, a few that are not like all others are what is looked for.
         by_rank = self._is_early and self.space.is_binary
         return self._surrogate.update(
-            told.observed,
-            told.observations,
+            archive.observed,
+            archive.observations,
             self.seed,
             by_rank=by_rank,
             is_tailed=self._has_outliers(),
         )
 
-    def _verify(self, state, value):
+    def _verify(
+        self,
+        sparse_candidate: SparseCandidate,
+        state: NDArray[np.integer],
+        value: float,
+    ) -> None:
         """See whether an exact model predicts one more value."""
-        if not self.guess.is_exact:
+        if not sparse_candidate.is_exact:
             return
         inputs = self.space.rows(state[None]).inputs
-        wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
-        if wrong > ROUNDING * np.ptp(self.told.values):
-            self.guess, self.is_verified = None, False
-        elif np.array_equal(state, self.guess.state):
+        wrong = abs(float(sparse_candidate.graph.predict(inputs)[0]) - value)
+        if wrong > ROUNDING * np.ptp(self.archive.values):
+            self.sparse_candidate, self.is_verified = None, False
+        elif np.array_equal(state, sparse_candidate.state):
             self.is_verified = True
 
 
-def _copy_parts(holder):
+def _copy_parts(holder: _Holder) -> _Holder:
     """Copy an object, and its containers and arrays but not what is in them."""
     other = copy.copy(holder)
     for name, part in vars(holder).items():

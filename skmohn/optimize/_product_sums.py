@@ -8,14 +8,22 @@ variable to another state gain comes from one matrix product.
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
 from skmohn.mohn._engine import InputCoding, Logarithm, Products, Unchanged
-from skmohn.optimize._methods import CALLBACK, DONE, RunResult, tenures
-from skmohn.optimize._solve import MAX_WIDTH, SearchResult, better, restart
+from skmohn.optimize._methods import CALLBACK, DONE, Budget, RunResult, tenures
+from skmohn.optimize._solve import (
+    MAX_WIDTH,
+    SearchProblem,
+    SearchResult,
+    better,
+    restart,
+)
 
 # "auto" tries all points where that takes at most this many products of numbers.
 _EXACT_COST = 2**34
@@ -36,10 +44,6 @@ class GPMean:
 
     Attributes
     ----------
-    products : Products
-
-    coding : InputCoding
-
     bounds : tuple of float
         Where predictions end.
 
@@ -53,32 +57,26 @@ class GPMean:
     transform: Unchanged | Logarithm | YeoJohnson
 
     @property
-    def coef(self):
+    def coef(self) -> NDArray[np.float64]:
         """All weights, of products and lines."""
         of = self.products
         return np.concatenate([of.coef, of.slopes, *of.steps])
 
     @property
-    def intercept(self):
+    def intercept(self) -> float:
         """What is added to them all."""
         return self.products.constant
 
-    def at(self, table, owner, sizes):
+    def at(
+        self,
+        table: NDArray[np.float64],
+        owner: NDArray[np.integer],
+        sizes: NDArray[np.integer],
+    ) -> "ProductSum":
         """The function at some states of each variable.
 
-        Parameters
-        ----------
-        table : ndarray of shape (max(sizes), n_columns)
-            Each variable goes through its states, and stays in the last one.
-
-        owner : ndarray of shape (n_columns,), int
-            The variable that each column belongs to.
-
-        sizes : ndarray of shape (n_variables,), int
-
-        Returns
-        -------
-        function : ProductSum
+        In the rows of the table each variable goes through its states, and stays in the
+        last one. `owner` is the variable that each column belongs to.
         """
         of, rows = self.products, self.coding.encode(table)
         ends = np.cumsum(sizes)
@@ -88,9 +86,9 @@ class GPMean:
         for i, variable in enumerate(owner[self.coding.usable].tolist()):
             own, step = factors[states[variable]], steps[states[variable]]
             codes = rows.inputs[: len(own), i]
-            share = 0.5 * (1.0 + codes[:, None])
-            np.multiply(1.0 - share, of.low[i], out=own)
-            own += share * of.high[i]
+            fraction = 0.5 * (1.0 + codes[:, None])
+            np.multiply(1.0 - fraction, of.low[i], out=own)
+            own += fraction * of.high[i]
             step += of.slopes[i] * codes
         # A model of lines alone has no factors of categories.
         for k, (column, *_) in enumerate(self.coding.categoricals[: len(of.tables)]):
@@ -110,8 +108,6 @@ class ProductSum:
 
     Attributes
     ----------
-    coef : ndarray of shape (n_products,)
-
     factors : ndarray of shape (n_states, n_products)
         Of the states of one variable after the other.
 
@@ -120,8 +116,6 @@ class ProductSum:
 
     sizes : ndarray of shape (n_variables,), int
         How many states each variable has.
-
-    intercept : float, default=0.0
 
     bounds : tuple of float, default=(-inf, inf)
         Where predictions end.
@@ -139,26 +133,26 @@ class ProductSum:
     transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many variables there are, those that do not matter included."""
         return len(self.sizes)
 
     @property
-    def n_points(self):
+    def n_points(self) -> int:
         """How many points there are, as an int of any size."""
         return math.prod(self.sizes.tolist())
 
     @cached_property
-    def first(self):
+    def first(self) -> NDArray[np.integer]:
         """The first state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
-    def states_of(self, variables):
+    def states_of(self, variables: NDArray[np.integer]) -> NDArray[np.integer]:
         """All states of some variables, one variable after the other."""
         which, rank = _count_off(self.sizes[variables])
         return self.first[variables][which] + rank
 
-    def used(self):
+    def used(self) -> NDArray[np.integer]:
         """The variables that matter, in their order."""
         which, rank = _count_off(self.sizes)
         states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
@@ -166,7 +160,7 @@ class ProductSum:
         differs |= self.steps[states] != self.steps[others]
         return np.unique(which[others[differs]])
 
-    def take(self, variables, factor):
+    def take(self, variables: NDArray[np.integer], factor: float) -> "ProductSum":
         """The function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
@@ -177,11 +171,11 @@ class ProductSum:
             self.sizes[variables],
         )
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.Generator) -> NDArray[np.integer]:
         """A random point."""
         return rng.integers(self.sizes)
 
-    def predict(self, points):
+    def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
         """Values at rows of states, ndarray of shape (n_rows,)."""
         values = [
             self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
@@ -191,7 +185,9 @@ class ProductSum:
         return np.clip(values, *self.bounds)
 
 
-def _count_off(sizes):
+def _count_off(
+    sizes: NDArray[np.integer],
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
     """Of each member of groups of some sizes, its group, and its rank in the group."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -206,7 +202,7 @@ class _State:
     A variable of S states has S - 1 moves, each of them to a target.
     """
 
-    def __init__(self, function, point):
+    def __init__(self, function: ProductSum, point: NDArray[np.integer]) -> None:
         self.first = function.first
         here = self.first + point
         targets = np.delete(np.arange(len(function.steps)), here)
@@ -226,15 +222,15 @@ class _State:
         self.owner, self.moves = owner.tolist(), [*map(slice, ends - n_moves, ends)]
 
     @property
-    def point(self):
+    def point(self) -> NDArray[np.integer]:
         """The state of each variable."""
         return self.here - self.first
 
-    def values(self):
+    def values(self) -> NDArray[np.float64]:
         """The value that each move leads to. O(n_products n_moves)."""
         return self.ratios @ self.products + (self.rises + self.sum)
 
-    def move(self, m, value):
+    def move(self, m: int, value: float) -> None:
         """Go to a target, of the value given. O(n_products) for each move there."""
         i = self.owner[m]
         moves = self.moves[i]
@@ -250,27 +246,37 @@ class _State:
         self.value = float(value)
 
 
-def hill_climb(function, point, seed, budget):
+def hill_climb(
+    function: ProductSum, point: NDArray[np.integer], seed: int, budget: Budget
+) -> RunResult:
     """The best move until none gains."""
     state = _State(function, point)
-    looks, status = _climb(state, 0, budget)
-    return RunResult(state.point, state.value, looks, status)
+    n_evaluations, status = _climb(state, 0, budget)
+    return RunResult(state.point, state.value, n_evaluations, status)
 
 
-def _climb(state, looks, budget):
+def _climb(state: _State, n_evaluations: int, budget: Budget) -> tuple[int, int]:
     status = DONE
     while status == DONE:
         values = state.values()
-        looks += len(values)
+        n_evaluations += len(values)
         m = int(values.argmax())
         if values[m] <= state.value + state.tolerance:
             break
         state.move(m, values[m])
-        status = budget.status(looks)
-    return looks, status
+        status = budget.status(n_evaluations)
+    return n_evaluations, status
 
 
-def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
+def tabu(
+    function: ProductSum,
+    point: NDArray[np.integer],
+    seed: int,
+    budget: Budget,
+    *,
+    n_steps: int | None = None,
+    tenure: int | None = None,
+) -> RunResult:
     """Best moves of variables that are not tabu, then a climb from the best point.
 
     Variables that have moved are tabu. On rugged functions of several states that finds
@@ -283,50 +289,37 @@ def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
     state = _State(function, point)
     best, best_value = state.point, state.value
     expiry = np.zeros(len(state.targets), dtype=int)
-    looks, status = 0, DONE
-    while looks < n_steps and status == DONE:
+    n_evaluations, status = 0, DONE
+    while n_evaluations < n_steps and status == DONE:
         values = state.values()
-        is_free = (expiry <= looks) | (values > best_value + state.tolerance)
+        is_free = (expiry <= n_evaluations) | (values > best_value + state.tolerance)
         m = int(np.where(is_free, values, -np.inf).argmax())
         state.move(m, values[m])
-        looks += 1
+        n_evaluations += 1
         moves = state.moves[state.owner[m]]
-        expiry[moves] = looks + rng.integers(shortest, longest + 1)
+        expiry[moves] = n_evaluations + rng.integers(shortest, longest + 1)
         if state.value > best_value + state.tolerance:
             best, best_value = state.point, state.value
-        if looks % _STEPS_AT_ONCE == 0 or looks >= budget.looks:
-            status = budget.status(looks)
+        if n_evaluations % _STEPS_AT_ONCE == 0 or n_evaluations >= budget.n_evaluations:
+            status = budget.status(n_evaluations)
     state = _State(function, best)
     if status == DONE:
-        looks, status = _climb(state, looks, budget)
-    return RunResult(state.point, state.value, looks, status)
+        n_evaluations, status = _climb(state, n_evaluations, budget)
+    return RunResult(state.point, state.value, n_evaluations, status)
 
 
 _RUNS = {"hill_climb": hill_climb, "tabu": tabu}
 
 
-def solve_product_sum(question, method, options):
-    """Run a method on a sum of products.
-
-    Parameters
-    ----------
-    question : SearchProblem
-        Its graph is a ProductSum.
-
-    method : str
-
-    options : dict
-        Further arguments of the method.
-
-    Returns
-    -------
-    answer : SearchResult
-    """
-    function = question.graph
+def solve_product_sum(
+    problem: SearchProblem, method: str, options: dict[str, Any]
+) -> SearchResult:
+    """Run a method on a sum of products."""
+    function = problem.graph
     max_width = options.get("max_width", MAX_WIDTH)
     if method == "exact":
-        _require_few(function, max_width, question.budget)
-        return _try_all(question)
+        _require_few(function, max_width, problem.budget)
+        return _try_all(problem)
     if method == "auto":
         if "n_sweeps" in options:
             raise ValueError(
@@ -335,19 +328,19 @@ def solve_product_sum(question, method, options):
             )
         n_points = function.n_points
         cost = n_points * len(function.coef)
-        is_cheap = cost <= _EXACT_COST and n_points <= question.budget.looks
+        is_cheap = cost <= _EXACT_COST and n_points <= problem.budget.n_evaluations
         if is_cheap and n_points <= 2**max_width:
-            return _try_all(question)
+            return _try_all(problem)
         method, options = "tabu", {}
     if method not in _RUNS:
         raise ValueError(
             f"method={method!r} does not work with a Gaussian process: "
             'use "auto", "exact", "tabu" or "hill_climb"'
         )
-    return restart(question, function, _RUNS[method], lambda number: options, better)
+    return restart(problem, function, _RUNS[method], lambda number: options, better)
 
 
-def _require_few(function, max_width, budget):
+def _require_few(function: ProductSum, max_width: int, budget: Budget) -> None:
     """Refuse more points than are wanted."""
     n_points = function.n_points
     if n_points > 2**max_width:
@@ -357,16 +350,16 @@ def _require_few(function, max_width, budget):
             f'max_width={max_width}: fix variables, raise options["max_width"] or use '
             'method="auto"'
         )
-    if n_points > budget.looks:
+    if n_points > budget.n_evaluations:
         raise ValueError(
             f'method="exact" computes {n_points:,} values, more than '
-            f"max_evaluations={budget.looks:,.0f}"
+            f"max_evaluations={budget.n_evaluations:,.0f}"
         )
 
 
-def _try_all(question):
+def _try_all(problem: SearchProblem) -> SearchResult:
     """Compute the function at all points, as a product of two tables of products."""
-    function = question.graph
+    function = problem.graph
     # Up to where half of the points, by their logarithms, are those of the left part.
     bits = np.cumsum(np.log2(function.sizes))
     middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
@@ -379,27 +372,31 @@ def _try_all(question):
     left, left_steps = _tabulate(function, range(middle))
     right, right_steps = _tabulate(function, range(middle, function.n_variables))
     left *= function.coef
-    best, place, looks, status = -np.inf, 0, 0, DONE
+    best, index, n_evaluations, status = -np.inf, 0, 0, DONE
     n_at_once = max(1, _AT_ONCE // n_right)
     for first in range(0, len(left), n_at_once):
         some = slice(first, first + n_at_once)
         values = left[some] @ right.T
         values += left_steps[some, None]
         values += right_steps
-        looks += values.size
+        n_evaluations += values.size
         i = int(values.argmax())
         if values.flat[i] > best:
-            best, place = values.flat[i], first * n_right + i
-        status = question.budget.status(0)  # only the clock can have changed
+            best, index = values.flat[i], first * n_right + i
+        status = problem.budget.status(0)  # only the clock can have changed
         if status != DONE:
             break
-    point = np.array(np.unravel_index(place, function.sizes))
-    if status == DONE and question.tell(SearchResult(point, looks, 1, DONE, True, [])):
+    point = np.array(np.unravel_index(index, function.sizes))
+    if status == DONE and problem.report(
+        SearchResult(point, n_evaluations, 1, DONE, True, [])
+    ):
         status = CALLBACK
-    return SearchResult(point, looks, 1, status, status in (DONE, CALLBACK), [])
+    return SearchResult(point, n_evaluations, 1, status, status in (DONE, CALLBACK), [])
 
 
-def _tabulate(function, variables):
+def _tabulate(
+    function: ProductSum, variables: range
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Products of factors of variables, and sums of steps, at all their points.
 
     Of the points the first variable is the slowest.

@@ -1,34 +1,22 @@
-"""What an optimizer of black boxes says of itself, and its evaluations as a table."""
+"""The representation of an optimizer of black boxes; its evaluations as a table."""
 
 import reprlib
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._fitting import History
+from skmohn.optimize._space import Space
 
 
-def describe(space, maximize, history, x, fun):
-    """Say in a few words what is searched and what was found.
-
-    Parameters
-    ----------
-    space : Space
-
-    maximize : bool
-
-    history : History
-
-    x : dict, ndarray or None
-        The best point.
-
-    fun : float
-        Its value.
-
-    Returns
-    -------
-    facts : list of tuple of str
-        Their names, and what they say.
-    """
+def describe(
+    space: Space, maximize: bool, history: History, x: Any, fun: float
+) -> list[tuple[str, str]]:
+    """Names and values of facts on what is searched and what was found."""
     parts = [f"{space.n_variables:,} variables"]
     parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
     parts += ["constrained"] if space.is_constrained else []
@@ -45,7 +33,7 @@ def describe(space, maximize, history, x, fun):
     return facts
 
 
-def to_html(title, facts):
+def to_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
     """Show facts as a table."""
     left = "style='text-align:left'"
     rows = "".join(
@@ -55,7 +43,7 @@ def to_html(title, facts):
     return f"<table><caption>{title}</caption>{rows}</table>"
 
 
-def as_table(space, states):
+def as_table(space: Space, states: NDArray[np.integer]) -> NDArray:
     """Points as rows that a regressor reads: numbers as such, the rest as text."""
     columns = [
         np.array(

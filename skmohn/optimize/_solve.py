@@ -1,14 +1,20 @@
-"""From a question to its answer: restarts, components, limits."""
+"""From a problem to its result: restarts, components, limits."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
 from skmohn._core import _elimination
+from skmohn._core._elimination import EliminationOrder
+from skmohn._core._elimination_kernels import Schedule
+from skmohn._core._types import effective_n_jobs
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _methods
+from skmohn.optimize._kernels import FlipTables
 from skmohn.optimize._methods import (
     CALLBACK,
     DONE,
@@ -16,6 +22,7 @@ from skmohn.optimize._methods import (
     METHODS,
     TIME,
     Budget,
+    RunResult,
 )
 from skmohn.optimize._polynomial import combine, make_polynomial, split
 
@@ -29,9 +36,12 @@ _EXACT_COST = 2**27
 _MOVE_WIDTH = 16
 _ORDERED = 25_000
 _MOST_HELD = 0.5
-# A step of its tabu search takes about as long as so many looks of annealing. One of
-# few variables has as many steps as one of so many, since they cost next to nothing.
-_LOOKS_PER_STEP, _FEW = 20, 1000
+# A step of its tabu search takes about as long as so many evaluations of annealing.
+# One of few variables has as many steps as one of so many: they cost next to nothing.
+_EVALUATIONS_PER_STEP, _FEW = 20, 1000
+
+
+Report = Callable[["SearchResult"], bool]
 
 
 class SearchProblem(NamedTuple):
@@ -45,21 +55,18 @@ class SearchProblem(NamedTuple):
     start : ndarray of shape (n_variables,) or None
         Where the first restart begins, see :meth:`draw`; None for a random point.
 
-    seed : int
-
     n_restarts : int or None
         None for as many as the time allows, and `N_RESTARTS` without a time limit.
 
     budget : Budget
         Of all restarts together.
 
-    n_jobs : int or None
-
     keep_optima : bool
         Whether to keep the ends of all restarts.
 
-    tell : callable
-        Called with the Answer so far after every restart; returns whether to stop.
+    report : callable
+        Called with the SearchResult so far after every restart; returns whether to
+        stop.
     """
 
     graph: Any
@@ -69,14 +76,14 @@ class SearchProblem(NamedTuple):
     budget: Budget
     n_jobs: int | None
     keep_optima: bool
-    tell: object
+    report: Report
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many there are."""
         return self.graph.n_variables
 
-    def draw(self, rng):
+    def draw(self, rng: np.random.Generator) -> NDArray:
         """A random point: spins of a WalshPolynomial, states of a ProductSum."""
         if isinstance(self.graph, WalshPolynomial):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
@@ -94,8 +101,6 @@ class SearchResult(NamedTuple):
     nfev, nit : int
         Partial evaluations, and restarts.
 
-    status : int
-
     optimal : bool
         Whether it is proved that nothing is better.
 
@@ -108,123 +113,111 @@ class SearchResult(NamedTuple):
     nit: int
     status: int
     optimal: bool
-    optima: list
+    optima: list[NDArray]
 
 
-def answer(question, method, options):
-    """Run a method.
-
-    Parameters
-    ----------
-    question : SearchProblem
-
-    method : str
-
-    options : dict
-        Further arguments of the method.
-
-    Returns
-    -------
-    answer : SearchResult
-    """
+def solve_polynomial(
+    problem: SearchProblem, method: str, options: dict[str, Any]
+) -> SearchResult:
+    """Run a method on a polynomial."""
     if method == "exact":
-        return _eliminate(question, **options)
+        return _eliminate(problem, **options)
     if method == "auto":
-        return _search_parts(question, **options)
-    polynomial = make_polynomial(question.graph, question.n_variables)
-    return restart(
-        question, polynomial, METHODS[method].run, lambda number: options, better
-    )
+        return _search_parts(problem, **options)
+    run: Any = METHODS[method].run
+    polynomial = make_polynomial(problem.graph, problem.n_variables)
+    return restart(problem, polynomial, run, lambda number: options, better)
 
 
 # ------------------------------------------------------------------------- restarts
 
 
-def restart(question, function, run, options_of, choose):
+def restart(
+    problem: SearchProblem,
+    function: Any,
+    run: Callable[..., RunResult],
+    options_of: Callable[[int], dict[str, Any]],
+    choose: Callable[[Any, RunResult, RunResult], RunResult],
+) -> SearchResult:
     """Run from many starts and choose among the ends.
 
-    Parameters
-    ----------
-    question : SearchProblem
-
-    function : FlipTables or ProductSum
-        What the run takes.
-
-    run : callable
-        From function, spins or states, seed, Budget and options to an Outcome.
-
-    options_of : callable
-        Gives the options of each restart, by its number.
-
-    choose : callable
-        From the function and two outcomes, the best so far first, to one.
-
-    Returns
-    -------
-    answer : SearchResult
+    `options_of` has the options of each restart, by its number. `choose` makes one
+    result of the function and two results, the best so far first.
     """
-    n_restarts, budget = question.n_restarts, question.budget
-    share = budget.share(1 / (n_restarts or N_RESTARTS))
+    n_restarts, budget = problem.n_restarts, problem.budget
+    run_budget = budget.take(1 / (n_restarts or N_RESTARTS))
     if n_restarts is None:
         n_restarts = N_RESTARTS if budget.deadline == np.inf else np.inf
-    at_once = effective_n_jobs(question.n_jobs)
-    best, looks, done, status, optima = None, 0, 0, DONE, []
+    at_once = effective_n_jobs(problem.n_jobs)
+    best: RunResult | None = None
+    result: RunResult
+    so_far: Any = None
+    n_evaluations, done, status, optima = 0, 0, DONE, []
     with Parallel(n_jobs=at_once, prefer="threads") as parallel:
         while done < n_restarts:
-            outcomes = parallel(
-                delayed(_run)(run, function, question, r, share, options_of(r))
+            results: Any = parallel(
+                delayed(_run)(run, function, problem, r, run_budget, options_of(r))
                 for r in range(done, int(min(n_restarts, done + at_once)))
             )
             # In their order, so that it does not matter how many run at once.
-            for outcome in outcomes:
-                best = outcome if best is None else choose(function, best, outcome)
-                looks, done = looks + outcome.nfev, done + 1
-                status = max(status, outcome.status)
-                if question.keep_optima:
-                    optima.append(outcome.spins)
-                so_far = SearchResult(best.spins, looks, done, status, False, optima)
-                if question.tell(so_far):
+            for result in results:
+                best = result if best is None else choose(function, best, result)
+                n_evaluations, done = n_evaluations + result.nfev, done + 1
+                status = max(status, result.status)
+                if problem.keep_optima:
+                    optima.append(result.spins)
+                so_far = SearchResult(
+                    best.spins, n_evaluations, done, status, False, optima
+                )
+                if problem.report(so_far):
                     return so_far._replace(status=CALLBACK)
-                if looks >= budget.looks:
+                if n_evaluations >= budget.n_evaluations:
                     return so_far._replace(status=EVALUATIONS)
             if status == TIME or (done < n_restarts and time.time() >= budget.deadline):
                 return so_far._replace(status=TIME)
     return so_far
 
 
-def better(function, best, outcome):
+def better(function: Any, best: RunResult, result: RunResult) -> RunResult:
     """Choose the better one, the first of equal ones."""
-    return outcome if outcome.value > best.value else best
+    return result if result.value > best.value else best
 
 
-def _combined(polynomial, best, outcome):
+def _combined(polynomial: FlipTables, best: RunResult, result: RunResult) -> RunResult:
     """Choose the better one, with whatever the other one has better."""
-    chosen = better(polynomial, best, outcome)
-    other = best if chosen is outcome else outcome
+    chosen = better(polynomial, best, result)
+    other = best if chosen is result else result
     spins, gain = combine(polynomial, chosen.spins, other.spins)
     return chosen._replace(spins=spins, value=chosen.value + gain)
 
 
-def _run(run, function, question, number, share, options):
+def _run(
+    run: Callable[..., RunResult],
+    function: Any,
+    problem: SearchProblem,
+    number: int,
+    budget: Budget,
+    options: dict[str, Any],
+) -> RunResult:
     """One restart: from the start given if it is the first, else from a random one."""
-    start_seed, seed = np.random.SeedSequence([question.seed, number]).generate_state(
+    start_seed, seed = np.random.SeedSequence([problem.seed, number]).generate_state(
         2, np.uint64
     )
-    if number == 0 and question.start is not None:
-        spins = question.start
+    if number == 0 and problem.start is not None:
+        spins = problem.start
     else:
-        spins = question.draw(np.random.default_rng(start_seed))
-    return run(function, spins, seed, share, **options)
+        spins = problem.draw(np.random.default_rng(start_seed))
+    return run(function, spins, seed, budget, **options)
 
 
 # --------------------------------------------------------------------------- exact
 
 
-def _eliminate(question, max_width=MAX_WIDTH):
+def _eliminate(problem: SearchProblem, max_width: int = MAX_WIDTH) -> SearchResult:
     """Maximize exactly, part by part; refuse when that takes too wide tables."""
-    rng = np.random.default_rng(question.seed)
+    rng = np.random.default_rng(problem.seed)
     plans = []
-    for variables, graph in split(question.graph, question.n_variables):
+    for variables, graph in split(problem.graph, problem.n_variables):
         plan = _exact_plan(graph, len(variables), rng, max_width)
         if plan.width > max_width:
             raise ValueError(
@@ -235,31 +228,35 @@ def _eliminate(question, max_width=MAX_WIDTH):
             )
         plans.append((variables, graph, plan))
     cost = sum(plan.cost for *_, plan in plans)
-    if cost > question.budget.looks:
+    if cost > problem.budget.n_evaluations:
         raise ValueError(
             f'method="exact" computes {cost:,} table entries, more than '
-            f"max_evaluations={question.budget.looks:,.0f}"
+            f"max_evaluations={problem.budget.n_evaluations:,.0f}"
         )
-    spins = np.ones(question.n_variables, dtype=np.int8)
-    looks, status = 0, DONE
+    spins = np.ones(problem.n_variables, dtype=np.int8)
+    n_evaluations, status = 0, DONE
     for variables, graph, plan in plans:
         if status == DONE:
             spins[variables] = _maximize(graph, plan)
-            looks += plan.cost
-            status = question.budget.status(0)  # only the clock can have changed
-    if status == DONE and question.tell(SearchResult(spins, looks, 1, DONE, True, [])):
+            n_evaluations += plan.cost
+            status = problem.budget.status(0)  # only the clock can have changed
+    if status == DONE and problem.report(
+        SearchResult(spins, n_evaluations, 1, DONE, True, [])
+    ):
         status = CALLBACK
-    return SearchResult(spins, looks, 1, status, status in (DONE, CALLBACK), [])
+    return SearchResult(spins, n_evaluations, 1, status, status in (DONE, CALLBACK), [])
 
 
-def _exact_plan(graph, n_variables, rng, max_width):
+def _exact_plan(
+    graph: WalshPolynomial, n_variables: int, rng: np.random.Generator, max_width: int
+) -> EliminationOrder:
     """Order in which all variables go, but one that may have any value."""
     neighbors = _elimination.find_neighbors(graph, n_variables)
     held = _elimination.symmetric_variables(graph, neighbors)
     return _elimination.cheapest_order(neighbors, rng, held=held, max_width=max_width)
 
 
-def _maximize(graph, plan):
+def _maximize(graph: WalshPolynomial, plan: EliminationOrder) -> NDArray[np.int8]:
     """Best spins of a part, all variables of which but symmetric ones are ordered."""
     advice = 'fix variables or use method="auto" with a smaller max_width'
     return _elimination.maximize_by_order(graph, plan, 1, advice)
@@ -268,56 +265,64 @@ def _maximize(graph, plan):
 # ---------------------------------------------------------------------------- auto
 
 
-def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
+def _search_parts(
+    problem: SearchProblem, max_width: int = MAX_WIDTH, n_sweeps: int = 1000
+) -> SearchResult:
     """Take the function apart; eliminate where that is cheap, search the rest."""
-    rng = np.random.default_rng(question.seed)
-    n_variables = question.n_variables
+    rng = np.random.default_rng(problem.seed)
+    n_variables = problem.n_variables
     spins = np.ones(n_variables, dtype=np.int8)
-    if question.start is not None:
-        spins[:] = question.start
-    looks, n_restarts, hard = 0, 0, []
-    for variables, graph in split(question.graph, n_variables):
+    if problem.start is not None:
+        spins[:] = problem.start
+    n_evaluations, n_restarts, hard = 0, 0, []
+    for variables, graph in split(problem.graph, n_variables):
         plan = _cheap_plan(
             graph,
             len(variables),
             rng,
             max_width,
-            min(_EXACT_COST, question.budget.looks - looks),
+            min(_EXACT_COST, problem.budget.n_evaluations - n_evaluations),
         )
         if plan is not None:
             spins[variables] = _maximize(graph, plan)
-            looks += plan.cost
+            n_evaluations += plan.cost
         else:
             hard.append((variables, graph))
-    so_far = SearchResult(spins, looks, 0, DONE, not hard, [])
+    so_far = SearchResult(spins, n_evaluations, 0, DONE, not hard, [])
     left = sum(len(variables) for variables, _ in hard)
     status = DONE
-    if not hard and question.tell(so_far):
+    if not hard and problem.report(so_far):
         status = CALLBACK
-    for place, (variables, graph) in enumerate(hard):
-        share = len(variables) / left
+    for number, (variables, graph) in enumerate(hard):
+        fraction = len(variables) / left
         left -= len(variables)
-        part = question._replace(
+        part = problem._replace(
             graph=graph,
-            start=None if question.start is None else question.start[variables],
+            start=None if problem.start is None else problem.start[variables],
             seed=int(
-                np.random.SeedSequence([question.seed, place]).generate_state(1)[0]
+                np.random.SeedSequence([problem.seed, number]).generate_state(1)[0]
             ),
-            budget=_part_of(question.budget, looks, share),
-            tell=_teller(question.tell, so_far, variables),
+            budget=_allot(problem.budget, n_evaluations, fraction),
+            report=_report_part(problem.report, so_far, variables),
         )
         found = _search_part(part, rng, n_sweeps)
         spins = spins.copy()
         spins[variables] = found.spins
-        looks, n_restarts = looks + found.nfev, n_restarts + found.nit
-        so_far = SearchResult(spins, looks, n_restarts, DONE, False, [])
+        n_evaluations, n_restarts = n_evaluations + found.nfev, n_restarts + found.nit
+        so_far = SearchResult(spins, n_evaluations, n_restarts, DONE, False, [])
         status = max(status, found.status)
         if found.status == CALLBACK:
             break
     return so_far._replace(nit=max(n_restarts, 1), status=status)
 
 
-def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
+def _cheap_plan(
+    graph: WalshPolynomial,
+    n_variables: int,
+    rng: np.random.Generator,
+    max_width: int,
+    max_cost: float,
+) -> EliminationOrder | None:
     """Order in which all variables go at low cost, or None."""
     neighbors = _elimination.find_neighbors(graph, n_variables)
     if _elimination.exceeds_treewidth(neighbors, rng, max_width):
@@ -326,34 +331,40 @@ def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
     return plan if plan.width <= max_width and plan.cost <= max_cost else None
 
 
-def _part_of(budget, looks, share):
+def _allot(budget: Budget, n_evaluations: int, fraction: float) -> Budget:
     """Fraction of the evaluations and of the time that are left."""
     now = time.time()
-    rest = Budget(budget.looks - looks, now + (budget.deadline - now) * share)
-    return rest.share(share)
+    rest = Budget(
+        budget.n_evaluations - n_evaluations, now + (budget.deadline - now) * fraction
+    )
+    return rest.take(fraction)
 
 
-def _teller(tell, so_far, variables):
-    """Tell of a part as part of the whole."""
+def _report_part(
+    report: Report, so_far: SearchResult, variables: NDArray[np.integer]
+) -> Report:
+    """Report a part as part of the whole."""
 
-    def tell_all(found):
+    def report_all(found: SearchResult) -> bool:
         spins = so_far.spins.copy()
         spins[variables] = found.spins
-        looks, nit = so_far.nfev + found.nfev, so_far.nit + found.nit
-        return tell(so_far._replace(spins=spins, nfev=looks, nit=nit))
+        n_evaluations, nit = so_far.nfev + found.nfev, so_far.nit + found.nit
+        return report(so_far._replace(spins=spins, nfev=n_evaluations, nit=nit))
 
-    return tell_all
+    return report_all
 
 
-def _search_part(part, rng, n_sweeps):
+def _search_part(
+    part: SearchProblem, rng: np.random.Generator, n_sweeps: int
+) -> SearchResult:
     """Search connected variables by the mix of methods, longer with each restart."""
     schedules = _move_schedules(part, rng)
 
-    def options_of(number):
+    def options_of(number: int) -> dict[str, Any]:
         n_visits = n_sweeps * max((1 + number) * part.n_variables, _FEW)
         return {
             "n_sweeps": n_sweeps * (1 + number),
-            "n_steps": max(1, n_visits // _LOOKS_PER_STEP),
+            "n_steps": max(1, n_visits // _EVALUATIONS_PER_STEP),
             "schedules": schedules,
         }
 
@@ -366,7 +377,7 @@ def _search_part(part, rng, n_sweeps):
     )
 
 
-def _move_schedules(part, rng):
+def _move_schedules(part: SearchProblem, rng: np.random.Generator) -> list[Schedule]:
     """Schedules that each hold other variables; none where they would hold most."""
     n_variables = part.n_variables
     neighbors = _elimination.find_neighbors(part.graph, n_variables)

@@ -1,22 +1,25 @@
 """What a black box takes: variables with few values each, and what must hold of them.
 
-Inside, a point is a row of integers, its *states*: the place of each variable's
+Inside, a point is a row of integers, its *states*: the index of each variable's
 value among its values.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from skmohn._core._types import TableLike
 from skmohn._core._validation import refuse_set, to_numpy
 from skmohn.mohn._engine import Categorical, EncodedRows
 from skmohn.optimize._variables import (
     Variable,
     columns_of,
     in_short,
-    places_of,
+    index_values,
     read_table,
     read_variable,
 )
@@ -33,20 +36,39 @@ _STEPS = 4
 _PAIRS = 256
 # Linear programs, each with costs of its own, until one ends where all predicates hold.
 _SOLVED = 100
+# Scipy has no types; those that checkers guess of its defaults are wrong.
+_Bounds: Any = Bounds
+_Linear: Any = LinearConstraint
 # Slack of linear constraints, relative to what is summed up.
 _SLACK = 1e-9
+# As users pass them, see `BlackBoxOptimizer`, and points as they get them.
+SpaceLike: TypeAlias = int | Mapping[Any, Any] | TableLike
+ConstraintsLike: TypeAlias = (
+    Callable[[Any], Any]
+    | LinearConstraint
+    | Iterable[Callable[[Any], Any] | LinearConstraint]
+    | None
+)
+Points: TypeAlias = list[dict[Any, Any]] | NDArray
+
+
+class _LinearSums(NamedTuple):
+    """Linear constraints as sums over the states of the variables."""
+
+    sums: list[NDArray[np.float64]]  # by variable, (n_states, n_constraints)
+    low: NDArray[np.float64]  # (n_constraints,)
+    high: NDArray[np.float64]
 
 
 class Space:
-    """Points that a black box can be asked for.
+    """Points of a black box; made of the arguments of `BlackBoxOptimizer`."""
 
-    Parameters
-    ----------
-    space, constraints, fixed : objects
-        As of :class:`skmohn.optimize.BlackBoxOptimizer`.
-    """
-
-    def __init__(self, space, constraints=None, fixed=None):
+    def __init__(
+        self,
+        space: SpaceLike,
+        constraints: ConstraintsLike = None,
+        fixed: Mapping | None = None,
+    ) -> None:
         table, self._dtype = None, int
         if isinstance(space, Integral) and not isinstance(space, bool | np.bool_):
             if space < 1:
@@ -62,7 +84,9 @@ class Space:
         if not self.variables:
             raise ValueError("space must have at least one variable, got none")
         self.sizes = np.array([len(variable.values) for variable in self.variables])
-        self._places = [places_of(variable.values) for variable in self.variables]
+        self._states_of_values = [
+            index_values(variable.values) for variable in self.variables
+        ]
         self._index = {variable.name: i for i, variable in enumerate(self.variables)}
         self._linear, self._predicates = self._read_constraints(constraints)
         self.fixed = self._read_fixed(fixed)
@@ -83,26 +107,26 @@ class Space:
     # ------------------------------------------------------------------- the points
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """How many variables there are, fixed ones included."""
         return len(self.variables)
 
     @property
-    def is_binary(self):
+    def is_binary(self) -> bool:
         """Whether every variable has two values."""
         return bool(np.all(self.sizes == 2))
 
     @property
-    def is_constrained(self):
+    def is_constrained(self) -> bool:
         """Whether some points are excluded."""
         return bool(self._linear or self._predicates or self.is_table)
 
     @property
-    def is_table(self):
+    def is_table(self) -> bool:
         """Whether the user has listed all points there are."""
         return self._keys is not None
 
-    def decode(self, states):
+    def decode(self, states: NDArray[np.integer]) -> Points:
         """Points as the user has them: an array, or a list of dicts."""
         if self.names_points:
             return [
@@ -118,14 +142,8 @@ class Space:
             points[:, i] = values[states[:, i]]
         return points
 
-    def encode(self, points):
-        """States of points.
-
-        Raises
-        ------
-        ValueError
-            Where a variable or a value is not one of the space.
-        """
+    def encode(self, points: Any) -> NDArray[np.integer]:
+        """States of points; refuse variables and values that are not of the space."""
         if hasattr(points, "columns"):  # a data frame
             names, columns = columns_of(points, "X")
             points = [
@@ -141,7 +159,7 @@ class Space:
         rows = [self._encode_point(point) for point in points]
         return np.array(rows, dtype=np.int64).reshape(len(rows), self.n_variables)
 
-    def _encode_point(self, point):
+    def _encode_point(self, point: Any) -> list[int]:
         if isinstance(point, Mapping):
             missing = [v.name for v in self.variables if v.name not in point]
             if missing or len(point) > self.n_variables:
@@ -162,11 +180,11 @@ class Space:
                 )
         return [self._state(i, value, "X") for i, value in enumerate(values)]
 
-    def _state(self, i, value, source):
+    def _state(self, i: int, value: Any, source: str) -> int:
         if isinstance(value, np.generic):
             value = value.item()
         try:
-            return self._places[i][value]
+            return self._states_of_values[i][value]
         except (KeyError, TypeError):
             variable = self.variables[i]
             raise ValueError(
@@ -176,7 +194,9 @@ class Space:
 
     # -------------------------------------------------------------- the constraints
 
-    def _read_constraints(self, constraints):
+    def _read_constraints(
+        self, constraints: ConstraintsLike
+    ) -> tuple[list[_LinearSums], list[Callable[[Any], Any]]]:
         """Linear constraints as sums by state, and predicates."""
         linear, predicates = [], []
         if constraints is None:
@@ -200,7 +220,7 @@ class Space:
                 )
         return linear, predicates
 
-    def _read_linear(self, constraint):
+    def _read_linear(self, constraint: LinearConstraint) -> _LinearSums:
         columns = [variable.columns() for variable in self.variables]
         widths = [column.shape[1] for column in columns]
         A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else constraint.A
@@ -221,9 +241,9 @@ class Space:
         sums = [column @ part.T for column, part in zip(columns, parts, strict=True)]
         low = np.broadcast_to(constraint.lb, len(A))
         high = np.broadcast_to(constraint.ub, len(A))
-        return sums, low, high
+        return _LinearSums(sums, low, high)
 
-    def _read_fixed(self, fixed):
+    def _read_fixed(self, fixed: Mapping | None) -> dict[int, int]:
         """States of the variables that keep one."""
         states = {}
         if not isinstance(fixed, Mapping | None):
@@ -240,7 +260,7 @@ class Space:
             states[i] = self._state(i, value, "fixed")
         return states
 
-    def is_feasible(self, states):
+    def is_feasible(self, states: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Whether points satisfy the constraints and have the fixed values."""
         feasible = np.ones(len(states), dtype=bool)
         for i, state in self.fixed.items():
@@ -261,23 +281,25 @@ class Space:
         return feasible
 
     @property
-    def n_points(self):
+    def n_points(self) -> float:
         """How many points there are, at most, as a float."""
         if self.listed is not None:
             return float(len(self.listed))
         return self._n_combinations()
 
-    def _n_combinations(self):
+    def _n_combinations(self) -> float:
         return float(np.prod(self.sizes[self.free], dtype=float))
 
-    def _list(self, table):
+    def _list(self, table: NDArray[np.integer] | None) -> NDArray[np.integer] | None:
         """All feasible points, where there are few or the user has listed them."""
         if table is None:
             if self._n_combinations() > LISTED:
                 return None
             sizes = np.ones_like(self.sizes)
             sizes[self.free] = self.sizes[self.free]
-            table = np.indices(sizes).reshape(self.n_variables, -1).T.copy()
+            table = (
+                np.indices(tuple(sizes.tolist())).reshape(self.n_variables, -1).T.copy()
+            )
             table[:, list(self.fixed)] = list(self.fixed.values())
         states = np.unique(table, axis=0)
         states = states[self.is_feasible(states)]
@@ -289,24 +311,14 @@ class Space:
 
     # ------------------------------------------------------------ drawing, neighbors
 
-    def draw(self, n, rng, known):
+    def draw(
+        self, n: int, rng: np.random.Generator, known: NDArray[np.integer]
+    ) -> NDArray[np.integer]:
         """Draw feasible points, uniformly but for walks.
 
         Where hardly any point is feasible, they are ends of walks that begin at a known
-        one: each step changes one variable or two, if the constraints allow it.
-
-        Parameters
-        ----------
-        n : int
-
-        rng : Generator
-
-        known : ndarray of shape (n_known, n_variables)
-            Feasible points that have been found already.
-
-        Returns
-        -------
-        states : ndarray of shape (n, n_variables)
+        feasible one: each step changes one variable or two, if the constraints allow
+        it.
         """
         if self.listed is not None:
             return self.listed[rng.integers(len(self.listed), size=n)]
@@ -319,7 +331,7 @@ class Space:
             found = np.concatenate([found, self._walk(starts, rng)])
         return found
 
-    def _draw_any(self, n, rng):
+    def _draw_any(self, n: int, rng: np.random.Generator) -> NDArray[np.integer]:
         """Draw points anywhere and keep the feasible ones: n, unless they are rare."""
         found, n_found, n_drawn = [], 0, 0
         # Few at first, because constraints may take their time.
@@ -334,7 +346,9 @@ class Space:
             self._most_drawn = _DRAWN_AT_ONCE
         return np.concatenate(found)[:n]
 
-    def _walk(self, states, rng):
+    def _walk(
+        self, states: NDArray[np.integer], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Change points step by step, as far as they stay feasible."""
         states = states.copy()
         for _ in range(_STEPS * len(self.free)):
@@ -343,7 +357,9 @@ class Space:
             states[feasible] = steps[feasible]
         return states
 
-    def _change(self, states, rng):
+    def _change(
+        self, states: NDArray[np.integer], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Change one variable of each point, or two."""
         rows = np.arange(len(states))
         n_changed = min(2, len(self.free))
@@ -355,7 +371,7 @@ class Space:
             states[rows, at] = (states[rows, at] + by) % self.sizes[at]
         return states
 
-    def _solve(self, rng):
+    def _solve(self, rng: np.random.Generator) -> NDArray[np.integer]:
         """A point that satisfies the linear constraints, with costs drawn at random."""
         if not self._linear:
             raise ValueError(
@@ -373,11 +389,11 @@ class Space:
             found = milp(
                 rng.standard_normal(first[-1]),
                 integrality=np.ones(first[-1]),
-                bounds=Bounds(low, high),
+                bounds=_Bounds(low, high),
                 constraints=[
-                    LinearConstraint(one_each, 1, 1),
+                    _Linear(one_each, 1, 1),
                     *(
-                        LinearConstraint(np.concatenate(sums).T, *ends)
+                        _Linear(np.concatenate(sums).T, *ends)
                         for sums, *ends in self._linear
                     ),
                 ],
@@ -393,15 +409,13 @@ class Space:
             "one that does"
         )
 
-    def neighbors(self, state, rng):
+    def neighbors(
+        self, state: NDArray[np.integer], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Feasible points near one, which is not among them, in random order.
 
         Those that differ in one variable; where there are constraints, some that differ
         in two as well, or the nearest of the points that are listed.
-
-        Returns
-        -------
-        states : ndarray of shape (n_neighbors, n_variables)
         """
         if self.listed is not None and self.is_constrained:
             order = rng.permutation(len(self.listed))
@@ -425,20 +439,20 @@ class Space:
 
     # -------------------------------------------------------------------- as a table
 
-    def rows(self, states):
+    def rows(self, states: NDArray[np.integer]) -> EncodedRows:
         """Points as inputs of -1 and +1, and categories."""
         inputs = 2.0 * states[:, self.two_valued] - 1.0
         return EncodedRows(inputs, states[:, self.many_valued])
 
 
-def keys_of(states):
-    """What tells points apart, as a list of bytes."""
+def keys_of(states: NDArray[np.integer]) -> list[bytes]:
+    """Keys of points: their states as bytes."""
     states = np.ascontiguousarray(states, dtype=np.int64)
     return [row.tobytes() for row in states]
 
 
-def _is_kept(predicate, point):
-    """What a predicate says of a point."""
+def _is_kept(predicate: Callable[[Any], Any], point: Any) -> bool:
+    """Whether a predicate keeps a point; refuse what is not a truth value."""
     kept = predicate(point)
     if not isinstance(kept, bool | np.bool_):
         raise TypeError(

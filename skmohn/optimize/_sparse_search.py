@@ -1,9 +1,11 @@
-"""Sparse models of uniform samples: when one is tried, a part at each tell."""
+"""Sparse models of uniform samples: when one is fitted, a part at each evaluation."""
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Generator
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import gather_warnings
 from skmohn._core._units import power_of_two_scale
@@ -16,9 +18,11 @@ from skmohn.mohn._engine import (
     bytes_of_candidate,
     make_design,
 )
+from skmohn.optimize._archive import Archive
 from skmohn.optimize._model_search import minimize
+from skmohn.optimize._space import Space
 
-# Evaluations before anything is believed, at least.
+# Evaluations before the first model, at least.
 FEWEST = 8
 # A model is tried when the samples have grown by this share since the last trial; by
 # the second one where more samples than most functions need have not led to one.
@@ -38,15 +42,13 @@ _SCREENING = 1e8
 ROUNDING = 1e-8
 
 
-class Guess(NamedTuple):
+class SparseCandidate(NamedTuple):
     """A sparse model of all evaluations, and its best point.
 
     Attributes
     ----------
     graph : WalshPolynomial
         Of the free variables as -1 and +1.
-
-    state : ndarray of shape (n_variables,)
 
     is_exact : bool
         Whether the model reproduces all evaluations.
@@ -65,38 +67,23 @@ class PursuitRun:
     """A pursuit on some samples, a part at a time.
 
     Where it is does not count as its state: a copy, and one that was interrupted, go
-    over the same parts again.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_inputs)
-        Of -1 and +1.
-
-    values : ndarray of shape (n_samples,)
-
-    work : float
-        Nanoseconds, from counts, after which a part ends.
+    over the same parts again. A part ends after so many nanoseconds of `work`, from
+    counts; inputs are -1 and +1.
     """
 
-    def __init__(self, inputs, values, work):
+    def __init__(
+        self, inputs: NDArray[np.float64], values: NDArray[np.float64], work: float
+    ) -> None:
         self.inputs, self.values, self.work = inputs, values, work
         self._running = None
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_running": None}
 
-    def result(self, n_parts):
-        """Do the next part.
+    def result(self, n_parts: int) -> tuple[WalshPolynomial, bool] | None:
+        """Do the next part, after `n_parts` others.
 
-        Parameters
-        ----------
-        n_parts : int
-            How many were done before.
-
-        Returns
-        -------
-        result : tuple or None
-            The model and whether it is exact; None while there is more to do.
+        Returns the model and whether it is exact; None while there is more to do.
         """
         n_done, search, steps = self._running or (0, *self._start())
         # An interrupt leaves nothing that could go on. Parts that were done before and
@@ -117,7 +104,7 @@ class PursuitRun:
         ).is_significant(terms)
         return graph, is_exact
 
-    def _start(self):
+    def _start(self) -> tuple[Pursuit, Generator[float, None, str]]:
         design = make_design(self.inputs.astype(np.int8), None)
         n_inputs = self.inputs.shape[1]
         order = 2
@@ -136,7 +123,7 @@ class PursuitRun:
         search.most = min(search.most, int(most))
         return search, search.steps()
 
-    def _do_part(self, steps):
+    def _do_part(self, steps: Generator[float, None, str]) -> str | None:
         """Go on until the work is done; return why the pursuit ended, if it did."""
         spent = 0.0
         while spent < self.work:
@@ -150,117 +137,116 @@ class PursuitRun:
 class SparseModelSearch:
     """Uniform samples, until a sparse model is exact.
 
-    Parameters
-    ----------
-    space : Space
-
     Attributes
     ----------
     linkage : WalshPolynomial
         The model of the last trial, exact or not.
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Space) -> None:
         self.space = space
-        self.linkage = WalshPolynomial((), np.empty(0), 0.0)
-        self._next_trial = FEWEST
-        self._trial, self._n_done = None, 0
+        self.interactions = WalshPolynomial((), np.empty(0), 0.0)
+        self._next_run = FEWEST
+        self._run: PursuitRun | None = None
+        self._n_done = 0
 
-    def find(self, told, deviation, seed, n_parts):
+    def find(
+        self, archive: Archive, deviation: float, seed: int, n_parts: int
+    ) -> SparseCandidate | None:
         """Go on learning a sparse model, or begin if the samples have grown enough.
 
-        Parameters
-        ----------
-        told : Archive
-
-        deviation : float
-            Of the noise; 0 where a model can be exact.
-
-        seed : int
-
-        n_parts : int
-            How much of a trial to do, if it takes so long.
-
-        Returns
-        -------
-        guess : Guess or None
+        With a deviation of the noise no model can be exact, and it is learned at once;
+        else `n_parts` of a run are done.
         """
         if not self.space.is_binary:
             return None
         if deviation:
-            self._trial = None
-            X, values, counts = self._samples(told)
-            if values is None:
+            self._run = None
+            if (samples := self._samples(archive)) is None:
                 return None
-            self.linkage = graph = _learn_noisy(X, values, counts, seed)
-            return self._search(graph, False, told, seed) if graph.terms else None
-        guess = None
+            X, values, counts = samples
+            self.interactions = graph = _learn_noisy(X, values, counts, seed)
+            return self._search(graph, False, archive, seed) if graph.terms else None
+        sparse_candidate = None
         for _ in range(n_parts):
-            guess = guess or self._do_part(told, seed)
-        return guess
+            sparse_candidate = sparse_candidate or self._do_part(archive, seed)
+        return sparse_candidate
 
-    def _samples(self, told):
+    def _samples(
+        self, archive: Archive
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.integer]] | None:
         """Inputs, values and counts of samples, if it is time for a trial."""
-        some = told.is_sample
+        some = archive.is_sample
         n_samples, n_free = int(some.sum()), len(self.space.free)
-        if n_samples < self._next_trial:
-            return None, None, None
+        if n_samples < self._next_run:
+            return None
         is_likely = n_samples < SAMPLES_PER_VARIABLE * n_free
-        self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
-        values = told.values[some]
-        if np.ptp(values) == 0.0 or not np.any(told.is_feasible):
-            return None, None, None
-        return self.space.rows(told.states[some]).inputs, values, told.counts[some]
+        self._next_run = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
+        values = archive.values[some]
+        if np.ptp(values) == 0.0 or not np.any(archive.is_feasible):
+            return None
+        return (
+            self.space.rows(archive.states[some]).inputs,
+            values,
+            archive.counts[some],
+        )
 
-    def _do_part(self, told, seed):
+    def _do_part(self, archive: Archive, seed: int) -> SparseCandidate | None:
         """Do a part of a trial; return what it finds, once it is done and exact."""
-        if self._trial is None:
-            X, values, _ = self._samples(told)
-            if values is None:
+        if self._run is None:
+            if (samples := self._samples(archive)) is None:
                 return None
+            X, values, _ = samples
             n_pairs = math.comb(len(self.space.free), 2)
             work = max(_WORK, _WORK_OF_PAIR * n_pairs)
-            self._trial, self._n_done = PursuitRun(X, values, work), 0
-        result = self._trial.result(self._n_done)
+            self._run, self._n_done = PursuitRun(X, values, work), 0
+        result = self._run.result(self._n_done)
         self._n_done += 1
         if result is None:
             return None
-        self._trial = None
-        self.linkage, is_exact = result
-        if not is_exact or not self.linkage.terms:
+        self._run = None
+        self.interactions, is_exact = result
+        if not is_exact or not self.interactions.terms:
             return None
-        X = self.space.rows(told.states).inputs
-        wrong = np.abs(self.linkage.predict(X) - told.values)
-        if wrong.max() > ROUNDING * np.ptp(told.values):
+        X = self.space.rows(archive.states).inputs
+        wrong = np.abs(self.interactions.predict(X) - archive.values)
+        if wrong.max() > ROUNDING * np.ptp(archive.values):
             return None
-        return self._search(self.linkage, True, told, seed)
+        return self._search(self.interactions, True, archive, seed)
 
-    def _search(self, graph, is_exact, told, seed):
+    def _search(
+        self, graph: WalshPolynomial, is_exact: bool, archive: Archive, seed: int
+    ) -> SparseCandidate:
         """The best feasible point of a model."""
         space = self.space
 
-        def predict(states):
+        def predict(states: NDArray[np.integer]) -> NDArray[np.float64]:
             return graph.predict(space.rows(states).inputs)
 
         if space.listed is not None:
             state = space.listed[np.argmin(predict(space.listed))]
-            return Guess(graph, state, is_exact, is_exact)
+            return SparseCandidate(graph, state, is_exact, is_exact)
         if space.is_constrained:
             rng = np.random.default_rng(seed)
             ends = [
-                _descend(predict, told.states[place], space, rng)
-                for place in told.order()[:10]
+                _descend(predict, archive.states[i], space, rng)
+                for i in archive.order()[:10]
             ]
             _, state = min(ends, key=lambda end: end[0])
-            return Guess(graph, state, is_exact, False)
+            return SparseCandidate(graph, state, is_exact, False)
         found = minimize(graph, random_state=seed)
-        state = told.states[told.order()[0]].copy()
+        state = archive.states[archive.order()[0]].copy()
         used = np.asarray(found.variables, dtype=int)
         state[space.free[used]] = (found.x > 0).astype(np.int64)
-        return Guess(graph, state, is_exact, is_exact and found.optimal)
+        return SparseCandidate(graph, state, is_exact, is_exact and found.optimal)
 
 
-def _learn_noisy(X, values, counts, seed):
+def _learn_noisy(
+    X: NDArray[np.float64],
+    values: NDArray[np.float64],
+    counts: NDArray[np.integer],
+    seed: int,
+) -> WalshPolynomial:
     """The sparse model that the noise supports."""
     with gather_warnings():
         model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
@@ -268,7 +254,12 @@ def _learn_noisy(X, values, counts, seed):
     return WalshPolynomial.sort(model.terms_, model.weights_, model.intercept_)
 
 
-def _descend(predict, state, space, rng):
+def _descend(
+    predict: Callable[[NDArray[np.integer]], NDArray[np.float64]],
+    state: NDArray[np.integer],
+    space: Space,
+    rng: np.random.Generator,
+) -> tuple[float, NDArray[np.integer]]:
     """Go to the best neighbor until none is better."""
     value = float(predict(state[None])[0])
     while True:

@@ -1,6 +1,9 @@
-"""What is believed of a black box: all weights at once, from few evaluations."""
+"""The surrogate of a black box: all weights at once, from few evaluations."""
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 from sklearn.metrics import r2_score
 
@@ -11,9 +14,9 @@ from skmohn.mohn._engine import (
     learn_prior,
     standardize,
 )
-from skmohn.optimize._space import keys_of
+from skmohn.optimize._space import Space, keys_of
 
-# The hyperparameters are learned anew when the evaluations have grown by this share.
+# Hyperparameters are learned again when the evaluations have grown by this fraction.
 _GROWTH = 1.15
 # More evaluations are not compared with each other: the best ones and the latest are
 # kept, half of each. Of fewer still the hyperparameters are learned.
@@ -26,7 +29,8 @@ _DRAWN = 100
 _NEAR = 5
 _STARTS = 3
 _MOST_LISTED = 1500
-# Fraction of the values that are told apart where some are far worse than all others.
+# Fraction of the values that keep their differences where some are far worse than all
+# others.
 _TOLD_APART = 0.2
 # Multiplications that one proposal may take, roughly.
 _WORK = 4e8
@@ -34,10 +38,6 @@ _WORK = 4e8
 
 class Surrogate:
     """The posterior of the product prior over all weights, given the evaluations.
-
-    Parameters
-    ----------
-    space : Space
 
     Attributes
     ----------
@@ -48,59 +48,54 @@ class Surrogate:
         How much of the variance each evaluation's others predict, from 0 to 1.
     """
 
-    def __init__(self, space):
+    def __init__(self, space: Space) -> None:
         self.space = space
-        self.posterior = None
+        self.posterior: Any = None
         self.skill = 0.0
-        self._n_learned = self._n_told = 0
-        self._known = self._scores = None
+        self._n_learned = self._n_known = 0
+        self._known: Any = None
+        self._scores: Any = None
         self._worst = np.inf
 
-    def update(self, states, values, seed, *, by_rank=False, is_tailed=False):
+    def update(
+        self,
+        states: NDArray[np.integer],
+        values: NDArray[np.float64],
+        seed: int,
+        *,
+        by_rank: bool = False,
+        is_tailed: bool = False,
+    ) -> bool:
         """Learn of evaluations; those of before come first and are the same.
 
-        Parameters
-        ----------
-        states : ndarray of shape (n_points, n_variables)
-
-        values : ndarray of shape (n_points,)
-            Small is good.
-
-        seed : int
-
-        by_rank : bool, default=False
-            Whether only the order of the values counts: they are replaced by normal
-            scores.
-
-        is_tailed : bool, default=False
-            Whether some values are far worse than all others, as penalties are: they
-            count as no worse than the best fifth, which they would drown.
-
-        Returns
-        -------
-        is_anew : bool
-            Whether the hyperparameters were learned anew, which takes longest.
+        With `by_rank` only the order of the values counts: they are replaced by normal
+        scores. With `is_tailed` some values are far worse than all others, as penalties
+        are: they count as no worse than the best fifth, which they would drown. Returns
+        whether the hyperparameters were learned again, which takes longest.
         """
-        n_told = len(values)
-        if n_told == self._n_told:
+        n_known = len(values)
+        if n_known == self._n_known:
             return False
-        is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learned
+        is_anew = self.posterior is None or n_known >= _GROWTH * self._n_learned
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
             self._worst = np.quantile(values, _TOLD_APART) if is_tailed else np.inf
             self._learn(states, self.scored(values), seed)
-            self._n_learned = n_told
+            self._n_learned = n_known
         else:
             self.posterior = self.believing(
-                states[self._n_told :], self.scored(values[self._n_told :])
+                states[self._n_known :], self.scored(values[self._n_known :])
             )
-        self._n_told = n_told
-        target = self.posterior.sample.target
-        residual, _ = self.posterior.leave_one_out()
+        self._n_known = n_known
+        posterior: Any = self.posterior
+        target = posterior.sample.target
+        residual, _ = posterior.leave_one_out()
         self.skill = r2(target, target - residual)
         return is_anew
 
-    def _learn(self, states, values, seed):
+    def _learn(
+        self, states: NDArray[np.integer], values: NDArray[np.float64], seed: int
+    ) -> None:
         kept = _kept(values, _MOST_ROWS)
         standard, self._center, self._scale = standardize(values[kept])
         sample = join_equal_rows(self.space.rows(states[kept]), standard)
@@ -116,49 +111,40 @@ class Surrogate:
         covariance = Covariance(prior, self.space.alphabets)
         self.posterior = ExactPosterior.condition(covariance, sample)
 
-    def believing(self, states, values):
+    def believing(
+        self, states: NDArray[np.integer], values: NDArray[np.float64]
+    ) -> ExactPosterior:
         """The posterior if these had these values, as they are scored."""
         more = join_equal_rows(
             self.space.rows(states), (values - self._center) / self._scale
         )
         return self.posterior.update(more)
 
-    def scored(self, values):
+    def scored(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """What values count as: themselves, if not far worse, or normal scores."""
         if self._scores is None:
             return np.minimum(values, self._worst)
         return np.interp(values, self._known, self._scores)
 
-    def mean(self, states):
+    def mean(self, states: NDArray[np.integer]) -> NDArray[np.float64]:
         """What points are expected to be worth, as values are scored."""
         mean = self.posterior.mean(self.space.rows(states))
         return self._center + self._scale * mean
 
-    def propose(self, best, lowest, taken, pending, is_noisy, rng):
+    def propose(
+        self,
+        best: NDArray[np.integer],
+        lowest: float,
+        taken: set[bytes],
+        pending: NDArray[np.integer],
+        is_noisy: bool,
+        rng: np.random.Generator,
+    ) -> NDArray[np.integer] | None:
         """The point from which the largest improvement is expected.
 
-        Parameters
-        ----------
-        best : ndarray of shape (n_best, n_variables)
-            The best points so far, the best first.
-
-        lowest : float
-            The best value so far, as it is scored.
-
-        taken : set of bytes
-            Keys of points that are not to be proposed.
-
-        pending : ndarray of shape (n_pending, n_variables)
-            Points whose values are not known yet.
-
-        is_noisy : bool
-            Whether the same point may have another value.
-
-        rng : Generator
-
-        Returns
-        -------
-        state : ndarray of shape (n_variables,) or None
+        `best` are the best points so far, the best first, and `lowest` is the best
+        value, as it is scored. Keys of `taken` are not proposed; values of `pending`
+        are not known yet. With `is_noisy` the same point may have another value.
         """
         posterior = self.posterior
         if len(pending):
@@ -167,7 +153,7 @@ class Surrogate:
         # Without noise, what the weights do not explain is each point's own.
         own = 0.0 if is_noisy else posterior.covariance.prior.noise
 
-        def score(states):
+        def score(states: NDArray[np.integer]) -> NDArray[np.float64]:
             rows = self.space.rows(states)
             deviation = np.sqrt(posterior.variance(rows) + own)
             return log_improvement(target - posterior.mean(rows), deviation)
@@ -196,7 +182,9 @@ class Surrogate:
             found.append((height, state))
         return max(found, key=lambda pair: pair[0])[1]
 
-    def _candidates(self, best, rng):
+    def _candidates(
+        self, best: NDArray[np.integer], rng: np.random.Generator
+    ) -> NDArray[np.integer]:
         """Points to begin with: near the best, mixtures of two of them, any."""
         space = self.space
         near = [space.neighbors(state, rng) for state in best[:_NEAR]]
@@ -211,12 +199,14 @@ class Surrogate:
         return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
 
 
-def r2(values, predictions):
+def r2(values: NDArray[np.float64], predictions: NDArray[np.float64]) -> float:
     """How much of the variance of values was predicted, from 0 to 1."""
     return max(float(r2_score(values, predictions)), 0.0)
 
 
-def log_improvement(gain, deviation):
+def log_improvement(
+    gain: NDArray[np.float64], deviation: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Logarithm of the expected improvement, also where it is tiny.
 
     Of a normal variable of mean `gain` and standard deviation `deviation`, the mean of
@@ -232,15 +222,17 @@ def log_improvement(gain, deviation):
     return np.log(deviation) + np.where(z < -5.0, tail, near)
 
 
-def _ranked(values):
+def _ranked(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Distinct values in order, and normal scores with their mean and spread."""
-    places = norm.ppf((rankdata(values) - 0.5) / len(values))
+    scores = norm.ppf((rankdata(values) - 0.5) / len(values))
     known, first = np.unique(values, return_index=True)
-    return known, np.mean(values) + np.std(values) * places[first]
+    return known, np.mean(values) + np.std(values) * scores[first]
 
 
-def _kept(values, most):
-    """Places of the best values and the latest ones, in their order."""
+def _kept(values: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    """Indices of the best values and the latest ones, in their order."""
     if len(values) <= most:
         return np.arange(len(values))
     best = np.argsort(values, kind="stable")[: most // 2]
@@ -248,6 +240,6 @@ def _kept(values, most):
     return np.sort(np.concatenate([best, others[-(most - len(best)) :]]))
 
 
-def not_taken(states, taken):
+def not_taken(states: NDArray[np.integer], taken: set[bytes]) -> NDArray[np.integer]:
     """Points whose keys are not in a set."""
     return states[[key not in taken for key in keys_of(states)]]

@@ -2,12 +2,16 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._types import TableLike
 
 # Values of one variable: each has its own part in the covariance.
 _MOST_VALUES = 256
@@ -18,8 +22,6 @@ class Variable(NamedTuple):
 
     Attributes
     ----------
-    name : object
-
     values : list
         What it can be, two or more.
 
@@ -32,12 +34,12 @@ class Variable(NamedTuple):
     is_ordered: bool
 
     @property
-    def is_number(self):
+    def is_number(self) -> bool:
         """Whether its values are numbers that count as themselves in constraints."""
         may_be = self.is_ordered or len(self.values) == 2
         return may_be and all(map(_is_number, self.values))
 
-    def columns(self):
+    def columns(self) -> NDArray[np.float64]:
         """What each value is in linear constraints, shape (n_values, n_columns)."""
         if self.is_number:
             return np.array(self.values, dtype=float)[:, None]
@@ -46,7 +48,7 @@ class Variable(NamedTuple):
         return np.eye(len(self.values))
 
 
-def read_variable(name, values):
+def read_variable(name: object, values: Any) -> Variable:
     """A variable of a mapping."""
     if isinstance(values, tuple):
         if len(values) != 2 or not all(
@@ -69,19 +71,19 @@ def read_variable(name, values):
         values = _sort(name, values)
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     try:
-        places = places_of(values)
+        index = index_values(values)
     except TypeError:
         raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
-    for place, value in enumerate(values):
+    for i, value in enumerate(values):
         if _is_missing(value):
             raise ValueError(
                 f"space has {value!r} among the values of {name!r}: leave it out, or "
                 "give that case a name of its own"
             )
-        if places[value] != place:
+        if index[value] != i:
             raise ValueError(
                 f"space has values of {name!r} that are equal, {value!r} and "
-                f"{values[places[value]]!r}: keep one of them"
+                f"{values[index[value]]!r}: keep one of them"
             )
     if not 1 <= len(values) <= _MOST_VALUES:
         raise ValueError(
@@ -91,7 +93,7 @@ def read_variable(name, values):
     return Variable(name, values, _is_increasing(values))
 
 
-def _sort(name, values):
+def _sort(name: object, values: AbstractSet[Any]) -> list[Any]:
     """Values of a set in an order of their own: that of a set differs by process."""
     if all(map(_is_number, values)) or all(isinstance(v, str) for v in values):
         return sorted(values)
@@ -100,12 +102,12 @@ def _sort(name, values):
     )
 
 
-def _is_increasing(values):
+def _is_increasing(values: Sequence[Any]) -> bool:
     """Whether values are numbers from low to high."""
     return all(map(_is_number, values)) and all(a < b for a, b in pairwise(values))
 
 
-def _is_number(value):
+def _is_number(value: object) -> bool:
     """Whether a value counts as itself: a finite real number."""
     try:
         return isinstance(value, Real) and math.isfinite(value)
@@ -113,7 +115,7 @@ def _is_number(value):
         return False
 
 
-def _is_missing(value):
+def _is_missing(value: Any) -> bool:
     """Whether a value is NaN or NA, which is not equal to itself."""
     try:
         return bool(value != value)
@@ -121,7 +123,9 @@ def _is_missing(value):
         return True
 
 
-def read_table(space):
+def read_table(
+    space: TableLike,
+) -> tuple[list[Variable], NDArray[np.integer], np.dtype | None]:
     """Variables and states of a table of candidates, and the dtype of its points.
 
     None for points that are dicts, those of a data frame.
@@ -131,7 +135,7 @@ def read_table(space):
         names, columns = columns_of(space, "space")
     else:
         try:
-            table = np.asarray(space)
+            table: Any = np.asarray(space)
         except ValueError:  # rows of several lengths
             table = np.empty(0)
         if table.ndim != 2 or not table.size:
@@ -147,12 +151,12 @@ def read_table(space):
         except TypeError:
             distinct = _distinct(name, values)
         variables.append(read_variable(name, distinct))
-        places = places_of(distinct)
-        states.append([places[value] for value in values])
+        index = index_values(distinct)
+        states.append([index[value] for value in values])
     return variables, np.array(states, dtype=np.int64).T, dtype
 
 
-def _distinct(name, values):
+def _distinct(name: object, values: Iterable[Any]) -> list[Any]:
     """Each value once, in the order of the rows: that of a set differs by process."""
     try:
         return list(dict.fromkeys(values))
@@ -160,7 +164,7 @@ def _distinct(name, values):
         raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
 
 
-def columns_of(frame, source):
+def columns_of(frame: Any, source: str) -> tuple[list[Any], list[list[Any]]]:
     """Names of the columns of a data frame, and their values."""
     names = list(frame.columns)
     repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -169,13 +173,13 @@ def columns_of(frame, source):
     return names, [np.asarray(frame[name], dtype=object).tolist() for name in names]
 
 
-def places_of(values):
-    places = {}
-    for place, value in enumerate(values):
-        places.setdefault(value, place)
-    return places
+def index_values(values: Iterable[Any]) -> dict[Any, int]:
+    index = {}
+    for i, value in enumerate(values):
+        index.setdefault(value, i)
+    return index
 
 
-def in_short(values):
+def in_short(values: Sequence[object]) -> str:
     shown = ", ".join(map(repr, values[:8]))
     return shown if len(values) <= 8 else f"{shown}, ..."

@@ -23,20 +23,20 @@ def neighbors(state):
 
 def climb_on(values, known, n_proposals, is_small):
     """States that a climb proposes, each told, from some known ones on."""
-    told = Archive(N)
+    archive = Archive(N)
     points = cube(N)
     for k in known:
-        told.add(points[k], values[k], is_feasible=True, is_sample=False)
+        archive.add(points[k], values[k], is_feasible=True, is_sample=False)
     space, rng = Space(N), np.random.default_rng(0)
     climb, surrogate = LocalSearch(space), Surrogate(space)
-    linkage = WalshPolynomial((), np.empty(0), 0.0)
+    interactions = WalshPolynomial((), np.empty(0), 0.0)
     proposed = []
     for _ in range(n_proposals):
-        taken = set(told.places)
-        state = climb.propose(told, taken, surrogate, linkage, is_small, rng)
+        taken = set(archive.index)
+        state = climb.propose(archive, taken, surrogate, interactions, is_small, rng)
         assert state.tobytes() not in taken
         value = values[state @ (1 << np.arange(N))]
-        told.add(state, value, is_feasible=True, is_sample=False)
+        archive.add(state, value, is_feasible=True, is_sample=False)
         climb.learn(state, value, surrogate, rng)
         proposed.append(state)
     return proposed
@@ -69,11 +69,11 @@ def test_uniform_samples_come_first_where_few_points_will_be_seen(n, first):
 def test_climbs_in_small_spaces_leave_the_worse_neighbors_out(n_known, n_left_out):
     points, slopes = cube(N), np.arange(1.0, N + 1.0)
     known = np.setdiff1d(np.arange(2**N), [1 << i for i in range(N)])[:n_known]
-    told, space, rng = Archive(N), Space(N), np.random.default_rng(0)
+    archive, space, rng = Archive(N), Space(N), np.random.default_rng(0)
     for k in known:
-        told.add(points[k], points[k] @ slopes, is_feasible=True, is_sample=True)
+        archive.add(points[k], points[k] @ slopes, is_feasible=True, is_sample=True)
     climb, surrogate = LocalSearch(space), Surrogate(space)
-    surrogate.update(told.states, told.values, 0)
-    linkage, taken = WalshPolynomial((), np.empty(0), 0.0), set(told.places)
-    climb.propose(told, taken, surrogate, linkage, True, rng)
+    surrogate.update(archive.states, archive.values, 0)
+    interactions, taken = WalshPolynomial((), np.empty(0), 0.0), set(archive.index)
+    climb.propose(archive, taken, surrogate, interactions, True, rng)
     assert len(climb._queue) == N - 1 - n_left_out

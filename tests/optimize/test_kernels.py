@@ -120,11 +120,13 @@ def test_long_term_is_climbed_on():
     polynomial = make_polynomial(graph_of(terms), 3)
     state = make_state(polynomial, [-1, 1, 1], 0)
     order = np.array([1], dtype=np.int32)
-    looks, changed = call(_kernels.satisfy, polynomial, state, order, 2, 1e-9, 10**9)
+    n_evaluations, changed = call(
+        _kernels.satisfy, polynomial, state, order, 2, 1e-9, 10**9
+    )
     assert changed
     assert state.totals[0] == 1.5
     # Two passes over three variables; all eight settings would take seven flips.
-    assert looks == 6
+    assert n_evaluations == 6
 
 
 def test_annealing_at_one_temperature_draws_from_boltzmann(problems):

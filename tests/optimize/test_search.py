@@ -571,7 +571,7 @@ def test_classifiers_that_cannot_be_searched():
     three = MOHNClassifier("full", 1).fit(X, X[:, 0] + X[:, 1])
     with pytest.raises(ValueError, match=r"3 classes, but only .* y == label"):
         maximize(three)
-    with pytest.raises(ValueError, match=r'pools log-odds .* strategy="logistic"'):
+    with pytest.raises(ValueError, match=r'averages log-odds .* strategy="logistic"'):
         maximize(MOHNClassifier("gp", random_state=0).fit(X, y))
     frame = pd.DataFrame({"a": X[:, 0], "g": np.tile(["x", "y", "z", "x"], 50)})
     labels = (frame["g"] == "x") ^ (frame["a"] > 0)

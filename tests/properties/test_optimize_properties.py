@@ -107,7 +107,7 @@ def sums_of_products(draw):
 
 
 def search(function, method, seed=0):
-    question = SearchProblem(
+    problem = SearchProblem(
         graph=function,
         start=None,
         seed=seed,
@@ -115,9 +115,9 @@ def search(function, method, seed=0):
         budget=Budget(np.inf, np.inf),
         n_jobs=None,
         keep_optima=False,
-        tell=lambda found: False,
+        report=lambda found: False,
     )
-    found = solve_product_sum(question, method, {})
+    found = solve_product_sum(problem, method, {})
     return function.predict(found.spins[None])[0]
 
 
