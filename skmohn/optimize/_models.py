@@ -303,7 +303,7 @@ class Model:
 
     @cached_property
     def function(self):
-        """The function of states, a ProductSum, or of codes, a WalshPolynomial."""
+        """A DiscreteProductSum of states, or a WalshPolynomial of codes."""
         if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
@@ -377,8 +377,8 @@ def _read_regressor(model):
         return _read_listed(model, graph, categories, "predict")
     dense, bounds = model.model_, (-np.inf, np.inf)
     if control_of(model, "gp_options").clip:
-        bounds = dense.low, dense.high
-    graph = GPMean(dense.products(), coding, bounds, dense.transform)
+        bounds = dense.y_min, dense.y_max
+    graph = GPMean(dense.to_product_sum(), coding, bounds, dense.transform)
     columns = _columns_of(model, categories)
     return Model.of(graph, columns, *_states_of(coding, categories.kinds))
 

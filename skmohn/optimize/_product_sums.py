@@ -13,7 +13,7 @@ import numpy as np
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
-from skmohn.mohn._engine import InputCoding, Logarithm, Products, Unchanged
+from skmohn.mohn._engine import InputCoding, Logarithm, ProductSum, Unchanged
 from skmohn.optimize._methods import CALLBACK, DONE, RunResult, tenures
 from skmohn.optimize._solve import MAX_WIDTH, SearchResult, better, restart
 
@@ -47,7 +47,7 @@ class GPMean:
         Of the target, which is predicted by its median.
     """
 
-    products: Products
+    products: ProductSum
     coding: InputCoding
     bounds: tuple
     transform: Unchanged | Logarithm | YeoJohnson
@@ -78,7 +78,7 @@ class GPMean:
 
         Returns
         -------
-        function : ProductSum
+        function : DiscreteProductSum
         """
         of, rows = self.products, self.coding.encode(table)
         ends = np.cumsum(sizes)
@@ -101,11 +101,11 @@ class GPMean:
             step += of.steps[k][categories]
         factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
         own = of.constant, self.bounds, self.transform
-        return ProductSum(of.coef, factors, steps, sizes, *own)
+        return DiscreteProductSum(of.coef, factors, steps, sizes, *own)
 
 
 @dataclass(frozen=True)
-class ProductSum:
+class DiscreteProductSum:
     """A function of variables that are each in one of some states.
 
     Attributes
@@ -170,7 +170,7 @@ class ProductSum:
         """The function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
-        return ProductSum(
+        return DiscreteProductSum(
             factor * self.coef * self.factors[others].prod(axis=0),
             self.factors[states],
             factor * self.steps[states],
@@ -311,7 +311,7 @@ def solve_product_sum(question, method, options):
     Parameters
     ----------
     question : SearchProblem
-        Its graph is a ProductSum.
+        Its graph is a DiscreteProductSum.
 
     method : str
 

@@ -39,7 +39,7 @@ class SearchProblem(NamedTuple):
 
     Attributes
     ----------
-    graph : WalshPolynomial or ProductSum
+    graph : WalshPolynomial or DiscreteProductSum
         Every variable matters.
 
     start : ndarray of shape (n_variables,) or None
@@ -77,7 +77,7 @@ class SearchProblem(NamedTuple):
         return self.graph.n_variables
 
     def draw(self, rng):
-        """A random point: spins of a WalshPolynomial, states of a ProductSum."""
+        """Random spins of a WalshPolynomial, or states of a DiscreteProductSum."""
         if isinstance(self.graph, WalshPolynomial):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
         return self.graph.draw(rng)
@@ -147,7 +147,7 @@ def restart(question, function, run, options_of, choose):
     ----------
     question : SearchProblem
 
-    function : FlipTables or ProductSum
+    function : FlipTables or DiscreteProductSum
         What the run takes.
 
     run : callable
