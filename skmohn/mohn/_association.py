@@ -162,7 +162,7 @@ def association_scan(
     """
     null, usable = _null_model(estimator, X, y)
     models, has_pairs = [null], estimator.max_order != 1
-    if estimator.model_.is_listed and estimator.terms_:
+    if estimator.model_.is_sparse and estimator.terms_:
         terms = estimator.term_names_.indices(estimator.terms_)
         models.append(ActiveSet.of(null.design, null.y, terms))
     scan, *left = scan_with(models, has_pairs=has_pairs, n_jobs=n_jobs)

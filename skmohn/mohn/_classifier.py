@@ -771,7 +771,7 @@ class MOHNClassifier(
 
     def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
         model = model() if callable(model) else model
-        terms, weights, constants, C, _ = model.readable
+        terms, weights, constants, C, _ = model.listed_model
         return {
             "terms_": [samples.term_names.label(term) for term in terms],
             "weights_": weights,
@@ -789,7 +789,7 @@ class MOHNClassifier(
         vars(self).update(self._fitted_attributes(samples, model))
         self._marginals = measure(samples, model, self.terms_)
         self.collinear_terms_ = [[] for _ in self._terms]
-        if model.is_listed:
+        if model.is_sparse:
             self.collinear_terms_ = find_collinear_sets(expand(samples), self._terms)
 
     def _check_options(self) -> None:

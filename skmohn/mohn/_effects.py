@@ -49,7 +49,7 @@ def measure(
     """How the columns of a fit were distributed: all, or those of the terms."""
     inputs = None
     # Other members of an ensemble have all columns.
-    if model.is_listed and len(getattr(model, "members", [model])) == 1:
+    if model.is_sparse and len(getattr(model, "members", [model])) == 1:
         members = {m for term in samples.term_names.indices(terms) for m in term}
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
@@ -205,9 +205,9 @@ def _split_member(
     member: Any, term_names: TermNames, rows: EncodedRows, classes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """What each column contributes to a sum of one member's log-odds, (n_features,)."""
-    if getattr(member, "is_listed", False):
+    if getattr(member, "is_sparse", False):
         values, _ = member.parts(rows, term_names)
-        terms, weights = member.readable.terms, member.readable.weights
+        terms, weights = member.listed_model.terms, member.listed_model.weights
         # Of two classes the first has the log-odds 0.
         parts = values * (classes[-len(weights) :] @ weights)
         nothing = np.zeros(len(term_names.variables()))
@@ -301,7 +301,7 @@ def _effects(
     if model.is_transformed:
         return _MeanOfTarget(estimator, variables, marginals).effects(wanted)
     means, stds = model.contrasts(variables, wanted)
-    if model.is_listed and not model.has_posterior:
+    if model.is_sparse and not model.has_posterior:
         stds = _independent_errors(estimator, variables, wanted)
     return means, stds
 
@@ -310,7 +310,7 @@ def _independent_errors(
     estimator: Any, variables: list[Variable], wanted: Sequence[Contrast]
 ) -> NDArray[np.float64]:
     """Standard errors of effects where those of weights are known, one by one."""
-    graph, errors = estimator.model_.graph, estimator.standard_errors_
+    graph, errors = estimator.model_.polynomial, estimator.standard_errors_
     rows = contrast_rows(graph.n_variables, variables, wanted)
     squares = np.zeros(len(wanted))
     for term, error in zip(graph.terms, errors.tolist(), strict=True):
@@ -431,7 +431,8 @@ class _MeanOfTarget(_Averages):
         for k, (number, *ends) in enumerate(wanted):
             variable = self.variables[number]
             start, end = (
-                model.mean(_moved(rows, variable, index), self.clip) for index in ends
+                model.predictive_mean(_moved(rows, variable, index), self.clip)
+                for index in ends
             )
             means[k] = np.mean(end - start)
             both = _moved(few, variable, ends[0]).join(_moved(few, variable, ends[1]))
@@ -446,7 +447,7 @@ class _MeanOfTarget(_Averages):
         return getattr(self.model, "n_observed", 0.0)
 
     def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.model.mean(self._rows(points), self.clip)
+        return self.model.predictive_mean(self._rows(points), self.clip)
 
 
 class _Classes(_Averages):
@@ -483,7 +484,7 @@ class _Classes(_Averages):
     @property
     def n_classes(self) -> int:
         """How many there are, of which one may have no weights of its own."""
-        n_outputs = self.model.readable.weights.shape[0]
+        n_outputs = self.model.listed_model.weights.shape[0]
         return max(n_outputs, 2)
 
     def _both(self, rows: EncodedRows, move: Contrast) -> EncodedRows:

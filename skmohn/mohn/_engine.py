@@ -1,7 +1,7 @@
 """What applications use of mohn beside its public names."""
 
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._effects import tabulate_sobol
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._gp.exact import ExactPosterior
@@ -36,7 +36,7 @@ __all__ = [
     "ExactPosterior",
     "InputCoding",
     "Logarithm",
-    "Products",
+    "ProductSum",
     "Pursuit",
     "PursuitControl",
     "SparseClassModel",

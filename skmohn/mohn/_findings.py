@@ -41,7 +41,7 @@ def findings_of(
 ) -> dict[str, Any]:
     """Attributes of an estimator about its terms."""
     terms = solution.terms
-    if not estimator.model_.is_listed:
+    if not estimator.model_.is_sparse:
         return no_findings(terms)
     design = make_design(samples.inputs, samples.weight)
     y = rank_scores(samples.y) if solution.on_scores else samples.y
@@ -133,7 +133,7 @@ def _test_again(
     estimator: FittedRegressor, X: TableLike | None, y: ArrayLike | None
 ) -> NDArray[np.float64]:
     """P-values of the terms on further rows."""
-    if not estimator.model_.is_listed:
+    if not estimator.model_.is_sparse:
         raise ValueError(
             "significance_table tests the terms of a sparse model, but this one has "
             'more weights than these: fit with strategy="pursuit"'

@@ -116,12 +116,12 @@ def read_polynomial(model: Any) -> WalshPolynomial | None:
             'without two ends: fit strategy="given" to a table of the columns in '
             "terms_, such as X[:, columns].counts()"
         )
-    if model.model_.is_listed:
+    if model.model_.is_sparse:
         return WalshPolynomial(
             tuple(model.terms_), model.weights_, float(model.intercept_)
         )
     if isinstance(model.model_, SpikeSlabModel) and not model.model_.is_transformed:
-        graph, label = model.model_.graph, model.term_names_.label
+        graph, label = model.model_.polynomial, model.term_names_.label
         return WalshPolynomial(
             tuple(map(label, graph.terms)), graph.coef, graph.intercept
         )

@@ -160,7 +160,7 @@ def link_columns(estimator: FittedRegressor) -> InteractionGraph:
         if coef
     ]
     used = {column for term in terms for column in term}
-    if not estimator.model_.is_listed:
+    if not estimator.model_.is_sparse:
         totals = tabulate_sobol(estimator)["total"]
         used.update(i for i, total in enumerate(totals) if total >= _LEAST_TOTAL)
         terms += [(column,) for column in sorted(used)]

@@ -513,43 +513,43 @@ class Model(ABC):
     missing_inputs : MissingInputs
         What unknown inputs of a row may hide.
 
-    scale : float
+    y_std : float
         What the target was divided by to standardize it.
 
-    noise : float
+    noise_variance : float
         Variance of the noise.
 
     transform : Unchanged, Logarithm or YeoJohnson
         From the target to the scale on which the function is learned.
 
-    tails : Tails
+    residual_distribution : Tails
         How new observations are distributed around the function on its scale.
 
-    low, high : float
+    y_min, y_max : float
         Where predictions end.
 
     has_posterior : bool, default=True
         Whether it is known how far the function may be off.
 
-    is_listed : bool
+    is_sparse : bool
         Whether all weights are in a ``graph``.
     """
 
     missing_inputs: MissingInputs = field(default_factory=MissingInputs)
     transform: Transform = field(default_factory=Unchanged)
-    tails: Tails = field(default_factory=Tails)
-    low: float = -math.inf
-    high: float = math.inf
+    residual_distribution: Tails = field(default_factory=Tails)
+    y_min: float = -math.inf
+    y_max: float = math.inf
     has_posterior: bool = True
-    is_listed: ClassVar[bool]
+    is_sparse: ClassVar[bool]
     # Each model has them, as fields or otherwise.
     if TYPE_CHECKING:
 
         @property
-        def scale(self) -> float: ...
+        def y_std(self) -> float: ...
 
         @property
-        def noise(self) -> float: ...
+        def noise_variance(self) -> float: ...
 
     # ------------------------------------------------------- the same for all models
 
@@ -558,16 +558,18 @@ class Model(ABC):
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
 
-    def mean(self, rows: EncodedRows, clip: bool = True) -> NDArray[np.float64]:
+    def predictive_mean(
+        self, rows: EncodedRows, clip: bool = True
+    ) -> NDArray[np.float64]:
         """Mean of new observations, within `low` and `high` if it is clipped."""
-        mean = self.function(rows)
+        mean = self.latent_mean(rows)
         if self.is_transformed:
             # The noise map is too uncertain to enter the mean of a skewed target.
-            around = self.variance(rows) + self.noise
+            around = self.latent_variance(rows) + self.noise_variance
             around = around + self.missing_inputs.variance(self._standard_mean, rows)
-            std = self.scale * np.sqrt(around)
+            std = self.y_std * np.sqrt(around)
             mean, _ = moments(self.transform, mean, std)
-        return np.clip(mean, self.low, self.high) if clip else mean
+        return np.clip(mean, self.y_min, self.y_max) if clip else mean
 
     def with_range(
         self,
@@ -586,12 +588,12 @@ class Model(ABC):
         n_stds = -1.0, 1.0
         lower, upper = self.left_out_means(rows, y, sample_weight, n_stds)
         low, high = float(np.min(lower)), float(np.max(upper))
-        return replace(self, low=max(self.low, low), high=min(self.high, high))
+        return replace(self, y_min=max(self.y_min, low), y_max=min(self.y_max, high))
 
     def with_targets(self, y: NDArray[np.float64]) -> Self:
         """Let predictions reach further targets."""
         low, high = float(np.min(y)), float(np.max(y))
-        return replace(self, low=min(self.low, low), high=max(self.high, high))
+        return replace(self, y_min=min(self.y_min, low), y_max=max(self.y_max, high))
 
     def left_out_error(
         self,
@@ -604,7 +606,7 @@ class Model(ABC):
         apart, unit = y - np.average(y, weights=sample_weight), power_of_two_scale(y)
         errors, squares = (
             np.average((part / unit) ** 2, weights=sample_weight)
-            for part in (y - np.clip(mean, self.low, self.high), apart)
+            for part in (y - np.clip(mean, self.y_min, self.y_max), apart)
         )
         return errors / squares
 
@@ -618,27 +620,29 @@ class Model(ABC):
         """Leave-one-out means of targets, by numbers of standard deviations off."""
         everyone = np.arange(len(rows))
         left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
-        mean = self.transform.forward(y) - self.scale * left.residual
-        function_std = self.scale * np.sqrt(left.variance)
+        mean = self.transform.forward(y) - self.y_std * left.residual
+        function_std = self.y_std * np.sqrt(left.variance)
         means = [mean + n_std * function_std for n_std in n_stds]
         if self.is_transformed:
-            std = self.scale * np.sqrt(left.variance + left.noise)
+            std = self.y_std * np.sqrt(left.variance + left.noise)
             means = [moments(self.transform, mean, std)[0] for mean in means]
         return means
 
-    def std(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def predictive_std(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Standard deviation of new observations: function, noise, missing values."""
         std = self.std_on_scale(rows)
         if not self.is_transformed:
             return std
-        return moments(self.transform, self.function(rows), std)[1]
+        return moments(self.transform, self.latent_mean(rows), std)[1]
 
     def quantiles(
         self, rows: EncodedRows, probabilities: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
-        away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(probabilities)
-        return self.transform.inverse(self.function(rows)[:, None] + away)
+        away = self.std_on_scale(rows)[:, None] * self.residual_distribution.quantiles(
+            probabilities
+        )
+        return self.transform.inverse(self.latent_mean(rows)[:, None] + away)
 
     def log_density(
         self, rows: EncodedRows, y: NDArray[np.float64]
@@ -646,19 +650,21 @@ class Model(ABC):
         """Log density of new observations, one for each row."""
         # Infinite where the standard deviation is 0 and the target is the mean; minus
         # infinity where it cannot be.
-        mean, std = self.function(rows), self.std_on_scale(rows)
+        mean, std = self.latent_mean(rows), self.std_on_scale(rows)
         # Minus infinity is the logarithm of what has none, and of no density.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
-            density = self.tails.log_density(away) - np.log(std) + slope
+            density = self.residual_distribution.log_density(away) - np.log(std) + slope
         return np.where(np.isnan(density), -np.inf, density)
 
     def std_on_scale(
         self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
     ) -> NDArray[np.float64]:
         """Standard deviation of new observations, on the scale of the target."""
-        return self.scale * np.sqrt(self.variance(rows) + self._around(rows, precision))
+        return self.y_std * np.sqrt(
+            self.latent_variance(rows) + self._around(rows, precision)
+        )
 
     def _around(
         self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
@@ -667,20 +673,20 @@ class Model(ABC):
         noise = self._known_noise(rows) / precision
         return noise + self.missing_inputs.variance(self._standard_mean, rows)
 
-    def draw(
+    def sample(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Sample new observations, jointly for all rows."""
         draws = self.sample_latent(rows, n_draws, rng)
         spread = np.sqrt(self._known_noise(rows))[:, None]
-        around = spread * self.tails.draw(rng, (len(rows), n_draws))
+        around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
         for i, apart in self.missing_inputs.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
-        return self.transform.inverse(draws + self.scale * around)
+        return self.transform.inverse(draws + self.y_std * around)
 
     def noise_std(self) -> float:
         """Standard deviation of the noise, on the scale of the target."""
-        return self.scale * math.sqrt(self.noise)
+        return self.y_std * math.sqrt(self.noise_variance)
 
     def with_missing_inputs(
         self,
@@ -702,7 +708,7 @@ class Model(ABC):
         by_missing_inputs = missing_inputs.variance(
             self._standard_mean, rows.take(chosen)
         )
-        if self.noise and by_missing_inputs.any():
+        if self.noise_variance and by_missing_inputs.any():
             errors = self.leave_out(rows, y, sample_weight, chosen)
             missing_noise_fraction = (
                 1.0 - errors.noise_level(by_missing_inputs) / errors.noise_level()
@@ -724,7 +730,7 @@ class Model(ABC):
     ) -> Self:
         """Learn the residual distribution from training rows that others predict."""
         # It follows `with_missing_inputs`.
-        if not (self.has_posterior and self.noise):
+        if not (self.has_posterior and self.noise_variance):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
 
@@ -753,7 +759,7 @@ class Model(ABC):
             parts = members_of(unit[chosen[known]])
             squares = np.array([squares[part].mean() for part in parts])
             if n_own < FEW_ROWS:
-                graph = getattr(self, "graph", None) if self.is_listed else None
+                graph = getattr(self, "polynomial", None) if self.is_sparse else None
                 is_chosen = graph is None or len(graph.terms) > 0
                 found.append(tails_of_few(squares, n_own, is_chosen))
             else:
@@ -764,7 +770,7 @@ class Model(ABC):
             # The posterior mean, uniform a priori.
             probability = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
             widest = replace(widest, outliers=probability)
-        return replace(self, tails=widest)
+        return replace(self, residual_distribution=widest)
 
     def left_out_distances(
         self,
@@ -793,7 +799,7 @@ class Model(ABC):
         # `with_equals`.
         some = rows.take(chosen)
         count, precision = count_and_precision(sample_weight, len(rows))
-        values, left = self.transform.forward(y) / self.scale, precision
+        values, left = self.transform.forward(y) / self.y_std, precision
         if rows.group is not None:
             return self._leave_groups_out(rows, chosen, values, count, precision)
         known = values
@@ -851,26 +857,26 @@ class Model(ABC):
         return LeftOut(*(part[chosen] for part in found))
 
     def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:
-        return (1.0 - self.missing_inputs.missing_noise_fraction) * self.noise_variance(
-            rows
-        )
+        return (
+            1.0 - self.missing_inputs.missing_noise_fraction
+        ) * self.noise_variance_at(rows)
 
     def _standard_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean in the units of the posterior, in which variances are within range."""
-        return self.function(rows) / self.scale
+        return self.latent_mean(rows) / self.y_std
 
     # ----------------------------------------------------------- what each model says
 
     @abstractmethod
-    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean of the function, on the scale of the target, (n_rows,)."""
 
     @abstractmethod
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the function, (n_rows,)."""
 
     @abstractmethod
-    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def noise_variance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Variance of the noise of new observations, (n_rows,)."""
 
     @abstractmethod
@@ -898,7 +904,7 @@ class Model(ABC):
         # Categories of categoricals are numbered after the inputs.
 
     @abstractmethod
-    def listed(
+    def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """Significant weights up to an order and their standard deviations."""

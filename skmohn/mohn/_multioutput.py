@@ -341,7 +341,7 @@ def _expose(
         term: alike
         for part in estimators
         for term, alike in zip(part.terms_, part.collinear_terms_, strict=True)
-        if part.model_.is_listed
+        if part.model_.is_sparse
     }
     model.p_values_ = np.array(
         [
@@ -373,7 +373,7 @@ def _weights(part: Regressor, terms: Sequence[tuple[Any, ...]]) -> NDArray[np.fl
     }
     labels = set(part.term_names_.labels)
     others = [term for term in terms if term not in known and labels.issuperset(term)]
-    if others and not part.model_.is_listed:
+    if others and not part.model_.is_sparse:
         numbers = part.model_.weights_of(part.term_names_.indices(others))
         known |= zip(others, zip(*numbers, strict=True), strict=True)
     found = [known.get(term, (0.0, 0.0)) for term in terms]

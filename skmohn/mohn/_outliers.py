@@ -86,7 +86,7 @@ class Fit:
         if model is None:
             design = make_design(samples.inputs, samples.weight)
             model = SparseModel.condition(self.solution.graph, design, samples.y)
-        if not (model.has_posterior and model.noise):
+        if not (model.has_posterior and model.noise_variance):
             return None
         if self.has_planes:
             return model
@@ -173,7 +173,7 @@ class Targets:
         """
         samples, model, y = fit.samples, _posterior(fit), fit.samples.y
         with np.errstate(invalid="ignore"):
-            plain = model.transform.forward(y) - model.function(samples.rows)
+            plain = model.transform.forward(y) - model.latent_mean(samples.rows)
         inside, around = _standardize(plain), _standardize(y)
         # Their own fit hides some; of the others it is enough to know the spread.
         suspects = (np.abs(inside) > _SUSPICIOUS) | (np.abs(around) > _FAR)
@@ -207,17 +207,17 @@ class Targets:
             np.where(self.weight > 0.0, self.weight, 1.0), len(self.y)
         )
         precision = precision[others] / fit.samples.weight_unit
-        std = np.full(len(y), model.scale * np.sqrt(model.noise))
+        std = np.full(len(y), model.y_std * np.sqrt(model.noise_variance))
         if not fit.has_planes:
             std = model.std_on_scale(rows, precision)
         with np.errstate(all="ignore"):
-            apart = (model.transform.forward(y) - model.function(rows)) / std
+            apart = (model.transform.forward(y) - model.latent_mean(rows)) / std
             log_unit = np.log(std) - model.transform.log_slope(y)
         outside = np.isnan(apart)
         if outside.any():
             # Where a target has no value on the scale, distances are its own.
-            rows, std = rows.take(outside), model.std(rows.take(outside))
-            apart[outside] = (y[outside] - model.mean(rows)) / std
+            rows, std = rows.take(outside), model.predictive_std(rows.take(outside))
+            apart[outside] = (y[outside] - model.predictive_mean(rows)) / std
             log_unit[outside] = np.log(std)
         return apart, log_unit
 

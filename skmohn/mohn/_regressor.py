@@ -519,7 +519,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         sample_weight, rows, _ = weights
         new = self._to_rows(X[rows])
         model = self.model_.update(new, target[rows], sample_weight, control)
-        graph, self.standard_errors_ = model.listed(self.max_order)
+        graph, self.standard_errors_ = model.significant_terms(self.max_order)
         vars(self).update(self._fitted_attributes(self.coding_, graph, model))
         vars(self).update(no_findings(self.terms_))
         self.noise_std_ = model.noise_std()
@@ -622,8 +622,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             `return_std`.
         """
         rows = self._to_rows(read_inputs(self, X))
-        mean = self.model_.mean(rows, control_of(self, "gp_options").clip)
-        return (mean, self._posterior("return_std").std(rows)) if return_std else mean
+        mean = self.model_.predictive_mean(rows, control_of(self, "gp_options").clip)
+        return (
+            (mean, self._posterior("return_std").predictive_std(rows))
+            if return_std
+            else mean
+        )
 
     @several.of_several(several.predict_quantiles)
     def predict_quantiles(
@@ -712,7 +716,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
-        return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
+        return model.sample(self._to_rows(read_table(self, X)), n_samples, rng)
 
     @several.of_several(several.weight_posterior)
     def weight_posterior(
@@ -1112,7 +1116,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.model_ = self.model_.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
             self.model_ = self.model_.with_tails(*known, n_outliers)
-        self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
+        self._weight_unit = 1.0 if self.model_.is_sparse else samples.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 

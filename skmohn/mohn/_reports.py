@@ -133,7 +133,7 @@ def _weights(model: FittedTerms) -> str:
     orders = Counter(map(len, model.terms_))
     parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
     listed = f"weights: {', '.join(parts) or 'none'}"
-    if not model.model_.is_listed:
+    if not model.model_.is_sparse:
         listed = f"significant {listed}"
     constants = np.atleast_1d(model.intercept_)[:_MOST_CLASSES]
     noun = "constant" if len(constants) == 1 else "constants"
@@ -149,9 +149,9 @@ def tabulate_terms(estimator: FittedRegressor) -> Table:
     scale = power_of_two_scale(weights)
     squares = (weights / scale) ** 2 * term_names.uniform_variances(indices)
     total = squares.sum()
-    if not model.is_listed:
+    if not model.is_sparse:
         total = model.function_variance(term_names.variables())
-        total *= (model.scale / scale) ** 2
+        total *= (model.y_std / scale) ** 2
     order = np.argsort(-squares, kind="stable")
     return {
         "term": [names[j] for j in order],
@@ -194,14 +194,14 @@ def tabulate_parts(estimator: FittedRegressor, rows: EncodedRows, clip: bool) ->
     names = term_names.name_terms(terms)
     found = list(zip(names, values, weights, parts, strict=True))
     whole = None
-    if not model.is_listed:
-        (whole,) = model.function(rows)
+    if not model.is_sparse:
+        (whole,) = model.latent_mean(rows)
         others = term_names.distribute_others(terms, parts, model.split(rows))
         found += list_others(estimator, others)
     found.sort(key=lambda row: -abs(row[-1]))
     table = [("(constant)", 1.0, constant, constant), *found]
     if whole is not None:
-        (clipped,) = model.mean(rows, clip)
+        (clipped,) = model.predictive_mean(rows, clip)
         if clipped != whole and not model.is_transformed:
             table.append(("(clip)", np.nan, np.nan, clipped - whole))
     terms, *numbers = zip(*table, strict=True)

@@ -88,7 +88,7 @@ class ProductClassModel:
     """Log-odds that are sums of products, by a model of all weights, `whole`."""
 
     coding: InputCoding
-    readable: LogisticModel
+    listed_model: LogisticModel
     whole: LogisticModel
 
     def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -114,7 +114,7 @@ class ProductClassModel:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Factors of each weight in one row, and the row's log-odds."""
         inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
-        values = product_columns(inputs, self.readable.terms)[0]
+        values = product_columns(inputs, self.listed_model.terms)[0]
         return values, self.whole.log_odds(inputs)[0]
 
 
@@ -124,22 +124,22 @@ class SparseClassModel(ProductClassModel):
 
     Attributes
     ----------
-    readable : LogisticModel
+    listed_model : LogisticModel
 
     coding : InputCoding
     """
 
-    readable: LogisticModel
+    listed_model: LogisticModel
     coding: InputCoding
     name = SPARSE
-    is_listed = True
+    is_sparse = True
 
     @property
     def whole(  # pyright: ignore[reportIncompatibleVariableOverride]
         self,
     ) -> LogisticModel:
         """The model of all weights: those that are shown."""
-        return self.readable
+        return self.listed_model
 
     @property
     def members(self) -> tuple[Self]:
@@ -158,7 +158,7 @@ class SparseClassModel(ProductClassModel):
             rows: EncodedRows, n_draws: int, rng: np.random.Generator
         ) -> NDArray[np.float64]:
             inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
-            return self.readable.draw(inputs, n_draws, rng)
+            return self.listed_model.draw(inputs, n_draws, rng)
 
         return draw
 
@@ -177,7 +177,7 @@ class SpikeSlabClassModel(ProductClassModel):
 
     Attributes
     ----------
-    readable, whole : LogisticModel
+    listed_model, whole : LogisticModel
         What is shown, and all.
 
     coding : InputCoding
@@ -193,13 +193,13 @@ class SpikeSlabClassModel(ProductClassModel):
         standard deviations of weights that are too many for it.
     """
 
-    readable: LogisticModel
+    listed_model: LogisticModel
     coding: InputCoding
     whole: LogisticModel
     name: str
     learned: list[Any]
     roots: list[NDArray[np.float64]]
-    is_listed = False
+    is_sparse = False
 
     def sampler(self) -> Sampler:
         """Function that samples log odds by a normal posterior."""
@@ -301,7 +301,7 @@ class StackedClassModel:
     missing_inputs : MissingInputs
         What unknown inputs may hide.
 
-    readable : LogisticModel
+    listed_model : LogisticModel
         Terms and weights to be shown: those of the member by products that has most of
         the weight, else of `gp`.
 
@@ -315,7 +315,7 @@ class StackedClassModel:
     members: tuple[EnsembleMember | SparseClassModel | SpikeSlabClassModel, ...]
     ensemble_weights: np.ndarray
     missing_inputs: MissingInputs
-    readable: LogisticModel
+    listed_model: LogisticModel
     gp: EnsembleMember
     observed: Observed | None
 
@@ -341,15 +341,15 @@ class StackedClassModel:
         for member in self.members:
             if (
                 isinstance(member, ProductClassModel)
-                and member.readable is self.readable
+                and member.listed_model is self.listed_model
             ):
                 return member
         return None
 
     @property
-    def is_listed(self) -> bool:
+    def is_sparse(self) -> bool:
         """Whether all weights of the model that is shown are in its terms."""
-        return self.shown is not None and self.shown.is_listed
+        return self.shown is not None and self.shown.is_sparse
 
     def parts(
         self, rows: EncodedRows, term_names: TermNames
@@ -358,7 +358,7 @@ class StackedClassModel:
         if self.shown is not None:
             return self.shown.parts(rows, term_names)
         members = member_values(rows, term_names.alphabets)
-        values = [np.prod(members[list(term)]) for term in self.readable.terms]
+        values = [np.prod(members[list(term)]) for term in self.listed_model.terms]
         return np.array(values), self.gp.log_odds(rows)[0]
 
     def distribute_other_weights(
@@ -378,7 +378,7 @@ class StackedClassModel:
             contributions = self.gp.split(rows, classes)
         else:
             contributions = shown.split(rows, term_names, classes)
-        terms = self.readable.terms
+        terms = self.listed_model.terms
         return term_names.distribute_others(terms, parts, contributions)
 
     def importances(
@@ -464,7 +464,7 @@ def solve_ensemble(
             return found._replace(model=few)
         if selection.paths:
             members.append(few)
-            C, n_samples = few.readable.C, len(samples.y)
+            C, n_samples = few.listed_model.C, len(samples.y)
             left_out.append(-held_out_losses(selection, n_samples, C))
     ways = _WAYS[settings.gp_options.numeric] if samples.coding.thresholds else (LINES,)
     lessons = _lessons(samples, settings, ways)
@@ -495,7 +495,7 @@ def learn_further(
         if isinstance(member, SpikeSlabClassModel):
             known[member.name] = member.learned
         elif isinstance(member, SparseClassModel):
-            few = member.readable
+            few = member.listed_model
             few = LogisticModel.learn(expand(samples), few.terms, few.C)
             members.append(SparseClassModel(few, samples.coding))
             left_out.append(observed.held_out_log_likelihood)
@@ -727,10 +727,12 @@ def _combine(
     gp = members[max(by_squares, key=lambda k: ensemble_weights[k])]
     most = members[int(np.argmax(ensemble_weights))]
     if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
-        readable = most.readable
+        readable = most.listed_model
     else:
         (lesson,) = [part for part in lessons if part.numeric == gp.numeric]
-        readable = LogisticModel(*lesson.listed(gp, settings.max_order), _NO_PENALTY)
+        readable = LogisticModel(
+            *lesson.significant_terms(gp, settings.max_order), _NO_PENALTY
+        )
     missing_inputs = MissingInputs.of(samples.rows, samples.coding, samples.weight)
     return StackedClassModel(
         tuple(members), ensemble_weights, missing_inputs, readable, gp, observed
@@ -744,5 +746,5 @@ def _conclude(
     said = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
     noun = "model" if len(weights) == 1 else "models"
     reason = f"{why}an ensemble of {len(weights)} {noun}: {said}"
-    terms = model.readable.terms
+    terms = model.listed_model.terms
     return FitResult(terms, reason, with_kept(coverage, terms), model)

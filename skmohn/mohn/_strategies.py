@@ -268,7 +268,7 @@ def _solve_categories(
             )
     gp = cast(FitResult, solve_gp(samples, settings, report))
     found = {"gp": gp}
-    if gp.model.route == "cholesky":
+    if gp.model.inference == "cholesky":
         additive = solve_additive_categories(samples, settings)
         found["additive"] = _on_scale_of(gp.model, additive, samples, settings)
     found["nothing"] = _find_nothing(samples, gp)
@@ -303,9 +303,9 @@ def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
     """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
     return FitResult.of_weights(
-        posterior.graph,
+        posterior.polynomial,
         np.empty(0),
-        posterior.scale * math.sqrt(posterior.noise),
+        posterior.y_std * math.sqrt(posterior.noise_variance),
         "the model is the mean of y",
         with_kept(other.coverage, ()),
         model=posterior,
@@ -546,7 +546,9 @@ def _fold_errors(
             memory_budget=settings.memory_budget,
             seed=samples.seed,
         )
-        squares = ((samples.y[test] - part.mean(rows.take(test))) / unit) ** 2
+        squares = (
+            (samples.y[test] - part.predictive_mean(rows.take(test))) / unit
+        ) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
     return np.array(errors)

@@ -28,7 +28,7 @@ from skmohn.optimize._methods import (
 )
 from skmohn.optimize._models import Columns, Model, read_model
 from skmohn.optimize._polynomial import fix_variables
-from skmohn.optimize._product_sums import ProductSum, solve_product_sum
+from skmohn.optimize._product_sums import DiscreteProductSum, solve_product_sum
 from skmohn.optimize._solve import SearchProblem, SearchResult, solve_polynomial
 
 _CONSTRAINTS = {
@@ -434,7 +434,7 @@ def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
 
 def _of_free_variables(
     model: Model, sign: float
-) -> tuple[NDArray[np.integer], WalshPolynomial | ProductSum]:
+) -> tuple[NDArray[np.integer], WalshPolynomial | DiscreteProductSum]:
     """Variables that matter and have a choice, and the function of them, signed.
 
     In units in which squares of weights are within range.

@@ -29,7 +29,7 @@ from skmohn.mohn._engine import (
     read_polynomial,
     require_regressor,
 )
-from skmohn.optimize._product_sums import GPMean, ProductSum
+from skmohn.optimize._product_sums import DiscreteProductSum, GPMean
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7
@@ -277,8 +277,8 @@ class Model:
         return self.columns.write(self.table(points))
 
     @cached_property
-    def function(self) -> WalshPolynomial | ProductSum:
-        """The function of states, a ProductSum, or of codes, a WalshPolynomial."""
+    def function(self) -> WalshPolynomial | DiscreteProductSum:
+        """A DiscreteProductSum of states, or a WalshPolynomial of codes."""
         if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
@@ -334,8 +334,8 @@ def _read_regressor(model: MOHNRegressor) -> Model:
     dense: Any = model.model_
     bounds = -np.inf, np.inf
     if control_of(model, "gp_options").clip:
-        bounds = dense.low, dense.high
-    graph = GPMean(dense.products(), coding, bounds, dense.transform)
+        bounds = dense.y_min, dense.y_max
+    graph = GPMean(dense.to_product_sum(), coding, bounds, dense.transform)
     columns = _columns_of(model, categories)
     return Model.of(graph, columns, *_states_of(coding, categories.kinds))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
-from skmohn.mohn._engine import InputCoding, Logarithm, Products, Unchanged
+from skmohn.mohn._engine import InputCoding, Logarithm, ProductSum, Unchanged
 from skmohn.optimize._methods import CALLBACK, DONE, Budget, RunResult, tenures
 from skmohn.optimize._solve import (
     MAX_WIDTH,
@@ -51,7 +51,7 @@ class GPMean:
         Of the target, which is predicted by its median.
     """
 
-    products: Products
+    products: ProductSum
     coding: InputCoding
     bounds: tuple
     transform: Unchanged | Logarithm | YeoJohnson
@@ -72,7 +72,7 @@ class GPMean:
         table: NDArray[np.float64],
         owner: NDArray[np.integer],
         sizes: NDArray[np.integer],
-    ) -> "ProductSum":
+    ) -> "DiscreteProductSum":
         """The function at some states of each variable.
 
         In the rows of the table each variable goes through its states, and stays in the
@@ -99,11 +99,11 @@ class GPMean:
             step += of.steps[k][categories]
         factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
         own = of.constant, self.bounds, self.transform
-        return ProductSum(of.coef, factors, steps, sizes, *own)
+        return DiscreteProductSum(of.coef, factors, steps, sizes, *own)
 
 
 @dataclass(frozen=True)
-class ProductSum:
+class DiscreteProductSum:
     """A function of variables that are each in one of some states.
 
     Attributes
@@ -160,11 +160,13 @@ class ProductSum:
         differs |= self.steps[states] != self.steps[others]
         return np.unique(which[others[differs]])
 
-    def take(self, variables: NDArray[np.integer], factor: float) -> "ProductSum":
+    def take(
+        self, variables: NDArray[np.integer], factor: float
+    ) -> "DiscreteProductSum":
         """The function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
-        return ProductSum(
+        return DiscreteProductSum(
             factor * self.coef * self.factors[others].prod(axis=0),
             self.factors[states],
             factor * self.steps[states],
@@ -202,7 +204,9 @@ class _State:
     A variable of S states has S - 1 moves, each of them to a target.
     """
 
-    def __init__(self, function: ProductSum, point: NDArray[np.integer]) -> None:
+    def __init__(
+        self, function: DiscreteProductSum, point: NDArray[np.integer]
+    ) -> None:
         self.first = function.first
         here = self.first + point
         targets = np.delete(np.arange(len(function.steps)), here)
@@ -247,7 +251,7 @@ class _State:
 
 
 def hill_climb(
-    function: ProductSum, point: NDArray[np.integer], seed: int, budget: Budget
+    function: DiscreteProductSum, point: NDArray[np.integer], seed: int, budget: Budget
 ) -> RunResult:
     """The best move until none gains."""
     state = _State(function, point)
@@ -269,7 +273,7 @@ def _climb(state: _State, n_evaluations: int, budget: Budget) -> tuple[int, int]
 
 
 def tabu(
-    function: ProductSum,
+    function: DiscreteProductSum,
     point: NDArray[np.integer],
     seed: int,
     budget: Budget,
@@ -340,7 +344,7 @@ def solve_product_sum(
     return restart(problem, function, _RUNS[method], lambda number: options, better)
 
 
-def _require_few(function: ProductSum, max_width: int, budget: Budget) -> None:
+def _require_few(function: DiscreteProductSum, max_width: int, budget: Budget) -> None:
     """Refuse more points than are wanted."""
     n_points = function.n_points
     if n_points > 2**max_width:
@@ -395,7 +399,7 @@ def _try_all(problem: SearchProblem) -> SearchResult:
 
 
 def _tabulate(
-    function: ProductSum, variables: range
+    function: DiscreteProductSum, variables: range
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Products of factors of variables, and sums of steps, at all their points.
 

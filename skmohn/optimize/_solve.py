@@ -49,7 +49,7 @@ class SearchProblem(NamedTuple):
 
     Attributes
     ----------
-    graph : WalshPolynomial or ProductSum
+    graph : WalshPolynomial or DiscreteProductSum
         Every variable matters.
 
     start : ndarray of shape (n_variables,) or None
@@ -84,7 +84,7 @@ class SearchProblem(NamedTuple):
         return self.graph.n_variables
 
     def draw(self, rng: np.random.Generator) -> NDArray:
-        """A random point: spins of a WalshPolynomial, states of a ProductSum."""
+        """Random spins of a WalshPolynomial, or states of a DiscreteProductSum."""
         if isinstance(self.graph, WalshPolynomial):
             return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
         return self.graph.draw(rng)

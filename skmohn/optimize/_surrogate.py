@@ -128,7 +128,7 @@ class Surrogate:
 
     def mean(self, states: NDArray[np.integer]) -> NDArray[np.float64]:
         """What points are expected to be worth, as values are scored."""
-        mean = self.posterior.mean(self.space.rows(states))
+        mean = self.posterior.latent_mean(self.space.rows(states))
         return self._center + self._scale * mean
 
     def propose(
@@ -151,12 +151,12 @@ class Surrogate:
             posterior = self.believing(pending, self.mean(pending))
         target = (lowest - self._center) / self._scale
         # Without noise, what the weights do not explain is each point's own.
-        own = 0.0 if is_noisy else posterior.covariance.prior.noise
+        own = 0.0 if is_noisy else posterior.covariance.prior.noise_variance
 
         def score(states: NDArray[np.integer]) -> NDArray[np.float64]:
             rows = self.space.rows(states)
-            deviation = np.sqrt(posterior.variance(rows) + own)
-            return log_improvement(target - posterior.mean(rows), deviation)
+            deviation = np.sqrt(posterior.latent_variance(rows) + own)
+            return log_improvement(target - posterior.latent_mean(rows), deviation)
 
         states = not_taken(self._candidates(best, rng), taken)
         if not len(states):

@@ -42,12 +42,12 @@ def standardized(X):
 def test_it_is_ridge_regression_on_standardized_columns(n_rows, n_columns):
     X, y, _ = make_table(n_rows, n_columns, 0.5)
     model = fit_additive(X, y, None)
-    penalty = model.noise * model.posterior.precision
+    penalty = model.noise_variance * model.posterior.precision
     ridge = Ridge(alpha=penalty).fit(standardized(X), y)
-    assert_allclose(model.mean(rows_of(X)), ridge.predict(standardized(X)))
+    assert_allclose(model.predictive_mean(rows_of(X)), ridge.predict(standardized(X)))
     T = np.random.default_rng(1).uniform(-1.0, 1.0, (7, n_columns))
     expected = ridge.predict((T - X.mean(axis=0)) / X.std(axis=0))
-    assert_allclose(model.mean(rows_of(T)), expected)
+    assert_allclose(model.predictive_mean(rows_of(T)), expected)
 
 
 def log_density(X, y, share, total):
@@ -65,8 +65,8 @@ def log_density(X, y, share, total):
 def test_evidence_is_the_density_of_the_targets():
     X, y, _ = make_table(30, 4, 0.6)
     model = fit_additive(X, y, None)
-    total = model.noise + len(X.T) / model.posterior.precision
-    share = 1.0 - model.noise / total
+    total = model.noise_variance + len(X.T) / model.posterior.precision
+    share = 1.0 - model.noise_variance / total
     expected = log_density(X, y, share, total)
     assert model.log_evidence() == pytest.approx(expected, abs=1e-6)
 
@@ -86,8 +86,8 @@ def test_any_share_of_the_variance_is_as_probable_a_priori(explained):
         volume -= math.log(1.0 - share)
         return -0.5 * (volume + 29 * math.log(square / 29) + 29)
 
-    total = model.noise + 4 / model.posterior.precision
-    share = 1.0 - model.noise / total
+    total = model.noise_variance + 4 / model.posterior.precision
+    share = 1.0 - model.noise_variance / total
     at_mean = relative(share)
     mass, _ = quad(lambda s: math.exp(relative(s) - at_mean), 0.0, 1.0)
     first, _ = quad(lambda s: s * math.exp(relative(s) - at_mean), 0.0, 1.0)
@@ -103,7 +103,9 @@ def test_weights_count_rows():
     counts = np.random.default_rng(0).integers(1, 4, 40)
     often = fit_additive(np.repeat(X, counts, axis=0), np.repeat(y, counts), None)
     weighed = fit_additive(X, y, counts.astype(float))
-    assert_allclose(weighed.mean(rows_of(X)), often.mean(rows_of(X)))
+    assert_allclose(
+        weighed.predictive_mean(rows_of(X)), often.predictive_mean(rows_of(X))
+    )
     assert weighed.log_evidence() == pytest.approx(often.log_evidence())
     assert weighed.description_length() == pytest.approx(often.description_length())
 
@@ -112,7 +114,7 @@ def test_weights_count_rows():
 def test_weights_whose_sign_is_sure_are_listed(n_columns):
     X, y, _ = make_table(80, n_columns, 0.5)
     model = fit_additive(X, y, None)
-    graph, errors = model.listed()
+    graph, errors = model.significant_terms()
     means = model.posterior.mean[:-1]
     stds = np.sqrt(model.posterior.variances()[:-1])
     # Least squares, all other weights under their prior.
@@ -120,13 +122,13 @@ def test_weights_whose_sign_is_sure_are_listed(n_columns):
     found, precision = [], model.posterior.precision
     for j in range(n_columns):
         others = np.delete(Z, j, axis=1)
-        noise = model.noise * np.eye(80) + others @ others.T / precision
+        noise = model.noise_variance * np.eye(80) + others @ others.T / precision
         solved = np.linalg.solve(noise, Z[:, j])
         target = (y - y.mean()) / y.std()
         found.append(solved @ target / np.sqrt(solved @ Z[:, j]))
     values = np.linalg.eigvalsh(Z @ Z.T)
-    fitted = np.sum(values / (values + model.noise * precision)) + 80 / (
-        80 + model.noise
+    fitted = np.sum(values / (values + model.noise_variance * precision)) + 80 / (
+        80 + model.noise_variance
     )
     df = 80.0 - fitted + 2.0
     p_values = 2.0 * student.sf(np.abs(found), df)
@@ -144,7 +146,7 @@ def test_noise_lists_nothing():
     found = 0
     for _ in range(60):
         X, y = rng.choice([-1.0, 1.0], (50, 10)), rng.standard_normal(50)
-        found += bool(fit_additive(X, y, None).listed()[0].terms)
+        found += bool(fit_additive(X, y, None).significant_terms()[0].terms)
     # One in twenty, or fewer: more than seven of 60 are so in one of 50 trials.
     assert found <= 7
 
@@ -154,14 +156,15 @@ def test_further_rows_are_conditioned_on_exactly():
     first = fit_additive(X[:40], y[:40], None)
     after = first.update(rows_of(X[40:]), y[40:], None, None)
     columns = first.candidates.columns(X).T
-    penalty = first.noise * first.posterior.precision
-    target = (y - first.center) / first.scale
+    penalty = first.noise_variance * first.posterior.precision
+    target = (y - first.y_mean) / first.y_std
     # The constant is a column as well, with the inverse of its variance as a penalty.
     design = np.column_stack([columns, np.ones(60)])
-    own = np.diag([*np.full(5, penalty), first.noise / CONSTANT_VARIANCE])
+    own = np.diag([*np.full(5, penalty), first.noise_variance / CONSTANT_VARIANCE])
     weights = np.linalg.solve(design.T @ design + own, design.T @ target)
     assert_allclose(
-        after.mean(rows_of(X)), first.center + first.scale * (design @ weights)
+        after.predictive_mean(rows_of(X)),
+        first.y_mean + first.y_std * (design @ weights),
     )
 
 
@@ -172,17 +175,19 @@ def test_on_a_scale_it_is_ridge_regression_there():
         fit_additive(X, target, None, scale)
         for target, scale in ((np.log(y), Unchanged()), (y, Logarithm()))
     )
-    assert_allclose(model.function(rows_of(X)), plain.function(rows_of(X)))
+    assert_allclose(model.latent_mean(rows_of(X)), plain.latent_mean(rows_of(X)))
     # The density of y is that of its logarithm over y.
     slope = np.log(y).sum()
     assert model.log_evidence() == pytest.approx(plain.log_evidence() - slope)
     assert model.description_length() == pytest.approx(
         plain.description_length() + slope
     )
-    variance = plain.scale**2 * (plain.variance(rows_of(X)) + plain.noise)
-    mean = np.exp(plain.function(rows_of(X)) + 0.5 * variance)
-    assert_allclose(model.mean(rows_of(X), clip=False), mean)
-    assert_allclose(model.mean(rows_of(X)), np.clip(mean, y.min(), y.max()))
+    variance = plain.y_std**2 * (
+        plain.latent_variance(rows_of(X)) + plain.noise_variance
+    )
+    mean = np.exp(plain.latent_mean(rows_of(X)) + 0.5 * variance)
+    assert_allclose(model.predictive_mean(rows_of(X), clip=False), mean)
+    assert_allclose(model.predictive_mean(rows_of(X)), np.clip(mean, y.min(), y.max()))
 
 
 def test_on_a_scale_further_rows_are_conditioned_on_exactly():
@@ -191,9 +196,9 @@ def test_on_a_scale_further_rows_are_conditioned_on_exactly():
     plain = fit_additive(X[:40], y[:40], None)
     after = first.update(rows_of(X[40:]), np.exp(y[40:]), None, None)
     known = plain.update(rows_of(X[40:]), y[40:], None, None)
-    assert_allclose(after.function(rows_of(X)), known.function(rows_of(X)))
+    assert_allclose(after.latent_mean(rows_of(X)), known.latent_mean(rows_of(X)))
     assert after.log_evidence() == pytest.approx(known.log_evidence() - y.sum())
-    assert (after.low, after.high) == (np.exp(y).min(), np.exp(y).max())
+    assert (after.y_min, after.y_max) == (np.exp(y).min(), np.exp(y).max())
 
 
 # ------------------------------------------------------------------------- in "auto"
@@ -214,7 +219,7 @@ def test_a_skewed_target_is_predicted_on_its_scale(explained):
     found = minimize(model)
     # The median of predictions is searched.
     (median,) = model.predict_quantiles(found.x[None], [0.5])[0]
-    assert found.fun == pytest.approx(max(median, model.model_.low))
+    assert found.fun == pytest.approx(max(median, model.model_.y_min))
     T = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 8))
     assert median <= model.predict_quantiles(T, [0.5]).min()
 
@@ -292,7 +297,7 @@ def test_what_does_not_stand_out_lists_nothing():
     rng = np.random.default_rng(79)
     X, y = rng.choice([-1.0, 1.0], (60, 6)), rng.standard_normal(60)
     # One weight of six in sixty rows is significant by chance.
-    assert fit_additive(X, y, None).listed()[0].terms
+    assert fit_additive(X, y, None).significant_terms()[0].terms
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.history_[-1]["chosen"] == "additive"
     assert model.stopping_reason_.startswith("nothing is significant")

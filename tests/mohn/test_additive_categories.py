@@ -50,8 +50,8 @@ def test_without_categories_it_is_ridge_on_standardized_columns(weighted):
     rows = without_categories(X)
     # Predictions of the one stay in the range of the targets; their constants have the
     # same prior, but columns of the other are less their means.
-    found = np.clip(other.mean(rows), y.min(), y.max())
-    assert_allclose(one.mean(rows), found, atol=0.01 * y.std())
+    found = np.clip(other.predictive_mean(rows), y.min(), y.max())
+    assert_allclose(one.predictive_mean(rows), found, atol=0.01 * y.std())
     assert one.description_length() == pytest.approx(
         other.description_length(), abs=0.1
     )
@@ -63,7 +63,11 @@ def test_two_categories_are_an_input():
     rows = EncodedRows(X[:, 1:], (X[:, :1] > 0).astype(int))
     one = additive.fit_additive(rows, y, None, alphabets)
     other = additive.fit_additive(without_categories(X), y, None, ())
-    assert_allclose(one.mean(rows), other.mean(without_categories(X)), atol=1e-4)
+    assert_allclose(
+        one.predictive_mean(rows),
+        other.predictive_mean(without_categories(X)),
+        atol=1e-4,
+    )
     assert one.description_length() == pytest.approx(
         other.description_length(), abs=1e-3
     )
@@ -83,15 +87,17 @@ def test_constant_columns_levels_and_unknown_categories_are_no_harm():
     X[:, 3] = 1.0
     rows = EncodedRows(X, categories)
     model = additive.fit_additive(rows, y, None, alphabets)
-    mean, moved = model.mean(rows), categories.copy()
+    mean, moved = model.predictive_mean(rows), categories.copy()
     moved[:, 2] = (moved[:, 2] + 1) % 4
-    assert_allclose(model.mean(EncodedRows(X, moved)), mean, atol=1e-3)
+    assert_allclose(model.predictive_mean(EncodedRows(X, moved)), mean, atol=1e-3)
     assert np.corrcoef(mean, y)[0, 1] > 0.5
     nothing = additive.fit_additive(
         EncodedRows(X[:, 3:], categories[:, :0]), y, None, ()
     )
     assert_allclose(
-        nothing.mean(EncodedRows(X[:, 3:], categories[:, :0])), y.mean(), atol=0.1
+        nothing.predictive_mean(EncodedRows(X[:, 3:], categories[:, :0])),
+        y.mean(),
+        atol=0.1,
     )
 
 
@@ -124,5 +130,5 @@ def test_auto_is_the_additive_model_of_categories_and_goes_on():
     model.partial_fit(X[100:], y[100:])
     assert np.all(model.predict(X[100:], return_std=True)[1] < before)
     # A prior without products is no start of one with them.
-    assert model.model_.prior.scale == LEAST_SCALE
+    assert model.model_.prior.signal_variance == LEAST_SCALE
     assert model.fit(X, y).score(X, y) > 0.2

@@ -126,7 +126,7 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     best = minimize(lambda logs: -density(logs), [-1.0, -1.0], method="Nelder-Mead")
     assert found.log_evidence() == pytest.approx(-best.fun, abs=1e-4)
     # And the posterior is that of the same model by explicit inversion.
-    noise = found.noise
+    noise = found.noise_variance
     assert math.log(noise) == pytest.approx(best.x[1], abs=0.02)
     spread = math.exp(best.x[0])
     own = np.array([1.0] + [1 / spread] * len(TERMS))
@@ -139,12 +139,12 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     doubt = student_t(len(targets) - len(TERMS) - 1).var()
     std *= doubt**0.5
     new_rows = EncodedRows(new, np.empty((20, 0), dtype=int))
-    assert_allclose(found.std(new_rows), std, rtol=2e-3)
+    assert_allclose(found.predictive_std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):
         own = (doubt * covariance[j, j]) ** 0.5
         assert found.weight_posterior(term)[1] == pytest.approx(own, rel=0.02)
     assert found.weight_posterior((5,)) == (0.0, 0.0)
-    draws = found.draw(new_rows, 20_000, np.random.default_rng(0))
+    draws = found.sample(new_rows, 20_000, np.random.default_rng(0))
     assert_allclose(draws.std(axis=1), std, rtol=0.05)
     assert_allclose(draws.mean(axis=1), graph.predict(new), atol=0.1)
 
@@ -154,7 +154,9 @@ def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
     y = np.random.default_rng(0).standard_normal(n_rows)
     graph = WalshPolynomial((), np.empty(0), float(y.mean()))
     found = SparseModel.condition(graph, make_design(np.zeros((n_rows, 1))), y)
-    std = found.std(EncodedRows(np.zeros((1, 1)), np.empty((1, 0), dtype=int)))[0]
+    std = found.predictive_std(
+        EncodedRows(np.zeros((1, 1)), np.empty((1, 0), dtype=int))
+    )[0]
     own = student_t(n_rows - 1).std() * np.std(y, ddof=1)
     assert std == pytest.approx(own * np.sqrt(1 + 1 / n_rows), rel=0.1)
 
@@ -171,10 +173,10 @@ def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
     def usual(left_out):
         found = SparseModel.condition(graph, design, y, left_out)
         assert found.log_evidence() == plain.log_evidence()
-        return np.average(found.std(rows) ** 2, weights=weights)
+        return np.average(found.predictive_std(rows) ** 2, weights=weights)
 
     plain = SparseModel.condition(graph, design, y)
-    own = np.average(plain.std(rows) ** 2, weights=weights)
+    own = np.average(plain.predictive_std(rows) ** 2, weights=weights)
     assert usual(np.sqrt(0.9 * own)) == pytest.approx(own)
     assert usual(np.sqrt(2.0 * own)) == pytest.approx(2.0 * own)
 
@@ -187,7 +189,7 @@ def test_weights_vary_as_much_as_the_function_that_they_make(left_out):
     found = SparseModel.condition(graph, make_design(inputs), y, left_out)
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=inputs.shape[1])))
     rows = EncodedRows(cube, np.empty((len(cube), 0), dtype=int))
-    std = found.scale * np.sqrt(found.variance(rows))
+    std = found.y_std * np.sqrt(found.latent_variance(rows))
     of_weights = [found.weight_posterior(term)[1] ** 2 for term in [(), *TERMS]]
     assert np.mean(std**2) == pytest.approx(sum(of_weights))
 
@@ -247,7 +249,7 @@ def test_a_model_without_terms_has_a_posterior():
         WalshPolynomial((), np.empty(0), 3.0), make_design(inputs), y
     )
     rows = EncodedRows(inputs, np.empty((40, 0), dtype=int))
-    assert_allclose(found.std(rows), np.std(y), rtol=0.1)
+    assert_allclose(found.predictive_std(rows), np.std(y), rtol=0.1)
 
 
 # ------------------------------------------------------------------------ the choice
@@ -513,7 +515,9 @@ def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better)
             strong_terms=False,
             noise="constant",
         )
-        residual = (y[test] - part.mean(rows.take(test))) / power_of_two_scale(y)
+        residual = (
+            y[test] - part.predictive_mean(rows.take(test))
+        ) / power_of_two_scale(y)
         left_out.append(np.mean(residual**2))
     gains = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     gains += errors * sem(gains) - gains.mean()

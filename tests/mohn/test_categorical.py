@@ -147,7 +147,9 @@ def test_equals_the_core_on_categories_numbered_by_hand():
     control = GPOptions(clip=False, target_transform=None)
     fitted = MOHNRegressor("gp", gp_options=control).fit(X, y)
     model = fit_gp(to_rows(X), y, alphabets=(Categorical(4), Categorical(3)), seed=0)
-    assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
+    assert_allclose(
+        fitted.predict(T), model.predictive_mean(to_rows(T), clip=False), rtol=1e-12
+    )
 
 
 def test_numbers_named_as_categories_equal_text(fitted):
@@ -176,7 +178,7 @@ def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical(
     (strong,) = model.model_.covariance.variances
 
     def kernel(left, right):
-        product = prior.scale * np.ones((len(left), len(right)))
+        product = prior.signal_variance * np.ones((len(left), len(right)))
         linear, parity = np.zeros_like(product), np.ones_like(product)
         for tau, column in zip(prior.tau, ("flag", "sex"), strict=True):
             same = left[column].to_numpy()[:, None] == right[column].to_numpy()
@@ -190,11 +192,11 @@ def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical(
             at = [[categories.index(v) for v in side[name]] for side in (left, right)]
             product *= plain[np.ix_(*at)]
             linear += (center @ plain @ center / plain.mean())[np.ix_(*at)]
-        return product + prior.linear * linear + 1.0 + strong * parity
+        return product + prior.main_effect_variance * linear + 1.0 + strong * parity
 
     T, _ = make_frame(seed=1)
     z = (y - y.mean()) / y.std()
-    K = kernel(X, X) + prior.noise * np.eye(len(X))
+    K = kernel(X, X) + prior.noise_variance * np.eye(len(X))
     expected = y.mean() + y.std() * kernel(T, X) @ np.linalg.solve(K, z)
     assert_allclose(model.predict(T), expected, rtol=1e-8)
 

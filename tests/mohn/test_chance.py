@@ -149,6 +149,6 @@ def test_posterior_after_a_search_is_as_wide_as_steps_of_the_target():
     y = (X[:, 0] * X[:, 1] > 0).astype(float)
     graph = WalshPolynomial(((0, 1),), np.array([0.5]), 0.5)
     model = SparseModel.condition(graph, PackedDesign(X), y)
-    assert model.scale**2 * model.noise == pytest.approx(1 / 12)
+    assert model.y_std**2 * model.noise_variance == pytest.approx(1 / 12)
     rows = EncodedRows(X, np.empty((12, 0), dtype=int))
-    assert np.all(model.std(rows) > math.sqrt(1 / 12))
+    assert np.all(model.predictive_std(rows) > math.sqrt(1 / 12))

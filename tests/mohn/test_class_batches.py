@@ -139,7 +139,7 @@ def averaged():
 def test_few_weights_are_those_of_a_fit_of_all_with_the_same_products(averaged):
     y, first = LABELS[2], averaged
     model = go_on(first, y, [np.arange(N_FIRST, N_ROWS)])
-    before, after = (part.model_.members[0].readable for part in (first, model))
+    before, after = (part.model_.members[0].listed_model for part in (first, model))
     terms = [first.term_names_.label(term) for term in before.terms]
     given = MOHNClassifier("given", terms=terms, C=before.C).fit(FRAME, y)
     assert after.terms == before.terms

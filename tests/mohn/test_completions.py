@@ -27,7 +27,9 @@ def make_data(n_rows, seed, share=0.0, n_inputs=8):
 
 
 def std_beside_gaps(model, rows):
-    return model.scale * np.sqrt(model.variance(rows) + model.noise_variance(rows))
+    return model.y_std * np.sqrt(
+        model.latent_variance(rows) + model.noise_variance_at(rows)
+    )
 
 
 def all_completions(row):
@@ -142,16 +144,20 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     rows = model._to_rows(X).as_float()
     found = model.model_.leave_out(rows, y, weight, np.arange(len(X)))
     assert_allclose(found.count, weight if is_repeat else 1.0)
-    posterior, scale = model.model_.posterior, model.model_.scale
+    posterior, scale = model.model_.posterior, model.model_.y_std
     for i in (0, 3, 15, 20):
         rest = replace(posterior.sample, weight=posterior.sample.weight.copy())
         # One of two observations at the same place, which here are equal.
         rest.weight[i] -= 1.0 if is_repeat else weight[i]
         others = np.flatnonzero(rest.weight > 0.0)
         without = ExactPosterior.condition(model.model_.covariance, rest.take(others))
-        error = (y[i] - model.model_.center) / scale - without.mean(rows.take([i]))
+        error = (y[i] - model.model_.y_mean) / scale - without.latent_mean(
+            rows.take([i])
+        )
         assert_allclose(found.squares[i], error**2, rtol=1e-6)
-        assert_allclose(found.variance[i], without.variance(rows.take([i])), rtol=1e-6)
+        assert_allclose(
+            found.variance[i], without.latent_variance(rows.take([i])), rtol=1e-6
+        )
 
 
 def test_rows_that_count_twice_say_twice_how_much_noise_there_is():

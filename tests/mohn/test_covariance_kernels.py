@@ -94,23 +94,27 @@ def plain_parts(kind, prior, left, right):
 def plain_covariance(kind, prior, left, right):
     factors, lines = plain_parts(kind, prior, left, right)
     product = np.prod(factors, axis=0)
-    covariance = prior.scale * product + prior.linear * lines.sum(axis=0)
+    covariance = (
+        prior.signal_variance * product + prior.main_effect_variance * lines.sum(axis=0)
+    )
     return product, covariance + CONSTANT_VARIANCE
 
 
 def plain_slope(kind, prior, rows, outer):
     """Gradient of ``sum(outer * covariance)``: whole matrices, column by column."""
     factors, lines = plain_parts(kind, prior, rows, rows)
-    weighted = prior.scale * outer * np.prod(factors, axis=0)
+    weighted = prior.signal_variance * outer * np.prod(factors, axis=0)
     fall = 1.0 - prior.tau**2
     slope = []
-    for j, (tau, rate) in enumerate(zip(prior.tau, prior.rates, strict=True)):
+    for j, (tau, rate) in enumerate(zip(prior.tau, prior.ard_rates, strict=True)):
         pairs = np.multiply.outer(rows.inputs[:, j], rows.inputs[:, j])
         by_tau = pairs / (1.0 + tau * pairs) - 1.0 / (1.0 + tau)
-        by_tau = np.sum(weighted * by_tau) + prior.linear * np.sum(outer * pairs)
+        by_tau = np.sum(weighted * by_tau) + prior.main_effect_variance * np.sum(
+            outer * pairs
+        )
         slope.append(rate * fall[j] * by_tau)
     # Tables are differentiated by shifting each rate.
-    step, n_inputs = 1e-5, len(prior.rates)
+    step, n_inputs = 1e-5, len(prior.ard_rates)
     for k in range(len(prior.category_rates)):
         moved = []
         for shift in (step, -step):
@@ -122,9 +126,9 @@ def plain_slope(kind, prior, rows, outer):
             places = np.ix_(rows.categories[:, i], rows.categories[:, i])
             change = [(a - b)[places] for a, b in zip(up, down, strict=True)]
             total += np.sum(weighted * change[0] / factors[n_inputs + i])
-            total += prior.linear * np.sum(outer * change[1])
+            total += prior.main_effect_variance * np.sum(outer * change[1])
         slope.append(total / (2.0 * step))
-    return [*slope, weighted.sum(), prior.linear * np.sum(outer * lines)]
+    return [*slope, weighted.sum(), prior.main_effect_variance * np.sum(outer * lines)]
 
 
 @pytest.mark.parametrize("dtype", TOLERANCES)
@@ -154,7 +158,7 @@ def test_slopes_of_columns_are_those_of_numpy(kind, n_rows, dtype):
     pairs = GramMatrix(rows, rows, KINDS[kind][2], dtype)
     product = pairs.product(prior)
     expected = np.array(plain_slope(kind, prior, rows, outer))
-    n_inputs, size = len(prior.rates), np.abs(outer).sum()
+    n_inputs, size = len(prior.ard_rates), np.abs(outer).sum()
     for given in (outer, outer.T, 0.5 * (outer + outer.T)):
         found = pairs.slope(prior, product, given.astype(dtype))
         # Finite differences have errors of their own.

@@ -14,7 +14,7 @@ from sklearn.inspection import permutation_importance
 
 from skmohn import Genotypes, GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn._core._walsh import WalshPolynomial
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._effects import _change, _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._gp.classification import MemberFit
 from skmohn.mohn._gp.laplace import LaplaceEvidence
@@ -288,7 +288,7 @@ def test_shared_weights_are_shapley_values():
     rng = np.random.default_rng(0)
     low, high = rng.uniform(0.2, 1.0, (2, 3, 7))
     low[1, 6], high[1, 6] = -1.0, 1.0
-    products = Products(
+    products = ProductSum(
         rng.standard_normal(7), low, high, [rng.uniform(0.2, 1, (3, 7))],
         rng.standard_normal(3), [rng.standard_normal(3)], 0.5,
     )  # fmt: skip
@@ -361,12 +361,12 @@ class _Line:
 
     transform, n_observed = Unchanged(), 100.0
 
-    def mean(self, rows, clip):
+    def predictive_mean(self, rows, clip):
         return 1.0 + 2.0 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
 
     def sample_latent(self, rows, n_draws, rng):
         slopes = 0.5 * rng.standard_normal(n_draws)
-        return self.mean(rows, False)[:, None] + rows.inputs[:, :1] * slopes
+        return self.predictive_mean(rows, False)[:, None] + rows.inputs[:, :1] * slopes
 
     def noise_std(self):
         return 0.1
@@ -397,7 +397,9 @@ def test_indices_by_averages_are_those_of_the_function():
 def test_averages_take_fewer_rows_where_each_takes_longer(n_observed, n_rows):
     model, seen = _Line(), []
     model.n_observed = n_observed
-    model.mean = lambda rows, clip: seen.append(len(rows)) or rows.inputs[:, 0]
+    model.predictive_mean = lambda rows, clip: (
+        seen.append(len(rows)) or rows.inputs[:, 0]
+    )
     mean_of_target(model).indices()
     # Two tables of rows, and one with each column of the other.
     assert seen == 5 * [n_rows]
@@ -405,7 +407,7 @@ def test_averages_take_fewer_rows_where_each_takes_longer(n_observed, n_rows):
 
 def test_a_constant_has_no_indices():
     model = _Line()
-    model.mean = lambda rows, clip: np.ones(len(rows))
+    model.predictive_mean = lambda rows, clip: np.ones(len(rows))
     assert_array_equal(mean_of_target(model).indices(), np.zeros((2, 3)))
 
 
@@ -455,7 +457,7 @@ def test_errors_of_independent_weights_add_up_in_squares():
     graph = WalshPolynomial.sort([(0,), (0, 1), (1,)], [1.0, 1.0, 1.0], 0.0)
     errors = dict(zip([(0,), (0, 1), (1,)], [3.0, 4.0, 5.0], strict=True))
     estimator = SimpleNamespace(
-        model_=SimpleNamespace(graph=graph),
+        model_=SimpleNamespace(polynomial=graph),
         standard_errors_=np.array([errors[term] for term in graph.terms]),
     )
     half = Variable(1, None, np.ones(1), np.full(1, 0.5), np.ones(1))
@@ -560,7 +562,7 @@ def test_a_pool_has_columns_that_its_listed_model_has_not():
     members = model.model_, other.model_
     gaps = SimpleNamespace(imputations=lambda *_: [])
     model.model_ = StackedClassModel(
-        members, shares, gaps, members[0].readable, None, None
+        members, shares, gaps, members[0].listed_model, None, None
     )
     importances = model.feature_importances_
     assert importances[0] > importances[1] > 0.01
@@ -715,15 +717,15 @@ def test_dense_members_keep_the_posterior_of_their_latent_functions():
     )
     squares, _ = lesson.learn("least squares")
     prior = squares.covariance.prior
-    logistic, _ = lesson.learn("logistic", prior, prior._replace(scale=5.0))
+    logistic, _ = lesson.learn("logistic", prior, prior._replace(signal_variance=5.0))
     (posterior,), known = logistic.posteriors, lesson.labels.sample.rows
     mode = LaplaceEvidence(known, lesson.labels.counts).mode(
-        0, Covariance(prior._replace(scale=5.0)).between(known, known)
+        0, Covariance(prior._replace(signal_variance=5.0)).between(known, known)
     )
-    assert_allclose(posterior.variance(known), mode.variance, rtol=1e-6)
+    assert_allclose(posterior.latent_variance(known), mode.variance, rtol=1e-6)
     for member in (squares, logistic):
         draws = member.sampler()(known, 4000, np.random.default_rng(0))
         log_odds = draws[..., 1] - draws[..., 0]
         widths = np.ptp(member.axes, axis=1) * member.link.slope
-        expected = widths * np.sqrt(member.posteriors[0].variance(known))
+        expected = widths * np.sqrt(member.posteriors[0].latent_variance(known))
         assert_allclose(log_odds.std(axis=1), expected, rtol=0.1)

@@ -95,13 +95,13 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
 
     expected = sum(map(split, others, slopes[1:])) - split(model.shown or model.gp, TWO)
     values, _ = sparse.parts(rows, fitted.term_names_)
-    parts = slopes[0, 1] * sparse.readable.weights[0] * values
-    for term, part in zip(sparse.readable.terms, parts, strict=True):
+    parts = slopes[0, 1] * sparse.listed_model.weights[0] * values
+    for term, part in zip(sparse.listed_model.terms, parts, strict=True):
         for member in fitted.term_names_.label(term):
             j = member[0] if isinstance(member, tuple) else member
             expected[j] += part / len(term)
     changes, _ = split_ensemble(model, fitted.term_names_, rows, TWO)
-    assert not model.is_listed
+    assert not model.is_sparse
     assert_allclose(changes, expected, atol=1e-9)
     assert np.abs(expected).max() > 0.01
 

@@ -60,23 +60,23 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
     index = np.arange(128)[:, None]
     cube = plain(1.0 - 2.0 * ((index >> np.arange(7)) & 1))
     truth = 50.0 + 10.0 * values
-    mean = model.mean(cube, clip=False)
+    mean = model.predictive_mean(cube, clip=False)
     assert r2_score(truth, mean) > 0.9
-    own = model.scale * np.sqrt(model.variance(cube))
+    own = model.y_std * np.sqrt(model.latent_variance(cube))
     z = (truth - mean) / own
     assert 0.4 < np.sqrt(np.mean(z**2)) < 1.6
-    assert np.all(model.std(cube) > own)
+    assert np.all(model.predictive_std(cube) > own)
     weights = walsh_transform(mean) / 128
     for term in [(), (0,), (2, 5), tuple(range(7))]:
         place = sum(1 << i for i in term)
         found, std = model.weight_posterior(term)
         assert found == pytest.approx(weights[place], abs=1e-7)
         assert std > 0
-    variance = np.sum((weights[1:] / model.scale) ** 2)
+    variance = np.sum((weights[1:] / model.y_std) ** 2)
     assert model.function_variance() == pytest.approx(variance)
     draws = model.sample_latent(cube, 200, np.random.default_rng(0))
     assert_allclose(draws.mean(axis=1), mean, atol=1.0)
-    noisy = model.draw(cube, 200, np.random.default_rng(0))
+    noisy = model.sample(cube, 200, np.random.default_rng(0))
     assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
 
 
@@ -90,15 +90,15 @@ def test_products_sum_to_the_mean(route, monkeypatch):
     inputs, y, _ = make_data(6, 150, 0.3)
     y = 50.0 + 10.0 * y + 60.0 * inputs[:, 1] * inputs[:, 2] * inputs[:, 4]
     model = fit_gp(plain(inputs), y, noise="constant")
-    assert model.route == route
+    assert model.inference == route
     assert model.covariance.terms == ((1, 2, 4),)
     points = np.random.default_rng(1).uniform(-1.0, 1.0, (9, 6))
-    products = model.products()
+    products = model.to_product_sum()
     half = 0.5 * (1.0 + points[:, :, None])
     factors = (1.0 - half) * products.low + half * products.high
     values = factors.prod(axis=1) @ products.coef + products.constant
     values += points @ products.slopes
-    assert_allclose(values, model.mean(plain(points), clip=False), rtol=1e-6)
+    assert_allclose(values, model.predictive_mean(plain(points), clip=False), rtol=1e-6)
 
 
 def test_products_of_categories_sum_to_the_mean():
@@ -110,14 +110,14 @@ def test_products_of_categories_sum_to_the_mean():
     categories[0] = 4, 3  # unknown
     model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
     points, chosen = rng.choice([-1.0, 1.0], (9, 3)), categories[1:10]
-    products = model.products()
+    products = model.to_product_sum()
     factors = np.where(points[:, :, None] < 0, products.low, products.high).prod(axis=1)
     values = products.constant + points @ products.slopes
     for table, steps, seen in zip(
         products.tables, products.steps, chosen.T, strict=True
     ):
         factors, values = factors * table[seen], values + steps[seen]
-    mean = model.mean(EncodedRows(points, chosen), clip=False)
+    mean = model.predictive_mean(EncodedRows(points, chosen), clip=False)
     assert_allclose(values + factors @ products.coef, mean, rtol=1e-6)
 
 
@@ -125,16 +125,16 @@ def test_predictions_stay_in_the_range_of_the_targets():
     inputs, y, _ = make_data(6, 30, 0.0)
     model = fit_gp(plain(inputs), np.maximum(y, 0.0))
     cube = plain(list(itertools.product([-1, 1], repeat=6)))
-    assert model.mean(cube).min() == 0.0
-    assert model.mean(cube, clip=False).min() < 0.0
+    assert model.predictive_mean(cube).min() == 0.0
+    assert model.predictive_mean(cube, clip=False).min() < 0.0
 
 
 def test_constant_target_and_single_distinct_row():
     inputs, _, _ = make_data(4, 20, 0.0)
     model = fit_gp(plain(inputs), np.full(20, 3.0))
-    assert_allclose(model.mean(plain(inputs)), 3.0)
+    assert_allclose(model.predictive_mean(plain(inputs)), 3.0)
     model = fit_gp(plain(np.ones((5, 3))), np.arange(5.0))
-    assert_allclose(model.mean(plain(np.ones((1, 3)))), 2.0, atol=0.2)
+    assert_allclose(model.predictive_mean(plain(np.ones((1, 3)))), 2.0, atol=0.2)
 
 
 def test_evidence_is_no_worse_than_that_of_a_gaussian_process():
@@ -205,13 +205,16 @@ def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
     if route != "walsh":
         inputs[0, 0] = 0.0
     model = fit_gp(plain(inputs), y)
-    assert model.route == route
+    assert model.inference == route
     index = np.arange(1 << n)[:, None]
     cube = plain(1.0 - 2.0 * ((index >> np.arange(n)) & 1))
-    assert r2_score(values, model.mean(cube)) > 0.85
+    assert r2_score(values, model.predictive_mean(cube)) > 0.85
     more = model.update(plain(inputs[:5]), y[:5] + 1.0)
     assert more.n_observed == model.n_observed + 5
-    assert more.mean(plain(inputs[:5])).mean() > model.mean(plain(inputs[:5])).mean()
+    assert (
+        more.predictive_mean(plain(inputs[:5])).mean()
+        > model.predictive_mean(plain(inputs[:5])).mean()
+    )
     if route == "walsh":
         with pytest.raises(ValueError, match="fit again on all rows"):
             model.update(plain(np.zeros((1, 11))), np.zeros(1))
@@ -232,22 +235,24 @@ def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route)
     monkeypatch.setattr(_gp_model, "_MOST_WALSH_INPUTS", 1)
     learn = partial(fit_gp, plain(inputs), y, noise="constant", strong_terms=False)
     model = learn()
-    assert model.route == route
+    assert model.inference == route
     # What is told of the evidence is that of the part, for as many as there are.
     covariance, n_all = model.covariance, len(np.unique(inputs, axis=0))
     again = learn(covariance=covariance)
     assert again.log_evidence() == pytest.approx(model.log_evidence())
-    sample = join_equal_rows(plain(inputs), (y - model.center) / model.scale)
+    sample = join_equal_rows(plain(inputs), (y - model.y_mean) / model.y_std)
     drawn = np.random.default_rng(0).permutation(n_all)[:300]
     part = sample.take(drawn)
     rate = ExactPosterior.condition(covariance, part).log_evidence() / part.count.sum()
-    assert model.log_evidence() == pytest.approx(1000 * (rate - np.log(model.scale)))
+    assert model.log_evidence() == pytest.approx(1000 * (rate - np.log(model.y_std)))
     if route == "part":
         exact = ExactPosterior.condition(covariance, part)
-        assert_allclose(model.posterior.mean(part.rows), exact.mean(part.rows))
+        assert_allclose(
+            model.posterior.latent_mean(part.rows), exact.latent_mean(part.rows)
+        )
     # With hardly more rows than can be had, there is nothing to weigh.
     few = fit_gp(plain(inputs[:350]), y[:350], noise="constant")
-    assert few.route == "part"
+    assert few.inference == "part"
     assert len(few.posterior.sample) == 300
 
 
@@ -261,7 +266,7 @@ def test_precisions_of_a_part_count_as_in_all(monkeypatch):
     whole = learn()
     monkeypatch.setattr(_gp_model, "_MOST_EXACT", 700)
     part = learn(covariance=whole.covariance)
-    assert part.route == "part"
+    assert part.inference == "part"
     assert part.log_evidence() == pytest.approx(whole.log_evidence(), abs=15)
 
 
@@ -279,7 +284,7 @@ def test_noise_of_a_region_is_found():
     )
     model = fit_gp(plain(inputs), y)
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
-    found = model.std(plain(cube))
+    found = model.predictive_std(plain(cube))
     assert 0.6 < np.median(found[cube[:, 0] > 0]) < 1.6
     assert np.median(found[cube[:, 0] < 0]) < 0.3
     constant = fit_gp(plain(inputs), y, noise="constant")
@@ -377,7 +382,9 @@ def test_a_strong_term_raises_the_evidence_by_what_the_score_says():
     y = inputs[:, 0] * inputs[:, 3] * inputs[:, 5] + 0.5 * rng.standard_normal(200)
     model = fit_gp(plain(inputs), y / y.std(), noise="constant", strong_terms=False)
     # As if nothing were known of the strong weight.
-    prior = model.prior._replace(rates=np.full(8, 0.1), scale=0.1, noise=0.5)
+    prior = model.prior._replace(
+        ard_rates=np.full(8, 0.1), signal_variance=0.1, noise_variance=0.5
+    )
     before = ExactPosterior.condition(Covariance(prior), model.posterior.sample)
     found = find_strong_terms(before).covariance
     assert found.terms[0] == (0, 3, 5)
@@ -433,15 +440,17 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
         logs = best + shift
         prior = Prior.from_logs(np.clip(logs, -15, 9), 3)
         heights.append(evidence.value(prior) + log_density(logs, 3)[0])
-        means.append(ExactPosterior.condition(Covariance(prior), sample).mean(cube))
+        means.append(
+            ExactPosterior.condition(Covariance(prior), sample).latent_mean(cube)
+        )
     heights = np.array(heights) + 2.0 * np.sum(np.log1p(draws**2 / 6.75), axis=1)
     weight = np.exp(heights - heights.max())
     center = np.average(means, axis=0, weights=weight)
     expected = np.average((means - center) ** 2, axis=0, weights=weight)
     found = model.hyperparameter_uncertainty.variance(cube)
     assert 0.3 < np.mean(found) / np.mean(expected) < 3.0
-    bare = model.posterior.variance(cube)
-    assert_allclose(model.variance(cube), bare + found)
+    bare = model.posterior.latent_variance(cube)
+    assert_allclose(model.latent_variance(cube), bare + found)
 
 
 def test_doubt_of_a_function_is_that_of_its_weights():
@@ -456,9 +465,12 @@ def test_doubt_of_a_function_is_that_of_its_weights():
         for order in range(5)
         for term in itertools.combinations(range(4), order)
     ]
-    variance = np.mean(model.variance(cube)) * model.scale**2
+    variance = np.mean(model.latent_variance(cube)) * model.y_std**2
     assert np.sum(np.square(stds)) == pytest.approx(variance)
-    assert variance > 1.05 * np.mean(model.posterior.variance(cube)) * model.scale**2
+    assert (
+        variance
+        > 1.05 * np.mean(model.posterior.latent_variance(cube)) * model.y_std**2
+    )
 
 
 def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
@@ -504,7 +516,7 @@ def test_long_descriptions_are_not_asked_for_predictions(longer):
     model = fit_gp(rows, y, at_most=at_most)
     assert model.description_length() == full.description_length()
     # The range is that of the targets, or of their left-out predictions.
-    assert (model.high == y.max() > full.high) == (longer > 0.0)
+    assert (model.y_max == y.max() > full.y_max) == (longer > 0.0)
 
 
 def test_directions_that_change_little_are_not_looked_along(monkeypatch):
@@ -520,7 +532,7 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     # As an integral over those looked along it would be ten less.
     assert log_occam_factor == pytest.approx(expected, abs=1.2)
     cube = plain(rng.choice([-1.0, 1.0], (50, 90)))
-    own = posterior.variance(cube)
+    own = posterior.latent_variance(cube)
     ratio = (own + some.variance(cube)) / (own + every.variance(cube))
     assert ratio.min() > 0.94
     assert ratio.max() < 1.07
@@ -552,5 +564,5 @@ def test_measured_functions(real_data, file, n_train, least):
         X, T, y, t = train_test_split(
             2 * table[:, :-1] - 1, table[:, -1], train_size=n_train, random_state=seed
         )
-        scores.append(r2_score(t, fit_gp(plain(X), y).mean(plain(T))))
+        scores.append(r2_score(t, fit_gp(plain(X), y).predictive_mean(plain(T))))
     assert np.mean(scores) > least

@@ -96,7 +96,9 @@ def test_two_classes_are_those_of_a_gaussian_process(tight):
 
 def test_variance_of_rows_that_are_certain_or_not():
     rows = signs(12, 5)
-    covariance = GramMatrix(rows, rows).covariance(prior_of(rows)._replace(scale=9.0))
+    covariance = GramMatrix(rows, rows).covariance(
+        prior_of(rows)._replace(signal_variance=9.0)
+    )
     successes = np.where(np.arange(12) < 6, [1.0, 1e9] * 6, 0.0)
     totals = np.full(12, 1.0) + successes
     mode = find_mode(covariance, successes, totals, 18.0)
@@ -206,14 +208,16 @@ def test_left_out_means_are_those_of_a_fit_to_the_others(weights):
     labels = Labels.join(rows, label, 3, sample_weight)
     covariance = Covariance(prior_of(rows, LEVELS), LEVELS)
     posterior = ExactPosterior.condition(covariance, labels.sample)
-    found = labels.leave_out(covariance.prior.noise, *posterior.leave_one_out())
+    found = labels.leave_out(
+        covariance.prior.noise_variance, *posterior.leave_one_out()
+    )
     targets = labels.codes[label]
     for i in range(35):
         weight = labels.weight.copy()
         weight[i] -= labels.unit[i]
         kept = weight > 1e-12
         K = covariance.between(rows.take(kept), rows.take(kept))
-        K += np.diag(covariance.prior.noise / weight[kept])
+        K += np.diag(covariance.prior.noise_variance / weight[kept])
         cross = covariance.between(rows.take([i]), rows.take(kept))[0]
         expected = cross @ np.linalg.solve(K, targets[kept])
         assert_allclose(found[i], expected, atol=1e-10)
@@ -227,8 +231,11 @@ def test_labels_have_noise_and_latent_functions_vary_widely():
     )
     squares, _ = lesson.learn("least squares")
     logistic, _ = lesson.learn("logistic", squares.covariance.prior)
-    assert squares.covariance.prior.noise == pytest.approx(0.05)
-    ratio = logistic.covariance.prior.scale / squares.covariance.prior.scale
+    assert squares.covariance.prior.noise_variance == pytest.approx(0.05)
+    ratio = (
+        logistic.covariance.prior.signal_variance
+        / squares.covariance.prior.signal_variance
+    )
     assert ratio > 10
 
 

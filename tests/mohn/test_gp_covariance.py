@@ -120,7 +120,9 @@ def test_two_valued_inputs_make_an_exponential():
     prior = make_prior()
     gaps = 1.0 - rows.inputs[:, None] * rows.inputs
     assert_allclose(
-        GramMatrix(rows, rows).product(prior), np.exp(-gaps @ prior.rates), rtol=1e-12
+        GramMatrix(rows, rows).product(prior),
+        np.exp(-gaps @ prior.ard_rates),
+        rtol=1e-12,
     )
 
 
@@ -132,7 +134,9 @@ def test_unknown_categories_are_averages_over_all_categories():
     full = EncodedRows(cells[:, :1].astype(float), cells[:, 1:])
     K = covariance.between(full, full)
     b = prior.category_rates
-    factor = prior.scale * np.exp(-prior.rates[0] * (1 - np.outer(*[cells[:, 0]] * 2)))
+    factor = prior.signal_variance * np.exp(
+        -prior.ard_rates[0] * (1 - np.outer(*[cells[:, 0]] * 2))
+    )
     factor = factor * np.where(
         cells[:, 1][:, None] == cells[:, 1],
         1.0,
@@ -142,7 +146,7 @@ def test_unknown_categories_are_averages_over_all_categories():
     factor = factor * np.where(
         cells[:, 2][:, None] == cells[:, 2], 1.0, np.exp(-other[:, None] - other)
     )
-    plain = Covariance(prior._replace(linear=0.0), alphabets)
+    plain = Covariance(prior._replace(main_effect_variance=0.0), alphabets)
     assert_allclose(plain.between(full, full), factor + 1.0, rtol=1e-12)
     patterns = list(itertools.product([-1, 0, 1], range(4), range(5)))
     schemas = EncodedRows(
@@ -197,7 +201,7 @@ def test_two_categories_are_a_two_valued_input():
         np.where(rows.inputs[:, 3:] == 0, 2, rows.inputs[:, 3:] > 0).astype(int),
     )
     other = prior._replace(
-        rates=prior.rates[:3], category_rates=np.repeat(prior.rates[3:], 2)
+        ard_rates=prior.ard_rates[:3], category_rates=np.repeat(prior.ard_rates[3:], 2)
     )
     assert_allclose(
         Covariance(other, (Categorical(2), Categorical(2))).between(
@@ -219,7 +223,7 @@ def test_levels_are_a_thermometer_code_of_inputs():
     as_steps = EncodedRows(steps, np.empty((20, 0), dtype=int))
     assert_allclose(
         GramMatrix(as_levels, as_levels, (Categorical(5, True),)).product(
-            prior._replace(rates=np.empty(0), category_rates=b)
+            prior._replace(ard_rates=np.empty(0), category_rates=b)
         ),
         GramMatrix(as_steps, as_steps).product(prior),
         rtol=1e-12,
@@ -363,7 +367,7 @@ def test_gradients_at_once_are_those_one_by_one(kind):
     moves = [np.eye(len(logs))[j] for j in (0, 1, 1, 3, -2, -1)]
     priors = [Prior.from_logs(logs + 0.3 * move, N_INPUTS) for move in moves]
     # One of them is no covariance.
-    slopes, left = evidence.slopes([*priors, priors[0]._replace(scale=-9.0)])
+    slopes, left = evidence.slopes([*priors, priors[0]._replace(signal_variance=-9.0)])
     assert not slopes[-1].any()
     assert not left[-1].any()
     for prior, slope, apart in zip(priors, slopes[:-1], left[:-1], strict=True):
@@ -406,10 +410,14 @@ def test_density_of_inputs_is_normal():
 
 def test_climbs_begin_at_one_over_the_number_of_categoricals():
     prior = start_prior(3, (Categorical(2), Categorical(4, True)))
-    assert_allclose(prior.rates, 1 / 5)
+    assert_allclose(prior.ard_rates, 1 / 5)
     assert_allclose(prior.category_rates, np.repeat([1 / 5, 1 / 15], [2, 4]))
-    assert (prior.scale, prior.linear, prior.noise) == (1.0, 1.0, 0.1)
-    assert_allclose(start_prior(0).rates, np.empty(0))
+    assert (
+        prior.signal_variance,
+        prior.main_effect_variance,
+        prior.noise_variance,
+    ) == (1.0, 1.0, 0.1)
+    assert_allclose(start_prior(0).ard_rates, np.empty(0))
 
 
 @pytest.mark.parametrize("alphabets", [(), (Categorical(3), Categorical(4, True))])
@@ -501,7 +509,7 @@ def test_climbs_end_as_high_as_in_the_logarithms_themselves(
         assert -loss(found.prior.to_logs())[0] > -plain.fun - 0.01
         inside = np.clip(found.prior.to_logs(), *np.transpose(bounds))
         assert_allclose(inside, found.prior.to_logs(), atol=1e-12)
-        assert seed % 2 or found.prior.noise == pytest.approx(least_noise)
+        assert seed % 2 or found.prior.noise_variance == pytest.approx(least_noise)
 
 
 def test_first_steps_are_standard_deviations():
@@ -590,8 +598,8 @@ def test_stages_find_what_all_rows_find(monkeypatch):
     assert len(sample) > 400
     staged = learn_prior(sample, seed=1).prior
     full = maximize_evidence(Evidence(sample), start_prior(11)).prior
-    assert staged.noise == pytest.approx(full.noise, rel=0.1)
-    assert set(np.argsort(-staged.rates)[:3]) == {0, 1, 2}
+    assert staged.noise_variance == pytest.approx(full.noise_variance, rel=0.1)
+    assert set(np.argsort(-staged.ard_rates)[:3]) == {0, 1, 2}
 
 
 @pytest.mark.slow
@@ -678,7 +686,7 @@ def test_joining_keeps_the_density(weighted):
     y = rng.standard_normal(40)
     weight = rng.uniform(0.5, 2.0, 40) if weighted else np.ones(40)
     prior = make_prior()
-    K = Covariance(prior).between(rows, rows) + np.diag(prior.noise / weight)
+    K = Covariance(prior).between(rows, rows) + np.diag(prior.noise_variance / weight)
     expected = -0.5 * (y @ np.linalg.solve(K, y) + np.linalg.slogdet(K)[1])
     expected -= 20 * np.log(2 * np.pi)
     sample = join_equal_rows(rows, y, weight)

@@ -78,7 +78,7 @@ def by_hand(posterior):
         ).leave_one_out()
     share = min(SHARES, key=lambda share: np.mean(again[share][0] ** 2))
     residual, variance = again[share]
-    noise = prior.noise / sample.weight
+    noise = prior.noise_variance / sample.weight
     certain = variance - noise * excess**share
 
     def loss(log_scale):
@@ -168,12 +168,12 @@ def test_noise_is_learned_again_beside_strong_terms(repeats):
     assert found.covariance.terms == ((0, 1, 2),)
 
     def loss(log_noise):
-        tried = prior._replace(noise=np.exp(log_noise))
+        tried = prior._replace(noise_variance=np.exp(log_noise))
         covariance = replace(found.covariance, prior=tried)
         return -ExactPosterior.condition(covariance, sample).log_evidence()
 
     best = np.exp(minimize_scalar(loss, bounds=(-5.0, 1.0), method="bounded").x)
-    noise = found.covariance.prior.noise
+    noise = found.covariance.prior.noise_variance
     assert noise == pytest.approx(best, rel=0.1)
     assert find_strong_terms(found) is found
 
@@ -187,17 +187,17 @@ def test_variances_at_the_own_rows_need_no_covariance(ratio, monkeypatch):
     rows = EncodedRows(inputs, np.empty((150, 0), dtype=int))
     model = fit_gp(rows, y, rng.integers(1, 3, 150).astype(float))
     assert (model.noise_exponent > 0) == (ratio > 1)
-    asked, variance = [], ExactPosterior.variance
+    asked, variance = [], ExactPosterior.latent_variance
 
     def spy(posterior, rows):
         asked.append(len(rows))
         return variance(posterior, rows)
 
-    monkeypatch.setattr(ExactPosterior, "variance", spy)
+    monkeypatch.setattr(ExactPosterior, "latent_variance", spy)
     both = rows.join(EncodedRows(2.0 * inputs[:3], rows.categories[:3]))
     function, _, _ = model.variances_at_map(both)
     assert asked == [3]
-    assert_allclose(function, model.posterior.variance(both), rtol=1e-8)
+    assert_allclose(function, model.posterior.latent_variance(both), rtol=1e-8)
 
 
 @pytest.mark.parametrize("few", [[3, 3, 11], list(range(40))])

@@ -81,8 +81,8 @@ def test_equals_gaussian_process_with_rbf_kernel():
     sample = join_equal_rows(plain(X), y)
     ours = ExactPosterior.condition(Covariance(prior), sample)
     mean, std = peer.predict(T, return_std=True)
-    assert_allclose(ours.mean(plain(T)), mean, atol=1e-8)
-    assert_allclose(np.sqrt(ours.variance(plain(T)) + 0.09), std, atol=1e-8)
+    assert_allclose(ours.latent_mean(plain(T)), mean, atol=1e-8)
+    assert_allclose(np.sqrt(ours.latent_variance(plain(T)) + 0.09), std, atol=1e-8)
     value, slope = peer.log_marginal_likelihood(kernel.theta, eval_gradient=True)
     assert ours.log_evidence() == pytest.approx(value, abs=1e-8)
     # At `linear` 0 nothing else differs; length scales are rates to the power -1/2.
@@ -106,8 +106,8 @@ def test_equals_gaussian_process_with_a_linear_part():
     prior = Prior(np.full(5, 0.4), np.empty(0), 0.8, 0.5, 0.2)
     ours = ExactPosterior.condition(Covariance(prior), join_equal_rows(plain(X), y))
     mean, std = peer.predict(T, return_std=True)
-    assert_allclose(ours.mean(plain(T)), mean, atol=1e-8)
-    assert_allclose(np.sqrt(ours.variance(plain(T)) + 0.2), std, atol=1e-8)
+    assert_allclose(ours.latent_mean(plain(T)), mean, atol=1e-8)
+    assert_allclose(np.sqrt(ours.latent_variance(plain(T)) + 0.2), std, atol=1e-8)
     assert ours.log_evidence() == pytest.approx(peer.log_marginal_likelihood())
 
 
@@ -122,14 +122,16 @@ def test_posterior_is_regression_on_all_weights(route, n):
     sets, mean, spread = explicit(covariance, sample, n)
     posterior = EXACT[route](covariance, sample)
     U = np.stack([parity(rows.inputs, term) for term in sets], 1)
-    assert_allclose(posterior.mean(rows), U @ mean, atol=1e-7)
+    assert_allclose(posterior.latent_mean(rows), U @ mean, atol=1e-7)
     assert_allclose(
-        posterior.variance(rows),
+        posterior.latent_variance(rows),
         np.einsum("ij,jk,ik->i", U, spread, U),
         rtol=1e-4 if route == "walsh" else 1e-6,
     )
     if route == "cholesky":
-        assert_allclose(posterior.fitted(), posterior.mean(sample.rows), atol=1e-9)
+        assert_allclose(
+            posterior.fitted(), posterior.latent_mean(sample.rows), atol=1e-9
+        )
     for j in (0, 1, n, n + 1, len(sets) - 1):
         (found,), (variance,) = posterior.weights_of([sets[j]])
         assert found == pytest.approx(mean[j], abs=1e-7)
@@ -139,7 +141,7 @@ def test_posterior_is_regression_on_all_weights(route, n):
     assert_allclose(variances, np.diagonal(spread)[:20], rtol=1e-6)
     if route == "cholesky":
         assert_array_equal(posterior.means_of(sets[:20]), means)
-    support, alpha = posterior.support()
+    support, alpha = posterior.dual_coefficients()
     assert_allclose(
         covariance.with_weight(support, (0, 1)) @ alpha,
         means[sets.index((0, 1))],
@@ -153,7 +155,7 @@ def test_unknown_inputs_are_averages_over_the_cube(route):
     covariance, sample, _ = make_problem(n)
     posterior = EXACT[route](covariance, sample)
     full = plain(cube(n))
-    values = posterior.mean(full)
+    values = posterior.latent_mean(full)
     schemas = np.array(
         [
             [0, 1, 0, 0, -1, 1],
@@ -167,12 +169,12 @@ def test_unknown_inputs_are_averages_over_the_cube(route):
         values[np.all((row == 0) | (full.inputs == row), axis=1)].mean()
         for row in schemas
     ]
-    assert_allclose(posterior.mean(plain(schemas)), expected, atol=1e-8)
+    assert_allclose(posterior.latent_mean(plain(schemas)), expected, atol=1e-8)
     # The variance of an average takes the covariance of what is averaged.
     exact = EXACT["cholesky"](covariance, sample)
     assert_allclose(
-        posterior.variance(plain(schemas)),
-        exact.variance(plain(schemas)),
+        posterior.latent_variance(plain(schemas)),
+        exact.latent_variance(plain(schemas)),
         rtol=1e-4 if route == "walsh" else 1e-6,
     )
 
@@ -195,7 +197,7 @@ def test_draws_have_the_posterior_moments(route):
     posterior = EXACT[route](covariance, sample)
     sets, mean, spread = explicit(covariance, sample, 6)
     U = np.stack([parity(rows.inputs, term) for term in sets], 1)
-    draws = posterior.draw(rows, 4000, np.random.default_rng(0))
+    draws = posterior.sample_latent(rows, 4000, np.random.default_rng(0))
     assert draws.shape == (len(rows), 4000)
     expected = U @ spread @ U.T
     error = np.sqrt(np.diagonal(expected).max() / 4000)
@@ -220,8 +222,10 @@ def test_order_of_updates_is_irrelevant(route):
             posterior = NystroemPosterior.condition(covariance, sample, len(sample))
             whole = posterior.update(parts[1]).update(parts[2])
         posterior = posterior.update(parts[order[1]]).update(parts[order[2]])
-        assert_allclose(posterior.mean(rows), whole.mean(rows), atol=1e-7)
-        assert_allclose(posterior.variance(rows), whole.variance(rows), rtol=1e-4)
+        assert_allclose(posterior.latent_mean(rows), whole.latent_mean(rows), atol=1e-7)
+        assert_allclose(
+            posterior.latent_variance(rows), whole.latent_variance(rows), rtol=1e-4
+        )
         found, _ = posterior.weights_of([(1, 2)])
         assert_allclose(found, whole.weights_of([(1, 2)])[0], atol=1e-8)
         assert posterior.log_evidence() == pytest.approx(whole.log_evidence(), abs=1e-4)
@@ -234,7 +238,7 @@ def test_rows_that_are_there_already_may_be_added(route):
     both = sample.join(again).join_equal()
     whole = EXACT["cholesky"](covariance, both)
     updated = EXACT[route](covariance, sample).update(again)
-    assert_allclose(updated.mean(rows), whole.mean(rows), atol=1e-7)
+    assert_allclose(updated.latent_mean(rows), whole.latent_mean(rows), atol=1e-7)
     assert updated.log_evidence() == pytest.approx(whole.log_evidence(), abs=1e-4)
 
 
@@ -260,8 +264,10 @@ def test_walsh_route_equals_cholesky_where_weights_are_left_out():
     walsh = WalshPosterior.condition(Covariance(prior), sample)
     assert 3 < walsh.n_iter < 100
     fresh = plain(rng.choice([-1.0, 1.0], (50, n)))
-    assert_allclose(walsh.mean(fresh), exact.mean(fresh), atol=1e-7)
-    assert_allclose(walsh.variance(fresh), exact.variance(fresh), rtol=2e-3)
+    assert_allclose(walsh.latent_mean(fresh), exact.latent_mean(fresh), atol=1e-7)
+    assert_allclose(
+        walsh.latent_variance(fresh), exact.latent_variance(fresh), rtol=2e-3
+    )
     assert walsh.log_evidence() == pytest.approx(exact.log_evidence(), abs=5)
     pairs = list(itertools.combinations(range(n), 2))
     ours, expected = walsh.weights_of(pairs), exact.weights_of(pairs)
@@ -285,8 +291,10 @@ def test_all_rows_as_inducing_ones_are_exact():
     exact = ExactPosterior.condition(covariance, sample)
     through = NystroemPosterior.condition(covariance, sample, len(sample))
     fresh = plain(np.random.default_rng(3).uniform(-1.0, 1.0, (20, 9)))
-    assert_allclose(through.mean(fresh), exact.mean(fresh), atol=1e-6)
-    assert_allclose(through.variance(fresh), exact.variance(fresh), atol=1e-6)
+    assert_allclose(through.latent_mean(fresh), exact.latent_mean(fresh), atol=1e-6)
+    assert_allclose(
+        through.latent_variance(fresh), exact.latent_variance(fresh), atol=1e-6
+    )
 
 
 def test_what_inducing_rows_know_is_stored_once():
@@ -297,11 +305,13 @@ def test_what_inducing_rows_know_is_stored_once():
     assert len(stored) < 8 * 60 * (61 / 2 + 9 + 1) + 3000
     fresh = plain(np.random.default_rng(3).uniform(-1.0, 1.0, (20, 9)))
     for again in (pickle.loads(stored), copy.deepcopy(posterior)):
-        assert_array_equal(again.mean(fresh), posterior.mean(fresh))
-        assert_array_equal(again.variance(fresh), posterior.variance(fresh))
+        assert_array_equal(again.latent_mean(fresh), posterior.latent_mean(fresh))
+        assert_array_equal(
+            again.latent_variance(fresh), posterior.latent_variance(fresh)
+        )
         more = sample.take(np.arange(9))
         one, other = again.update(more), posterior.update(more)
-        assert_array_equal(one.mean(fresh), other.mean(fresh))
+        assert_array_equal(one.latent_mean(fresh), other.latent_mean(fresh))
 
 
 def test_left_out_rows_are_predicted_by_the_others():
@@ -312,7 +322,7 @@ def test_left_out_rows_are_predicted_by_the_others():
         posterior = ExactPosterior.condition(covariance, sample.take(others))
         row = sample.rows.take([d])
         assert residual[d] == pytest.approx(
-            sample.target[d] - posterior.mean(row)[0], abs=1e-9
+            sample.target[d] - posterior.latent_mean(row)[0], abs=1e-9
         )
         own = sample.noise(covariance.prior)[d]
-        assert variance[d] == pytest.approx(posterior.variance(row)[0] + own)
+        assert variance[d] == pytest.approx(posterior.latent_variance(row)[0] + own)

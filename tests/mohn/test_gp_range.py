@@ -31,11 +31,11 @@ def make_target(rows, rng):
 def leave_out(model, rows, values, i):
     """Mean and deviation of the function at a row that the others predict."""
     others = np.delete(np.arange(len(rows)), i)
-    standard = (values[others] - model.center) / model.scale
+    standard = (values[others] - model.y_mean) / model.y_std
     sample = join_equal_rows(rows.take(others), standard)
     posterior, one = ExactPosterior.condition(model.covariance, sample), rows.take([i])
-    mean = model.center + model.scale * posterior.mean(one)
-    return mean, model.scale * np.sqrt(posterior.variance(one))
+    mean = model.y_mean + model.y_std * posterior.latent_mean(one)
+    return mean, model.y_std * np.sqrt(posterior.latent_variance(one))
 
 
 @pytest.mark.parametrize("scale", [Unchanged(), Logarithm()])
@@ -56,12 +56,14 @@ def test_ends_are_those_of_left_out_rows(scale):
                 )
             ends.append(end.item())
     low, high = max(min(ends), y.min()), min(max(ends), y.max())
-    assert_allclose([model.low, model.high], [low, high], rtol=1e-6)
-    assert model.high < 0.9 * y.max()
-    far = replace(model, low=-np.inf, high=np.inf)
+    assert_allclose([model.y_min, model.y_max], [low, high], rtol=1e-6)
+    assert model.y_max < 0.9 * y.max()
+    far = replace(model, y_min=-np.inf, y_max=np.inf)
     T, _ = make_rows(200, seed=5)
     T = replace(T, inputs=3.0 * T.inputs)
-    assert_allclose(model.mean(T), np.clip(far.mean(T), low, high))
+    assert_allclose(
+        model.predictive_mean(T), np.clip(far.predictive_mean(T), low, high)
+    )
 
 
 def test_an_extreme_target_says_little_of_other_rows():
@@ -85,7 +87,7 @@ def test_left_out_errors_are_relative_to_those_of_the_mean():
         mean, _ = moments(
             scale, mean, np.hypot(hyperparameter_uncertainty, model.noise_std())
         )
-        squares.append((y[i] - np.clip(mean.item(), model.low, model.high)) ** 2)
+        squares.append((y[i] - np.clip(mean.item(), model.y_min, model.y_max)) ** 2)
     expected = np.mean(squares) / np.var(y)
     assert model.left_out_error(rows, y, None) == pytest.approx(expected, rel=1e-6)
 
@@ -113,7 +115,7 @@ def test_of_many_rows_it_is_the_range_of_the_targets(monkeypatch):
     rows, rng = make_rows(40)
     y = make_target(rows, rng)
     model = fit_gp(rows, y, noise="constant", strong_terms=False)
-    assert (model.low, model.high) == (y.min(), y.max())
+    assert (model.y_min, model.y_max) == (y.min(), y.max())
 
 
 def test_functions_without_noise_are_not_cut_short():
@@ -125,4 +127,4 @@ def test_functions_without_noise_are_not_cut_short():
     y = function(rows)
     model, (T, _) = fit_gp(rows, y), make_rows(1000, seed=1)
     truth = np.clip(function(T), y.min(), y.max())
-    assert np.abs(model.mean(T) - truth).max() < 0.1
+    assert np.abs(model.predictive_mean(T) - truth).max() < 0.1

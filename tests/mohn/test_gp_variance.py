@@ -192,7 +192,7 @@ def test_every_posterior_knows_its_variance(kind):
     sample = join_equal_rows(rows, inputs[:, 0] * inputs[:, 1] + inputs[:, 2], None)
     given = [25] if kind is NystroemPosterior else []
     posterior = kind.condition(make_covariance(6, (), rng), sample, *given)
-    values = posterior.mean(grid(np.ones(6), ())).reshape([2] * 6)
+    values = posterior.latent_mean(grid(np.ones(6), ())).reshape([2] * 6)
     variance, first, total = by_definition(values)
     found = posterior.mean_variance()
     assert found.variance() == pytest.approx(variance)
@@ -205,8 +205,8 @@ def test_variances_are_those_of_the_standardized_function():
     inputs = rng.choice([-1.0, 1.0], (60, 5))
     y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + 0.1 * rng.standard_normal(60)
     model = fit_gp(EncodedRows(inputs, np.empty((60, 0), dtype=int)), 7.0 + 10.0 * y)
-    values = model.mean(grid(np.ones(5), ()), clip=False).reshape([2] * 5)
-    variance, first, total = by_definition(values / model.scale)
+    values = model.predictive_mean(grid(np.ones(5), ()), clip=False).reshape([2] * 5)
+    variance, first, total = by_definition(values / model.y_std)
     assert model.function_variance() == pytest.approx(variance)
     found = model.variance_parts()
     assert_allclose(found[0], first, rtol=1e-6, atol=1e-6 * variance)
@@ -322,6 +322,6 @@ def test_every_posterior_knows_how_far_a_sum_may_be_off(kind):
     given = [32] if kind is NystroemPosterior else []
     covariance = make_covariance(5, (), rng)
     posterior = kind.condition(covariance, join_equal_rows(rows, y, None), *given)
-    cross = covariance.between(posterior.support()[0], rows)
+    cross = covariance.between(posterior.dual_coefficients()[0], rows)
     spread = posterior.spread(cross, covariance.own(rows))
-    assert_allclose(spread, posterior.variance(rows), rtol=1e-4)
+    assert_allclose(spread, posterior.latent_variance(rows), rtol=1e-4)

@@ -62,9 +62,11 @@ def test_groups_are_left_out_of_the_exact_posterior_at_once():
         own = sample.rows.group == unit
         rest = ExactPosterior.condition(covariance, sample.take(~own))
         rows = sample.rows.take(own)
-        assert_allclose(residual[own], sample.target[own] - rest.mean(rows), atol=1e-10)
+        assert_allclose(
+            residual[own], sample.target[own] - rest.latent_mean(rows), atol=1e-10
+        )
         noise = sample.noise(PRIOR)[own]
-        assert_allclose(variance[own], rest.variance(rows) + noise, rtol=1e-8)
+        assert_allclose(variance[own], rest.latent_variance(rows) + noise, rtol=1e-8)
 
 
 def test_groups_are_left_out_of_classes_at_once():
@@ -146,18 +148,18 @@ def test_equal_rows_of_other_groups_stay(X):
     _, y, subject = make_crossed()
     model = fit_gp(rows_of(X), y, noise="constant", strong_terms=False)
     found = model.leave_out(rows_of(X, subject), y, None, np.arange(len(y)))
-    prior, scale = model.posterior.covariance.prior, model.scale
+    prior, scale = model.posterior.covariance.prior, model.y_std
     K = model.posterior.covariance.between(rows_of(X), rows_of(X))
-    target = (y - model.center) / scale
+    target = (y - model.y_mean) / scale
     for one in (0, 5):
         own, rest = np.flatnonzero(subject == one), np.flatnonzero(subject != one)
-        known = K[np.ix_(rest, rest)] + prior.noise * np.eye(len(rest))
+        known = K[np.ix_(rest, rest)] + prior.noise_variance * np.eye(len(rest))
         gain = np.linalg.solve(known, K[np.ix_(rest, own)]).T
         expected = target[own] - gain @ target[rest]
         assert_allclose(found.residual[own], expected, atol=1e-6)
         around = K[np.ix_(own, own)] - gain @ K[np.ix_(rest, own)]
         assert_allclose(found.variance[own], np.diagonal(around), atol=1e-6)
-        assert_allclose(found.noise[own], prior.noise)
+        assert_allclose(found.noise[own], prior.noise_variance)
 
 
 def dense(X, y):
@@ -200,18 +202,18 @@ def test_left_out_groups_are_those_of_a_model_without_them():
     model = dense(X, y)
     chosen = np.array([4, 5, 7, 20])
     found = model.leave_out(rows_of(X, group), y, None, chosen)
-    sample = join_equal_rows(rows_of(X), (y - model.center) / model.scale)
+    sample = join_equal_rows(rows_of(X), (y - model.y_mean) / model.y_std)
     for j, i in enumerate(chosen):
         own = [X[k].tolist() for k in np.flatnonzero(group == group[i])]
         rest = [row.tolist() not in own for row in sample.rows.inputs]
         without = ExactPosterior.condition(model.covariance, sample.take(rest))
-        mean = without.mean(rows_of(X[[i]]))[0]
+        mean = without.latent_mean(rows_of(X[[i]]))[0]
         assert found.residual[j] == pytest.approx(
-            (y[i] - model.center) / model.scale - mean, abs=1e-8
+            (y[i] - model.y_mean) / model.y_std - mean, abs=1e-8
         )
-        variance = without.variance(rows_of(X[[i]]))[0]
+        variance = without.latent_variance(rows_of(X[[i]]))[0]
         assert found.variance[j] == pytest.approx(variance, rel=1e-6)
-        assert found.noise[j] == pytest.approx(model.noise)
+        assert found.noise[j] == pytest.approx(model.noise_variance)
 
 
 @pytest.mark.slow

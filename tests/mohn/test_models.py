@@ -25,8 +25,8 @@ def fitted():
 def test_every_model_answers_the_same_questions(fitted, way):
     estimator = fitted[way]
     model, rows = estimator.model_, estimator._to_rows(X)
-    assert_allclose(model.mean(rows), estimator.predict(X))
-    graph, errors = model.listed()
+    assert_allclose(model.predictive_mean(rows), estimator.predict(X))
+    graph, errors = model.significant_terms()
     assert_allclose(graph.coef, estimator.weights_)
     assert errors.shape == graph.coef.shape
     variables, _ = estimator.term_names_.columns(estimator._marginals)
@@ -36,29 +36,29 @@ def test_every_model_answers_the_same_questions(fitted, way):
     assert_allclose(total / variance, estimator.feature_importances_)
     if model.has_posterior:
         _, std = estimator.predict(X, return_std=True)
-        assert_allclose(model.std(rows), std, rtol=1e-10)
+        assert_allclose(model.predictive_std(rows), std, rtol=1e-10)
         gaps = np.where(np.eye(9, 5) > 0, np.nan, X[:9])
         _, std = estimator.predict(gaps, return_std=True)
         hidden = estimator._to_rows(gaps)
-        assert_allclose(model.std(hidden), std, rtol=1e-10)
-        draws = model.draw(hidden, 4000, np.random.default_rng(0))
+        assert_allclose(model.predictive_std(hidden), std, rtol=1e-10)
+        draws = model.sample(hidden, 4000, np.random.default_rng(0))
         assert_allclose(draws.std(axis=1), std, rtol=0.06)
         assert model.weight_posterior((0,)) == pytest.approx(
             estimator.weight_posterior([0])
         )
         assert model.log_evidence() == estimator.log_marginal_likelihood_
-        assert model.draw(rows, 3, np.random.default_rng(0)).shape == (60, 3)
+        assert model.sample(rows, 3, np.random.default_rng(0)).shape == (60, 3)
 
 
 def test_a_model_updates_into_a_new_one(fitted):
     for estimator in fitted.values():
         model, rows = estimator.model_, estimator._to_rows(X[:9])
-        before = model.mean(rows)
+        before = model.predictive_mean(rows)
         control = control_of(estimator, "delta_options")
         other = model.update(rows, Y[:9] + 5.0, None, control)
-        assert other.mean(rows).mean() > before.mean()
-        assert_allclose(model.mean(rows), before)
-        assert other.has_posterior == (not model.is_listed)
+        assert other.predictive_mean(rows).mean() > before.mean()
+        assert_allclose(model.predictive_mean(rows), before)
+        assert other.has_posterior == (not model.is_sparse)
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e160])
@@ -78,14 +78,14 @@ def test_noise_of_an_update_is_in_the_units_of_the_targets(scale):
 def test_without_a_posterior_nothing_is_said_of_errors(fitted):
     model = fitted["pursuit"].model_
     rows = fitted["pursuit"]._to_rows(X)
-    assert model.is_listed
+    assert model.is_sparse
     assert not model.has_posterior
     calls = (
-        lambda: model.std(rows),
-        lambda: model.draw(rows, 1, np.random.default_rng(0)),
+        lambda: model.predictive_std(rows),
+        lambda: model.sample(rows, 1, np.random.default_rng(0)),
         lambda: model.weight_posterior((0,)),
         model.log_evidence,
-        lambda: model.noise_variance(rows),
+        lambda: model.noise_variance_at(rows),
     )
     for call in calls:
         for error in (AttributeError, ValueError):

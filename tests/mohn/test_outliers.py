@@ -176,7 +176,7 @@ def test_what_is_left_out_is_described():
     outliers = np.arange(60) == 7
     samples = targets.read(without=outliers)
     assert_array_equal(samples.row_index, np.delete(np.arange(60), 7))
-    graph, errors = model.model_.listed()
+    graph, errors = model.model_.significant_terms()
     std, fitted = model.noise_std_, model.model_
     solution = FitResult.of_weights(graph, errors, std, "", [], model=fitted)
     fit = Fit(samples, solution)
@@ -194,7 +194,7 @@ class Sure:
     def __init__(self, y):
         self.y = y
 
-    def function(self, rows):
+    def latent_mean(self, rows):
         return self.y
 
     def left_out_distances(self, rows, y, weight, chosen, with_equals):
@@ -323,7 +323,7 @@ def test_targets_outside_of_the_scale_are_far_on_their_own():
     asked = STRATEGIES["gp"], FitSettings.of(model)
     targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 4
-    known = *model.model_.listed(), 1.0
+    known = *model.model_.significant_terms(), 1.0
     solution = FitResult.of_weights(*known, "", [], model=model.model_)
     fit = Fit(targets.read(without=outliers), solution)
     apart, log_unit = targets.predict(outliers, fit)
@@ -356,7 +356,7 @@ def test_densities_of_outliers_stay_finite():
     density = model.log_density(X, y)
     assert density[7] == density.min()
     assert -60.0 < density[7] < -25.0
-    share = model.model_.tails.outliers
+    share = model.model_.residual_distribution.outliers
     # Their probability has the posterior mean of Laplace's rule.
     assert share == pytest.approx(2.0 / 102.0)
 

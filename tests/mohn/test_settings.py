@@ -66,7 +66,7 @@ def copies(jitter, seed):
     near = X.repeat(5, axis=0) + jitter * rng.standard_normal((60, 4))
     model = MOHNRegressor(random_state=0).fit(near, y.repeat(5))
     low, high = model.predict_quantiles(fresh, [0.05, 0.95]).T
-    return model.model_.tails.scale, high - low
+    return model.model_.residual_distribution.scale, high - low
 
 
 def test_near_copies_are_copies():

@@ -210,8 +210,8 @@ def test_what_is_set_after_a_fit_counts_for_all(shared):
     model = copy.deepcopy(shared)
     for part in model.estimators_:
         # What makes the limits show.
-        object.__setattr__(part.model_, "low", 50.0)
-        object.__setattr__(part.model_, "high", 60.0)
+        object.__setattr__(part.model_, "y_min", 50.0)
+        object.__setattr__(part.model_, "y_max", 60.0)
     assert_array_equal(model.predict(X), 50.0)
     assert "(clip)" in set(model.explain(X[0], target=2)["term"])
     model.set_params(gp_options__clip=False)
@@ -362,7 +362,7 @@ def test_one_prior_and_one_factor_serve_all(shared):
     models = [part.model_ for part in shared.estimators_]
     assert all(isinstance(m.posterior, TargetPosterior) for m in models)
     assert len({id(m.posterior.shared) for m in models}) == 1
-    assert len({m.prior.noise for m in models}) == 1
+    assert len({m.prior.noise_variance for m in models}) == 1
 
 
 def test_shared_equals_separate_at_the_same_hyperparameters(shared):
@@ -371,13 +371,13 @@ def test_shared_equals_separate_at_the_same_hyperparameters(shared):
     mean, std = shared.predict(X, return_std=True)
     for k, part in enumerate(shared.estimators_):
         alone = fit_gp(rows, Y[:, k], covariance=Covariance(prior), noise="constant")
-        assert_allclose(mean[:, k], alone.mean(rows), atol=1e-8)
-        variance = part.model_.posterior.variance(rows)
-        assert_allclose(variance, alone.posterior.variance(rows), atol=1e-8)
+        assert_allclose(mean[:, k], alone.predictive_mean(rows), atol=1e-8)
+        variance = part.model_.posterior.latent_variance(rows)
+        assert_allclose(variance, alone.posterior.latent_variance(rows), atol=1e-8)
         assert_allclose(part.model_.log_evidence(), alone.log_evidence())
         left = part.model_.posterior.leave_one_out()
         assert_allclose(left, alone.posterior.leave_one_out(), atol=1e-8)
-        assert std[:, k].min() >= part.model_.scale * np.sqrt(prior.noise)
+        assert std[:, k].min() >= part.model_.y_std * np.sqrt(prior.noise_variance)
         assert_allclose(std[:, k], part.predict(X, return_std=True)[1])
 
 
@@ -385,7 +385,7 @@ def test_joint_evidence_is_that_of_independent_gaussians():
     rng = np.random.default_rng(0)
     prior = Prior(rng.uniform(0.05, 0.5, 8), np.empty(0), 0.8, 0.3, 0.2)
     rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
-    tau = np.tanh(prior.rates)
+    tau = np.tanh(prior.ard_rates)
     products = np.prod((1 + tau * X[:, None] * X) / (1 + tau), axis=2)
     covariance = 0.8 * products + 1.0 + 0.3 * (X * tau) @ X.T + 0.2 * np.eye(len(X))
     sign, log_det = np.linalg.slogdet(covariance)
@@ -545,8 +545,10 @@ def test_what_is_remembered_is_of_the_same_rows(shared):
     rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     some = rows.take(slice(9))
     with remember():
-        assert_allclose(posterior.mean(rows)[:9], posterior.mean(some))
-        assert_allclose(posterior.variance(rows)[:9], posterior.variance(some))
+        assert_allclose(posterior.latent_mean(rows)[:9], posterior.latent_mean(some))
+        assert_allclose(
+            posterior.latent_variance(rows)[:9], posterior.latent_variance(some)
+        )
     kept = pickle.loads(pickle.dumps(posterior.shared))
     assert "lower" not in vars(kept)
     assert_array_equal(kept.lower, posterior.shared.lower)

@@ -165,7 +165,7 @@ def test_constant_and_rows_beside_the_columns_have_their_density():
     X, y = rng.choice([-1.0, 1.0], (300, 3)), rng.standard_normal(300)
     model = fit_spike_slab(X, y, None, 1, CENTERED)
     standard = (y - y.mean()) / y.std()
-    K = model.noise * np.eye(300) + CONSTANT_VARIANCE
+    K = model.noise_variance * np.eye(300) + CONSTANT_VARIANCE
     alone = multivariate_normal(np.zeros(300), K).logpdf(standard)
     alone -= 300 * math.log(y.std())
     assert model.log_evidence() == pytest.approx(alone, abs=1.0)
@@ -181,7 +181,7 @@ def test_starts_expect_no_more_weights_than_rows_can_tell():
     )
     X, y, T, t = data.X[:60], data.y[:60], data.X[60:], data.y[60:]
     model = fit_spike_slab(X, y, None, 3, [Start(0.08, 0.05, True)])
-    assert 1 - np.mean((model.function(rows_of(T)) - t) ** 2) / np.var(t) > 0.9
+    assert 1 - np.mean((model.latent_mean(rows_of(T)) - t) ** 2) / np.var(t) > 0.9
     assert [s.inclusion for s in starts_for([Start(0.02, 0.1, True)], 10_000, 100)] == [
         0.002
     ]
@@ -432,13 +432,13 @@ def test_precisions_have_the_density_of_their_targets():
     inclusion = model.beliefs[0]
     assert (inclusion > 0.99).sum() == 1
     s = inclusion > 0.5
-    A, standard = columns[s].T, (y - model.center) / model.scale
-    K = model.noise * np.diag(1 / weight) + CONSTANT_VARIANCE
+    A, standard = columns[s].T, (y - model.y_mean) / model.y_std
+    K = model.noise_variance * np.diag(1 / weight) + CONSTANT_VARIANCE
     K += (A * model.priors[0].variance[0]) @ A.T
     log = multivariate_normal(np.zeros(len(y)), K).logpdf(standard)
     p = model.priors[0].inclusion[0]
     log += np.sum(np.log(np.where(s, p, 1.0 - p)))
-    log -= len(y) * math.log(model.scale)
+    log -= len(y) * math.log(model.y_std)
     assert model.log_evidence() == pytest.approx(log, abs=1.0)
 
 
@@ -496,9 +496,9 @@ def test_left_out_rows_are_off_as_said():
         prior,
         Spectrum(np.empty(0), np.empty((len(prior), 0))),
         model.posterior.precision,
-        model.noise,
+        model.noise_variance,
     )
-    target = (y - model.center) / model.scale
+    target = (y - model.y_mean) / model.y_std
     for i in (0, 7, 39):
         others = np.arange(40) != i
         part = empty.update(columns[:, others], target[others], np.ones(39))

@@ -26,7 +26,7 @@ def standardized(model, X, y):
     for prior, members in zip(model.priors, model.candidates.classes, strict=True):
         values = prior.inclusion, prior.variance, prior.center
         priors[:, members] = np.array(values)
-    return columns, (y - model.center) / model.scale, *priors
+    return columns, (y - model.y_mean) / model.y_std, *priors
 
 
 def enumerate_kinds(model, X, y):
@@ -44,19 +44,21 @@ def enumerate_kinds(model, X, y):
     spread, before = is_in * variance, sides * center
     # Columns are orthogonal to the constant, so that it is apart from all weights.
     A = np.sqrt(spread)[:, :, None] * (columns @ columns.T) * np.sqrt(spread)[:, None]
-    A += model.noise * np.eye(n_weights)
+    A += model.noise_variance * np.eye(n_weights)
     step = columns @ target - before @ (columns @ columns.T)
     scaled = np.sqrt(spread) * step
     solved = np.linalg.solve(A, scaled[:, :, None])[:, :, 0]
     mean = before + np.sqrt(spread) * solved
     square = target @ target - 2 * before @ (columns @ target)
     square += np.einsum("si,ij,sj->s", before, columns @ columns.T, before)
-    square = (square - np.einsum("si,si->s", scaled, solved)) / model.noise
-    volume = np.linalg.slogdet(A)[1] + (n_rows - 1 - n_weights) * math.log(model.noise)
-    volume += math.log(n_rows * CONSTANT_VARIANCE + model.noise)
+    square = (square - np.einsum("si,si->s", scaled, solved)) / model.noise_variance
+    volume = np.linalg.slogdet(A)[1] + (n_rows - 1 - n_weights) * math.log(
+        model.noise_variance
+    )
+    volume += math.log(n_rows * CONSTANT_VARIANCE + model.noise_variance)
     logs -= (square + volume + n_rows * math.log(2 * math.pi)) / 2
     probability = softmax(logs)
-    evidence = logsumexp(logs) - n_rows * math.log(model.scale)
+    evidence = logsumexp(logs) - n_rows * math.log(model.y_std)
     return probability @ mean, probability @ is_in, evidence
 
 
@@ -69,7 +71,7 @@ def sample_gibbs(model, X, y, n_chains=100, n_sweeps=45):
     columns, target, inclusion, variance, center = standardized(model, X, y)
     rng = np.random.default_rng(0)
     n_weights, n_rows = columns.shape
-    gram, along, noise = columns @ columns.T, columns @ target, model.noise
+    gram, along, noise = columns @ columns.T, columns @ target, model.noise_variance
     ridge = np.linalg.solve(gram + 0.1 * n_rows * np.eye(n_weights), along)
     weights = np.outer(ridge, np.arange(n_chains) % 2)
     sums, n_kept = np.zeros((3, n_weights)), 0
@@ -196,7 +198,7 @@ def test_many_weights_are_those_of_gibbs_sampling(kind, mean_off, inclusion_off,
     assert rms(off) < mean_off * rms(mean)
     assert rms(off @ columns) < 0.05 * rms(mean @ columns)
     assert np.mean(np.abs(model.beliefs[0] - inclusion)) < inclusion_off
-    ratio = rms(model.beliefs[1] * model.candidates.stds / model.scale) / rms(std)
+    ratio = rms(model.beliefs[1] * model.candidates.stds / model.y_std) / rms(std)
     assert stds[0] < ratio < stds[1]
 
 

@@ -127,9 +127,9 @@ def test_collinear_columns_share_their_inclusion():
     inclusion = model.beliefs[0]
     assert inclusion[0] + inclusion[1] == pytest.approx(1.0, abs=0.15)
     assert 0.15 < inclusion[0] < 0.85
-    assert not model.listed()[0].terms
+    assert not model.significant_terms()[0].terms
     # The mean is that of the samples, and predicts as either would.
-    assert model.posterior.mean[:2].sum() == pytest.approx(1.0 / model.scale, rel=0.1)
+    assert model.posterior.mean[:2].sum() == pytest.approx(1.0 / model.y_std, rel=0.1)
     assert model.posterior.mean[0] == pytest.approx(
         inclusion[0] / inclusion[1] * model.posterior.mean[1], rel=0.3
     )

@@ -86,17 +86,17 @@ def test_heavy_noise_is_found_and_better_foreseen(strategy):
     X, y = heavy(300, 3.0)
     T, targets = heavy(2000, 3.0, seed=1)
     model = MOHNRegressor(strategy, random_state=0).fit(X, y)
-    assert 2.0 < model.model_.tails.df < 6.0
+    assert 2.0 < model.model_.residual_distribution.df < 6.0
     control = GPOptions(noise="constant")
     plain = MOHNRegressor(strategy, gp_options=control, random_state=0).fit(X, y)
-    assert plain.model_.tails == Tails()
+    assert plain.model_.residual_distribution == Tails()
     gain = model.log_density(T, targets) - plain.log_density(T, targets)
     assert gain.mean() > 0.05
     low, high = model.predict_quantiles(T, [0.05, 0.95]).T
     assert 0.85 < np.mean((low < targets) & (targets < high)) < 0.95
     drawn = model.sample_y(T[:1], 5000)[0]
     assert kurtosis(drawn) > 1.5
-    expected = model.model_.tails
+    expected = model.model_.residual_distribution
     mean, std = model.predict(T[:1], return_std=True)
     assert_allclose(low[0], mean[0] + std[0] * expected.quantiles(0.05))
 
@@ -105,7 +105,7 @@ def test_normal_noise_stays_normal():
     """Whatever the strategy."""
     X, y = heavy(300, 1e6)
     for strategy in ("auto", "gp"):
-        assert MOHNRegressor(strategy).fit(X, y).model_.tails == Tails()
+        assert MOHNRegressor(strategy).fit(X, y).model_.residual_distribution == Tails()
 
 
 def test_levels_of_noise_are_no_tails():
@@ -117,7 +117,7 @@ def test_levels_of_noise_are_no_tails():
     y = 3.0 * X[:, 1] + noise * rng.standard_normal(400)
     model = MOHNRegressor("gp", random_state=0).fit(X, y)
     assert model.model_.noise_map is not None
-    assert model.model_.tails == Tails()
+    assert model.model_.residual_distribution == Tails()
 
 
 def test_repeats_count():
@@ -129,7 +129,10 @@ def test_repeats_count():
     often = MOHNRegressor("gp", random_state=0).fit(
         np.repeat(X, counts, axis=0), np.repeat(y, counts)
     )
-    found, expected = once.model_.tails, often.model_.tails
+    found, expected = (
+        once.model_.residual_distribution,
+        often.model_.residual_distribution,
+    )
     assert np.isfinite(expected.df)
     assert_allclose([found.df, found.scale], [expected.df, expected.scale], rtol=1e-4)
 
@@ -141,8 +144,10 @@ def test_samples_of_different_precision_have_no_heavy_tails():
     precision = rng.choice([0.05, 5.5], 400)
     y = 3.0 * X[:, 1] + rng.standard_normal(400) / np.sqrt(precision)
     model = MOHNRegressor("gp", random_state=0)
-    assert model.fit(X, y, sample_weight=precision).model_.tails == Tails()
-    assert model.fit(X, y).model_.tails != Tails()
+    assert (
+        model.fit(X, y, sample_weight=precision).model_.residual_distribution == Tails()
+    )
+    assert model.fit(X, y).model_.residual_distribution != Tails()
 
 
 def test_rows_are_left_out_as_they_were_weighed():
@@ -174,15 +179,17 @@ def test_rows_beyond_a_part_are_foreseen_already(monkeypatch):
     control = GPOptions(noise="constant", clip=False)
     model = MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
     fitted = model.model_
-    assert fitted.route == "part"
+    assert fitted.inference == "part"
     rows = model._to_rows(X)
     found = fitted.leave_out(rows, y, None, np.arange(150))
     place = find_rows(rows, fitted.posterior.sample.rows)
     is_told = place >= 0
     assert is_told.sum() == 100
-    away = ((y - model.predict(X)) / fitted.scale) ** 2
+    away = ((y - model.predict(X)) / fitted.y_std) ** 2
     assert_allclose(found.squares[~is_told], away[~is_told])
-    assert_allclose(found.variance[~is_told], fitted.posterior.variance(rows)[~is_told])
+    assert_allclose(
+        found.variance[~is_told], fitted.posterior.latent_variance(rows)[~is_told]
+    )
     residual, variance = (
         part[place[is_told]] for part in fitted.posterior.leave_one_out()
     )
@@ -198,7 +205,7 @@ def test_rows_that_are_hit_are_left_out_as_well():
     control = GPOptions(noise="constant", clip=False, target_transform=None)
     model = MOHNRegressor("gp", gp_options=control).fit(X, y)
     covariance = model.model_.covariance
-    exact = replace(covariance, prior=covariance.prior._replace(noise=1e-6))
+    exact = replace(covariance, prior=covariance.prior._replace(noise_variance=1e-6))
     posterior = ExactPosterior.condition(exact, model.model_.posterior.sample)
     fitted = replace(model.model_, posterior=posterior)
     found = fitted.leave_out(model._to_rows(X), y, None, np.arange(len(X)))
@@ -247,7 +254,10 @@ def test_tails_of_few_rows_are_as_wide_as_left_out_rows_are_off():
 def test_few_rows_have_tails_of_their_own(n_rows, df):
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (n_rows, 2))
     y = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(n_rows)
-    assert MOHNRegressor("gp", random_state=0).fit(X, y).model_.tails.df == df
+    assert (
+        MOHNRegressor("gp", random_state=0).fit(X, y).model_.residual_distribution.df
+        == df
+    )
 
 
 def test_copies_are_few_rows_and_repeats_are_many():
@@ -255,9 +265,12 @@ def test_copies_are_few_rows_and_repeats_are_many():
     X = rng.uniform(-1.0, 1.0, (12, 2))
     y = X[:, 0] + 0.3 * rng.standard_normal(12)
     model = MOHNRegressor("gp", random_state=0)
-    assert model.fit(np.tile(X, (5, 1)), np.tile(y, 5)).model_.tails.df == 4.0
+    assert (
+        model.fit(np.tile(X, (5, 1)), np.tile(y, 5)).model_.residual_distribution.df
+        == 4.0
+    )
     repeats = np.tile(X[:, 0], 5) + 0.3 * rng.standard_normal(60)
-    assert model.fit(np.tile(X, (5, 1)), repeats).model_.tails.df > 4.0
+    assert model.fit(np.tile(X, (5, 1)), repeats).model_.residual_distribution.df > 4.0
 
 
 @pytest.mark.slow

@@ -222,7 +222,7 @@ def test_scales_are_judged_by_the_joint_density():
     X, y = skewed(60)
     part, posterior, rows = at_once(X, y)
     prior = posterior.covariance.prior
-    K = posterior.covariance.between(rows, rows) + prior.noise * np.eye(len(y))
+    K = posterior.covariance.between(rows, rows) + prior.noise_variance * np.eye(len(y))
     inverse, level = np.linalg.inv(K), -0.5 * np.linalg.slogdet(K)[1]
     trials = [Unchanged(), Logarithm(), YeoJohnson(0.4, y.mean(), y.std())]
     expected = []
@@ -235,9 +235,9 @@ def test_scales_are_judged_by_the_joint_density():
     constant = found[0] - expected[0]
     assert_allclose(found, np.array(expected) + constant, rtol=1e-9)
     # A constant that other hyperparameters do not change.
-    noisier = prior._replace(noise=3.0 * prior.noise)
+    noisier = prior._replace(noise_variance=3.0 * prior.noise_variance)
     again = replace(posterior.covariance, prior=noisier)
-    K += 2.0 * prior.noise * np.eye(len(y))
+    K += 2.0 * prior.noise_variance * np.eye(len(y))
     standard = standardize(y)[0]
     spread = standard @ np.linalg.solve(K, standard) / len(y)
     expected = -0.5 * np.linalg.slogdet(K)[1]
@@ -256,7 +256,7 @@ def test_errors_are_those_of_left_out_rows():
     standard, center, scale = standardize(trial.forward(y))
     _, (error,) = part.evaluate([trial], posterior)
     spread = ExactPosterior.condition(covariance, join_equal_rows(rows, standard))
-    noise = covariance.prior.noise
+    noise = covariance.prior.noise_variance
     sample = spread.sample
     n = len(y)
     K = covariance.between(rows, rows) + noise * np.eye(n)
@@ -266,9 +266,11 @@ def test_errors_are_those_of_left_out_rows():
         others = np.delete(np.arange(len(sample)), i)
         without = ExactPosterior.condition(covariance, sample.take(others))
         at = sample.rows.take([i])
-        variance = without.variance(at) + noise / sample.weight[i]
+        variance = without.latent_variance(at) + noise / sample.weight[i]
         mean, _ = moments(
-            trial, center + scale * without.mean(at), scale * np.sqrt(factor * variance)
+            trial,
+            center + scale * without.latent_mean(at),
+            scale * np.sqrt(factor * variance),
         )
         own = y[index_of_rows(rows) == i]
         squares += [(own.mean() - np.clip(mean[0], y.min(), y.max())) ** 2] * len(own)
@@ -569,8 +571,8 @@ def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
         )
         # Neither clipped as far, nor in doubt of its hyperparameters.
         low, high = y[~test].min(), y[~test].max()
-        model = replace(model, low=low, high=high, hyperparameter_uncertainty=None)
-        squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
+        model = replace(model, y_min=low, y_max=high, hyperparameter_uncertainty=None)
+        squares += [*(y[test] - model.predictive_mean(rows.take(test))) ** 2]
     expected = np.mean(squares) / power_of_two_scale(y) ** 2
     assert found == pytest.approx(expected, rel=1e-6)
 
@@ -585,9 +587,9 @@ def test_means_of_a_scale_are_those_of_one_level_of_noise():
     model = MOHNRegressor("gp", gp_options=control).fit(X, y).model_
     assert model.noise_map is not None
     rows = EncodedRows(X, np.empty((300, 0), dtype=int))
-    std = model.scale * np.sqrt(model.variance(rows) + model.noise)
-    expected, _ = moments(model.transform, model.function(rows), std)
-    assert_allclose(model.mean(rows, clip=False), expected)
+    std = model.y_std * np.sqrt(model.latent_variance(rows) + model.noise_variance)
+    expected, _ = moments(model.transform, model.latent_mean(rows), std)
+    assert_allclose(model.predictive_mean(rows, clip=False), expected)
     # Widths are those of the map.
     low, high = model.quantiles(rows, np.array([0.05, 0.95])).T
     ratio = np.log(high / low)

@@ -11,13 +11,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import GPOptions, MOHNRegressor
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Unchanged
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._methods import Budget
 from skmohn.optimize._models import read_model
-from skmohn.optimize._product_sums import GPMean, ProductSum, _State, hill_climb, tabu
+from skmohn.optimize._product_sums import (
+    DiscreteProductSum,
+    GPMean,
+    _State,
+    hill_climb,
+    tabu,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:every column may be moved", "ignore:column grade has ordered categories"
@@ -216,7 +222,7 @@ def test_sparse_models_of_two_categories(strategy):
     frame["n"] = rng.integers(1, 5, 80)
     y = signs[:, 0] - 2 * signs[:, 1] * signs[:, 2] + frame["n"] * signs[:, 3]
     model = MOHNRegressor(strategy).fit(frame, y)
-    assert model.model_.is_listed
+    assert model.model_.is_sparse
     result = maximize(model, fixed={"b": "off"})
     assert result.x.tolist() == ["on", "off", "on", "on", "off", "off", 4]
     assert_allclose(result.fun, 7.0)
@@ -235,7 +241,7 @@ def test_a_model_of_nothing(x0):
     control = GPOptions(one_hot="auto")
     y = rng.standard_normal(400)
     model = MOHNRegressor(gp_options=control).fit(frame, y)
-    assert model.model_.is_listed
+    assert model.model_.is_sparse
     result = maximize(model, x0=x0)
     assert result.fun == model.intercept_
     assert result.optimal
@@ -411,7 +417,7 @@ def random_function(rng, n_variables, n_products=12, largest=5):
         rng.random((2, n_variables)) < 0.6, sizes, axis=1
     )
     factors[~has_factors] = 1.0
-    return ProductSum(
+    return DiscreteProductSum(
         rng.standard_normal(n_products), factors, steps * has_steps, sizes
     )
 
@@ -479,7 +485,7 @@ def test_factors_of_zero():
     X = np.column_stack([np.linspace(-1.0, 1.0, 12), np.tile([-1.0, 1.0], 6)])
     coding = InputCoding.learn(X, most_levels=2)
     assert_array_equal(coding.thresholds[0], [0.0])
-    products = Products(
+    products = ProductSum(
         np.array([1.0]),
         np.array([[-1.0], [-1.0]]),
         np.array([[1.0], [1.0]]),
@@ -506,7 +512,7 @@ def test_rugged_functions_of_categories():
     rows = rng.integers(0, size, (n_products, n_variables))
     is_row = rows.T[:, None] == np.arange(size)[:, None]
     factors = np.where(is_row, 1.0, 0.2).reshape(-1, n_products)
-    function = ProductSum(
+    function = DiscreteProductSum(
         rng.standard_normal(n_products),
         factors,
         np.zeros(n_variables * size),

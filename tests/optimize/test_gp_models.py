@@ -69,7 +69,7 @@ def test_any_gaussian_process(kind, monkeypatch):
         monkeypatch.setattr(dense, "_MOST_WALSH_INPUTS", 1)
     model = fit(X, y, **params)
     if kind in ("walsh", "nystroem"):
-        assert model.model_.route == kind
+        assert model.model_.inference == kind
         assert model.model_.covariance.terms == ((0, 1, 2),)
     result = maximize(model)
     assert result.fun == pytest.approx(model.predict(all_rows(8)).max(), rel=1e-9)

@@ -39,9 +39,15 @@ def assert_same(one, other, rows, others, scale=1.0, shift=0.0):
     """Equal predictions, within what the optimizer leaves open."""
     tolerance = 2e-3 * abs(scale)
     assert_allclose(
-        other.mean(others), scale * one.mean(rows) + shift, atol=10 * tolerance
+        other.predictive_mean(others),
+        scale * one.predictive_mean(rows) + shift,
+        atol=10 * tolerance,
     )
-    assert_allclose(other.std(others), abs(scale) * one.std(rows), atol=10 * tolerance)
+    assert_allclose(
+        other.predictive_std(others),
+        abs(scale) * one.predictive_std(rows),
+        atol=10 * tolerance,
+    )
 
 
 @FEW
@@ -114,8 +120,8 @@ def test_order_of_updates_is_irrelevant(seed):
     other = model
     for part in np.array_split(order, 4):
         other = other.update(rows.take(part), y[part])
-    assert_allclose(other.mean(fresh), one.mean(fresh), atol=1e-8)
-    assert_allclose(other.std(fresh), one.std(fresh), atol=1e-8)
+    assert_allclose(other.predictive_mean(fresh), one.predictive_mean(fresh), atol=1e-8)
+    assert_allclose(other.predictive_std(fresh), one.predictive_std(fresh), atol=1e-8)
     assert_allclose(other.log_evidence(), one.log_evidence(), atol=1e-6)
     assert other.n_observed == one.n_observed == 50
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._methods import Budget
-from skmohn.optimize._product_sums import ProductSum, solve_product_sum
+from skmohn.optimize._product_sums import DiscreteProductSum, solve_product_sum
 from skmohn.optimize._solve import SearchProblem
 
 MANY = settings(max_examples=settings.default.max_examples // 4)
@@ -103,7 +103,7 @@ def sums_of_products(draw):
     rng = np.random.default_rng(draw(seeds))
     factors = rng.choice([-1.0, 1e-15, 0.5, 1.0], (n_states, n_products))
     steps = rng.integers(-2, 3, n_states).astype(float)
-    return ProductSum(rng.normal(size=n_products), factors, steps, sizes)
+    return DiscreteProductSum(rng.normal(size=n_products), factors, steps, sizes)
 
 
 def search(function, method, seed=0):
@@ -139,7 +139,7 @@ def test_another_order_of_states_and_variables_has_the_same_optimum(function, se
     variables = rng.permutation(function.n_variables)
     states = [function.states_of([i]) for i in variables]
     order = np.concatenate([rng.permutation(own) for own in states])
-    moved = ProductSum(
+    moved = DiscreteProductSum(
         function.coef,
         function.factors[order],
         function.steps[order],

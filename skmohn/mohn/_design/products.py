@@ -16,7 +16,7 @@ class _Rows(Protocol):
     categories: NDArray
 
 
-class Products(NamedTuple):
+class ProductSum(NamedTuple):
     """A sum of products with a factor for each input and categorical, and of lines.
 
     Attributes

@@ -64,9 +64,9 @@ def fit_additive(
     )
     prior = prior._replace(
         # Of products, next to none: logarithms are asked for.
-        scale=LEAST_SCALE,
-        linear=found.signal / level,
-        noise=found.noise,
+        signal_variance=LEAST_SCALE,
+        main_effect_variance=found.signal / level,
+        noise_variance=found.noise,
     )
     model = fit_gp(
         rows,

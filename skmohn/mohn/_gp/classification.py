@@ -430,7 +430,7 @@ class MemberFit(NamedTuple):
         """Log loss of what was observed, from its log probabilities."""
         return -float(np.average(chances, weights=self.labels.weight))
 
-    def listed(
+    def significant_terms(
         self, member: EnsembleMember, max_order: int | None = None
     ) -> tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]:
         """Significant weights of a member by least squares, and the constants."""
@@ -484,8 +484,8 @@ class MemberFit(NamedTuple):
                 least_noise=_LEAST_NOISE,
             ).prior
         posterior, leave_one_out = self._condition(prior)
-        means = labels.leave_out(prior.noise, *leave_one_out())
-        rows, alpha = posterior.support()
+        means = labels.leave_out(prior.noise_variance, *leave_one_out())
+        rows, alpha = posterior.dual_coefficients()
         # A copy has no Cholesky factor yet.
         posteriors = (replace(posterior),)
         axes = labels.axes
@@ -528,7 +528,7 @@ class MemberFit(NamedTuple):
         sample = replace(
             self.labels.sample,
             target=mode.latent,
-            weight=prior.noise * np.maximum(curvature, LEAST_CURVATURE),
+            weight=prior.noise_variance * np.maximum(curvature, LEAST_CURVATURE),
             excess=np.ones(len(totals)),
         )
         return ExactPosterior(Covariance(prior, self.alphabets), sample, mode.alpha)
@@ -536,7 +536,10 @@ class MemberFit(NamedTuple):
     def _latent_prior(self, start: Prior) -> Prior:
         """Hyperparameters of the latent functions, learned from some rows."""
         labels, rows = self.labels, self.labels.sample.rows
-        prior = start._replace(scale=_WIDER * start.scale, linear=_WIDER * start.linear)
+        prior = start._replace(
+            signal_variance=_WIDER * start.signal_variance,
+            main_effect_variance=_WIDER * start.main_effect_variance,
+        )
         drawn = np.random.default_rng(self.seed).permutation(len(rows))
         drawn = np.sort(drawn[:_LEARNED])
         counts = labels.counts[drawn]
@@ -571,9 +574,9 @@ class _Scores(NamedTuple):
         """A priori standard deviations of weights."""
         return self.covariance.weight_stds(terms) * np.linalg.norm(self.axis)
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and dual coefficients: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
-        rows, alpha = self.posterior.support()
+        rows, alpha = self.posterior.dual_coefficients()
         return rows, alpha @ self.axis
 
 

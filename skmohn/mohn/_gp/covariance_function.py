@@ -47,37 +47,37 @@ class Prior(NamedTuple):
 
     Attributes
     ----------
-    rates : ndarray of shape (n_inputs,)
+    ard_rates : ndarray of shape (n_inputs,)
         ``a_i``, how much input i matters.
 
     category_rates : ndarray of shape (sum of their sizes,)
         ``b_l`` of the categories of all categoricals, one categorical after the other.
 
-    scale : float
+    signal_variance : float
         Variance of the product part: the sum of the variances of its weights.
 
-    linear : float
+    main_effect_variance : float
         Further variance of the weights of single inputs.
 
-    noise : float
+    noise_variance : float
         Variance of the noise of a row of weight 1.
     """
 
-    rates: np.ndarray
+    ard_rates: np.ndarray
     category_rates: np.ndarray
-    scale: float
-    linear: float
-    noise: float
+    signal_variance: float
+    main_effect_variance: float
+    noise_variance: float
 
     @property
     def tau(self) -> NDArray[np.float64]:
         """``tanh(rates)``: each further input multiplies a weight's variance by it."""
-        return np.tanh(self.rates)
+        return np.tanh(self.ard_rates)
 
     def to_logs(self) -> NDArray[np.float64]:
         """Write as the vector that the optimizer sees."""
-        ends = [self.scale, self.linear, self.noise]
-        return np.log(np.concatenate([self.rates, self.category_rates, ends]))
+        ends = [self.signal_variance, self.main_effect_variance, self.noise_variance]
+        return np.log(np.concatenate([self.ard_rates, self.category_rates, ends]))
 
     @classmethod
     def from_logs(cls, logs: NDArray[np.float64], n_inputs: int) -> Self:
@@ -154,8 +154,8 @@ class GramMatrix:
         if not len(self.signs):
             out.fill(1.0)
             return out
-        rates = self._sum_equal(prior.rates).astype(left.signs.dtype)
-        damping = self._sum_equal(_log_cosh(prior.rates)).astype(rates.dtype)
+        rates = self._sum_equal(prior.ard_rates).astype(left.signs.dtype)
+        damping = self._sum_equal(_log_cosh(prior.ard_rates)).astype(rates.dtype)
         exponent = np.matmul(left.signs * rates, right.signs.T, out=out)
         if self.any_unknown:
             for part in row_blocks(len(exponent)):
@@ -195,7 +195,7 @@ class GramMatrix:
     def covariance(self, prior: Prior) -> NDArray[np.float64]:
         """Covariance of the function values."""
         product = self.product(prior)
-        product *= prior.scale
+        product *= prior.signal_variance
         return self._add_to_product(prior, product)
 
     def join(
@@ -205,7 +205,9 @@ class GramMatrix:
         out: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Covariance of the function values from their :meth:`product`."""
-        return self._add_to_product(prior, np.multiply(prior.scale, product, out=out))
+        return self._add_to_product(
+            prior, np.multiply(prior.signal_variance, product, out=out)
+        )
 
     def _add_to_product(
         self, prior: Prior, covariance: NDArray[np.float64]
@@ -213,7 +215,7 @@ class GramMatrix:
         """Add in place what depends on one input alone, and on none."""
         left, right = self.left, self.right
         covariance += CONSTANT_VARIANCE
-        weights = (prior.linear * prior.tau).astype(covariance.dtype)
+        weights = (prior.main_effect_variance * prior.tau).astype(covariance.dtype)
         of_signs = self._sum_equal(weights).astype(covariance.dtype)
         # Of many rows there is hardly room for two such matrices.
         for part in row_blocks(len(covariance)):
@@ -224,7 +226,9 @@ class GramMatrix:
                 some = left.reals[:, part].T * weights[self.reals]
                 covariance[part] += some @ right.reals
         for i, part in enumerate(self._tables(prior)):
-            self._look_up(i, prior.linear * part.centered, False, covariance)
+            self._look_up(
+                i, prior.main_effect_variance * part.centered, False, covariance
+            )
         return self._complete(covariance)
 
     def slope(
@@ -241,7 +245,9 @@ class GramMatrix:
         outer = np.ascontiguousarray(outer, product.dtype)
         # Relative changes of the product are weighed by `weighted`.
         folded, weighted = self._folds
-        fold(outer, product, product.dtype.type(prior.scale), folded, weighted)
+        fold(
+            outer, product, product.dtype.type(prior.signal_variance), folded, weighted
+        )
         total = float(weighted.sum())
         by_product = np.empty(len(tau))
         by_linear = np.empty(len(tau))
@@ -267,13 +273,15 @@ class GramMatrix:
             explained += float(np.sum(on_centered * part.centered))
             # Where a factor has vanished, so has its part of the product.
             relative = on_factors / np.where(part.factors == 0, 1.0, part.factors)
-            by_category[part.indices] = part.slope(relative, prior.linear * on_centered)
-        by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
+            by_category[part.indices] = part.slope(
+                relative, prior.main_effect_variance * on_centered
+            )
+        by_rate = by_product + prior.main_effect_variance * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
-                prior.rates * by_rate,
+                prior.ard_rates * by_rate,
                 prior.category_rates * by_category,
-                [total, prior.linear * explained],
+                [total, prior.main_effect_variance * explained],
             ]
         )
 
@@ -294,13 +302,15 @@ class GramMatrix:
             return np.array([self.slope(prior, product, outer) for outer in outers])
         # A row's sum over pairs of w_a alpha_b x_a x_b is one of w_a x_a (x' alpha)_a.
         signs = side.signs
-        total = prior.scale * (weights @ (product @ alpha))
+        total = prior.signal_variance * (weights @ (product @ alpha))
         near = weights @ (signs * (product @ (alpha[:, None] * signs)))
-        by_product = prior.scale * near[:, self.index] - total[:, None]
+        by_product = prior.signal_variance * near[:, self.index] - total[:, None]
         by_linear = ((weights @ signs) * (alpha @ signs))[:, self.index]
-        by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
-        by_scales = np.column_stack([total, prior.linear * (by_linear @ tau)])
-        return np.hstack([prior.rates * by_rate, by_scales])
+        by_rate = by_product + prior.main_effect_variance * (1.0 - tau**2) * by_linear
+        by_scales = np.column_stack(
+            [total, prior.main_effect_variance * (by_linear @ tau)]
+        )
+        return np.hstack([prior.ard_rates * by_rate, by_scales])
 
     @cached_property
     def _folds(self) -> NDArray:

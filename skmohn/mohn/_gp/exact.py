@@ -86,9 +86,9 @@ class ExactPosterior:
 
     def mean_variance(self, variables: list[Variable] | None = None) -> PairVariance:
         """Variance of the posterior mean over independent variables, and its parts."""
-        return PairVariance(self.covariance, *self.support(), variables)
+        return PairVariance(self.covariance, *self.dual_coefficients(), variables)
 
-    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         mean = np.empty(len(rows))
         for part in row_blocks(len(rows)):
@@ -101,7 +101,7 @@ class ExactPosterior:
         noise = self.sample.noise(self.covariance.prior)
         return self.sample.target - (noise * self.alpha.T).T
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
@@ -116,11 +116,13 @@ class ExactPosterior:
         known = self._whiten(self.covariance.between(self.sample.rows, rows))
         return self.covariance.between(rows, rows) - known.T @ known
 
-    def draw(
+    def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows."""
-        return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
+        return draw_normal(
+            self.latent_mean(rows), self.covariance_at(rows), n_draws, rng
+        )
 
     def weights_of(
         self, terms: Sequence[Term]
@@ -157,7 +159,7 @@ class ExactPosterior:
         """
         return np.maximum(prior - self.squares(cross), 0.0)
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 

@@ -132,7 +132,7 @@ def fit_noise_model(
     }
     noise_exponent = min(errors, key=errors.get)
     residual, variance = tried[noise_exponent]
-    noise = covariance.prior.noise / sample.weight
+    noise = covariance.prior.noise_variance / sample.weight
     certain = np.maximum(variance - noise * excess**noise_exponent, 0.0)
     scale = fit_noise_factor(residual**2, certain, noise * excess)
     return NoiseMap(alike, sample.rows, alpha, excess, scale), noise_exponent
@@ -151,7 +151,7 @@ def smooth_noise(
     logarithms = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
     best = _density_of_one_level(logarithms) + _LEAST_GAIN
     pairs = GramMatrix(sample.rows, sample.rows, covariance.alphabets)
-    n_inputs = len(covariance.prior.rates)
+    n_inputs = len(covariance.prior.ard_rates)
     for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
         values, alphas, left_out = _smooth(pairs.product(prior), logarithms)
         for k in np.flatnonzero(values > best):

@@ -114,7 +114,7 @@ class WalshPosterior:
         # On the cube all variables are inputs of -1 and +1.
         return CubeVariance(self.weights, variables)
 
-    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         on_cube = is_on_cube(rows)
         mean = np.empty(len(rows))
@@ -134,7 +134,7 @@ class WalshPosterior:
             mean[d] = table[0]
         return mean
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows, one solution a distinct row."""
         distinct, index = np.unique(rows.inputs, axis=0, return_inverse=True)
         distinct = EncodedRows(distinct, np.empty((len(distinct), 0), dtype=int))
@@ -158,7 +158,7 @@ class WalshPosterior:
         known = solution @ (2.0 * cross - system.multiply(solution)).T
         return self.covariance.between(rows, rows) - (known + known.T) / 2.0
 
-    def draw(
+    def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows on the cube, by Matheron's rule.
@@ -208,7 +208,7 @@ class WalshPosterior:
             found[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(found, 0.0)
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 

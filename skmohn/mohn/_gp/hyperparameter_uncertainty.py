@@ -65,7 +65,7 @@ class HyperparameterUncertainty:
         for part in row_blocks(len(rows)):
             some = rows.take(part)
             for j, (up, down) in enumerate(self.pairs):
-                slopes[part, j] = up.mean(some) - down.mean(some)
+                slopes[part, j] = up.latent_mean(some) - down.latent_mean(some)
         return slopes
 
     def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ def contrasts_of(
     posterior: ExactPosterior, variables: list[Variable], wanted: Sequence[Contrast]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
-    rows, alpha = posterior.support()
+    rows, alpha = posterior.dual_coefficients()
     sums = PairVariance(posterior.covariance, rows, alpha, variables)
     cross, prior = sums.contrasts(wanted)
     return cross.T @ alpha, posterior.spread(cross, prior)
@@ -120,7 +120,7 @@ def marginalize_hyperparameters(
     that at the best ones.
     """
     covariance, sample = posterior.covariance, posterior.sample
-    best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.rates)
+    best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.ard_rates)
     felt = EvidenceCurvature.around(posterior)
     row_ratio, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
     log_occam_factor = felt.log_occam_factor(row_ratio)
@@ -175,7 +175,7 @@ class EvidenceCurvature(NamedTuple):
         """Look around the hyperparameters of a posterior of one target or several."""
         covariance = posterior.covariance
         best = covariance.prior.to_logs()
-        n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
+        n_inputs, alphabets = len(covariance.prior.ard_rates), covariance.alphabets
         basis, others = _felt(posterior, _directions(n_inputs, alphabets))
         evidence = Evidence(posterior.sample, alphabets)
         gradient, by_data, slopes = _curvature(evidence, best, basis)

@@ -123,7 +123,7 @@ class AggregatedData:
 
     def noise(self, prior: Prior) -> NDArray[np.float64]:
         """Noise variance of each target."""
-        return prior.noise * self.excess / self.weight
+        return prior.noise_variance * self.excess / self.weight
 
     def take(self, index: NDArray | slice) -> "AggregatedData":
         """A part of the rows."""
@@ -167,7 +167,7 @@ class AggregatedData:
 
     def log_density_of_rest(self, prior: Prior) -> float:
         """Log density of the targets given their means in each row."""
-        noise = prior.noise * self.excess
+        noise = prior.noise_variance * self.excess
         single = np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
         single += np.sum(np.log(self.weight)) - self.log_weight
         return -0.5 * (np.sum(self.within / noise) + self.n_targets * single)
@@ -319,7 +319,7 @@ class Evidence:
         sample, outer = self.sample, self._outer(factor, alpha)
         slope = self.pairs.slope(prior, product, outer)
         noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
-        noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
+        noise += 0.5 * np.sum(sample.within / (prior.noise_variance * sample.excess))
         noise -= 0.5 * sample.n_targets * np.sum(sample.count - 1.0)
         return np.append(0.5 * slope, noise)
 
@@ -417,7 +417,7 @@ def maximize_evidence(
     returns whether to stop. Steps change the logarithms by about a standard deviation
     each.
     """
-    n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
+    n_inputs, n_rates = len(start.ard_rates), len(start.to_logs()) - 3
     bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
     lowest, highest = np.log([*bounds, (least_noise, np.inf)]).T
     alphabets = evidence.pairs.alphabets
@@ -582,8 +582,8 @@ def learn_prior(
     if n_rows > _ALL_ROWS:
         part = sample.take(drawn[:most_rows])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
-    is_cheap = is_small and len(part) ** 2 * len(prior.rates) <= _MOST_PRODUCTS
-    is_exact = is_cheap or first.prior.noise < _SINGLE_PRECISION_NOISE
+    is_cheap = is_small and len(part) ** 2 * len(prior.ard_rates) <= _MOST_PRODUCTS
+    is_exact = is_cheap or first.prior.noise_variance < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
     second = maximize_evidence(
         evidence,

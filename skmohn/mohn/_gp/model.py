@@ -13,7 +13,7 @@ from skmohn._core._rows import row_slices
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, fit_noise_model
@@ -82,13 +82,13 @@ class GPModel(Model):
     posterior : ExactPosterior, WalshPosterior or NystroemPosterior
         Of the standardized function.
 
-    center, scale : float
+    y_mean, y_std : float
         The transformed target is ``center + scale * standardized``.
 
     n_observed : float
         Number of observations.
 
-    route : str
+    inference : str
         ``"cholesky"``, ``"walsh"``, ``"part"`` or ``"nystroem"``.
 
     noise_map : NoiseMap or None
@@ -109,25 +109,25 @@ class GPModel(Model):
     log_slope : float
         Sum of the logarithms of the slopes of `transform` at the targets.
 
-    rate : float or None, default=None
+    log_evidence_per_observation : float or None, default=None
         Log evidence of an observation, in a part of the rows; None where the posterior
         has that of all.
     """
 
     posterior: ExactPosterior | WalshPosterior | NystroemPosterior
-    center: float
-    scale: float
+    y_mean: float
+    y_std: float
     n_observed: float
-    route: str
+    inference: str
     noise_map: NoiseMap | None
     noise_exponent: float
     n_evaluations: int
     hyperparameter_uncertainty: HyperparameterUncertainty | None
     log_occam_factor: float
     log_slope: float
-    rate: float | None = None
+    log_evidence_per_observation: float | None = None
     # There are more weights than can be listed.
-    is_listed = False
+    is_sparse = False
 
     @property
     def covariance(self) -> Covariance:
@@ -140,74 +140,74 @@ class GPModel(Model):
         return self.covariance.prior
 
     @property
-    def noise(self) -> float:
+    def noise_variance(self) -> float:
         """Variance of the noise of the standardized target."""
-        return self.prior.noise
+        return self.prior.noise_variance
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
-        return self.posterior.support()
+        return self.posterior.dual_coefficients()
 
     def log_evidence(self) -> float:
         """Log density of the targets, in their own units."""
-        if self.rate is None:
+        if self.log_evidence_per_observation is None:
             own = self.posterior.log_evidence()
         else:
-            own = self.rate * self.n_observed
-        return own - self.n_observed * float(np.log(self.scale)) + self.log_slope
+            own = self.log_evidence_per_observation * self.n_observed
+        return own - self.n_observed * float(np.log(self.y_std)) + self.log_slope
 
     def description_length(self) -> float:
         """Nats that the data and the choices of strong terms and prior cost."""
-        n_inputs = len(self.prior.rates)
+        n_inputs = len(self.prior.ard_rates)
         evidence = self.log_evidence() + self.log_occam_factor
         return description_length(self.covariance, n_inputs, evidence)
 
-    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean on the scale of the target."""
-        return self.center + self.scale * self.posterior.mean(rows)
+        return self.y_mean + self.y_std * self.posterior.latent_mean(rows)
 
-    def products(self) -> Products:
+    def to_product_sum(self) -> ProductSum:
         """Write out the mean: products of training rows and strong terms, and lines.
 
         Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for
         a category those of the product prior; strong terms have ``x_i``.
         """
-        written = write_products(self.covariance, *self.posterior.support())
-        return written.scale(self.scale, self.center)
+        written = write_products(self.covariance, *self.posterior.dual_coefficients())
+        return written.scale(self.y_std, self.y_mean)
 
     def split(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Shapley values of the sum of products, see `Products.split`."""
-        return self.products().split(rows)
+        return self.to_product_sum().split(rows)
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance, and what not knowing the hyperparameters adds."""
-        variance = self.posterior.variance(rows)
+        variance = self.posterior.latent_variance(rows)
         if self.hyperparameter_uncertainty is None:
             return variance
         return variance + self.hyperparameter_uncertainty.variance(rows)
 
-    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def noise_variance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise at the rows of new observations."""
         if self.noise_map is None:
-            return np.full(len(rows), self.noise)
-        return self.noise * self.noise_map.at(rows)
+            return np.full(len(rows), self.noise_variance)
+        return self.noise_variance * self.noise_map.at(rows)
 
     def variances_at_map(
         self, rows: EncodedRows, precision: NDArray[np.float64] | float = 1.0
     ) -> tuple[NDArray[np.float64], ...]:
         """Variances at the hyperparameters that were found."""
-        noise = np.full(len(rows), self.noise)
+        noise = np.full(len(rows), self.noise_variance)
         if self.noise_map is not None:
             noise *= self.noise_map.weighing(rows) ** self.noise_exponent
         noise /= precision
         if not isinstance(self.posterior, ExactPosterior):
-            function = self.posterior.variance(rows)
+            function = self.posterior.latent_variance(rows)
             return function, noise, residual_fraction(function, noise)
         sample = self.posterior.sample
         index = find_rows(rows, sample.rows)
         known = index >= 0
         function, kept = np.empty(len(rows)), np.ones(len(rows))
-        function[~known] = self.posterior.variance(rows.take(~known))
+        function[~known] = self.posterior.latent_variance(rows.take(~known))
         fraction = (precision / sample.weight[index])[known]
         of_row = sample.noise(self.prior)[index[known]]
         left = of_row * self.posterior.precision(index[known])
@@ -230,16 +230,16 @@ class GPModel(Model):
             f"the joint distribution at {len(rows)} rows",
             "draw fewer rows at a time",
         )
-        draws = self.posterior.draw(rows, n_draws, rng)
+        draws = self.posterior.sample_latent(rows, n_draws, rng)
         if self.hyperparameter_uncertainty is not None:
             slopes = self.hyperparameter_uncertainty.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
-        return self.center + self.scale * draws
+        return self.y_mean + self.y_std * draws
 
     def weight_posterior(self, term: Term) -> tuple[float, float]:
         """Posterior mean and standard deviation of one weight, see `weights_of`."""
         (mean,), (std,) = self.weights_of([term])
-        return float(mean) if term else self.center + float(mean), float(std)
+        return float(mean) if term else self.y_mean + float(mean), float(std)
 
     def weights_of(
         self, terms: Sequence[Term], given: bool = False
@@ -254,13 +254,13 @@ class GPModel(Model):
             variances = variances + self.hyperparameter_uncertainty.variance_of_weights(
                 terms
             )
-        return self.scale * means, self.scale * np.sqrt(variances)
+        return self.y_std * means, self.y_std * np.sqrt(variances)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """A priori standard deviations of weights, see `weights_of`."""
-        return self.scale * self.covariance.weight_stds(terms)
+        return self.y_std * self.covariance.weight_stds(terms)
 
-    def listed(
+    def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """The significant weights and their standard deviations.
@@ -287,7 +287,9 @@ class GPModel(Model):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and standard deviations, hyperparameters marginalized."""
         means, stds = np.empty((2, len(wanted)))
-        for part in row_slices((len(wanted), len(self.posterior.support()[1]))):
+        for part in row_slices(
+            (len(wanted), len(self.posterior.dual_coefficients()[1]))
+        ):
             means[part], variances = contrasts_of(
                 self.posterior, variables, wanted[part]
             )
@@ -299,7 +301,7 @@ class GPModel(Model):
                 )
                 variances = variances + hyperparameter_uncertainty
             stds[part] = np.sqrt(variances)
-        return self.scale * means, self.scale * stds
+        return self.y_std * means, self.y_std * stds
 
     def function_variance(self, variables: list[Variable] | None = None) -> float:
         """Variance of the standardized posterior mean over variables, unclipped.
@@ -326,13 +328,13 @@ class GPModel(Model):
         """Condition on further observations; the hyperparameters stay."""
         self._require_room(len(rows))
         require_domain(self.transform, y)
-        values = (self.transform.forward(y) - self.center) / self.scale
+        values = (self.transform.forward(y) - self.y_mean) / self.y_std
         more = join_equal_rows(rows, values, sample_weight)
         if self.noise_map is not None and self.noise_exponent:
             more = replace(
                 more, excess=self.noise_map.weighing(more.rows) ** self.noise_exponent
             )
-        if self.route == "walsh" and not is_on_cube(more.rows).all():
+        if self.inference == "walsh" and not is_on_cube(more.rows).all():
             raise ValueError(
                 "this Gaussian process cannot be updated with missing values, or "
                 "values other than the two seen in fit: fit again on all rows"
@@ -348,7 +350,7 @@ class GPModel(Model):
         ).with_targets(y)
 
     def _require_room(self, n_rows: int) -> None:
-        if self.route in ("cholesky", "part"):
+        if self.inference in ("cholesky", "part"):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
                 _exact_bytes(n_all),
@@ -441,8 +443,8 @@ def fit_gp(
         rate,
         missing_inputs=MissingInputs(covariance.alphabets),
         transform=transform,
-        low=float(np.min(y)),
-        high=float(np.max(y)),
+        y_min=float(np.min(y)),
+        y_max=float(np.max(y)),
     )
     if model.description_length() > at_most:
         return model
@@ -515,7 +517,10 @@ def _condition_many(
         return "part", some, rate
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
     others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
-    off = others.target - some.mean(others.rows), through.leave_one_out(others)[0]
+    off = (
+        others.target - some.latent_mean(others.rows),
+        through.leave_one_out(others)[0],
+    )
     errors = [
         np.sum(others.weight / others.excess * difference**2) for difference in off
     ]

@@ -345,8 +345,8 @@ class _Group:
             sum_log_slope(together.transform, y, samples.weight),
             missing_inputs=MissingInputs(together.alphabets),
             transform=together.transform,
-            low=float(np.min(y)),
-            high=float(np.max(y)),
+            y_min=float(np.min(y)),
+            y_max=float(np.max(y)),
         )
         return model.with_range(together.rows, y, samples.weight)
 

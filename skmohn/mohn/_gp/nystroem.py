@@ -161,7 +161,7 @@ class NystroemPosterior:
         kept = np.maximum(kept, _LEAST_KEPT)
         return (residual.T / kept).T, noise / kept
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]:
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         alpha = solve_triangular(
             self.factor, self._center(), lower=True, trans=1, check_finite=False
@@ -170,17 +170,17 @@ class NystroemPosterior:
 
     def mean_variance(self, variables: list[Variable] | None = None) -> PairVariance:
         """Variance of the posterior mean over independent variables, and its parts."""
-        return PairVariance(self.covariance, *self.support(), variables)
+        return PairVariance(self.covariance, *self.dual_coefficients(), variables)
 
-    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
-        _, alpha = self.support()
+        _, alpha = self.dual_coefficients()
         mean = np.empty(len(rows))
         for part in row_blocks(len(rows)):
             mean[part] = self.covariance.between(rows.take(part), self.inducing) @ alpha
         return mean
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
@@ -193,11 +193,13 @@ class NystroemPosterior:
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return self.covariance.between(rows, rows) - known.T @ known + left.T @ left
 
-    def draw(
+    def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function at rows, (n_rows, n_draws)."""
-        return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
+        return draw_normal(
+            self.latent_mean(rows), self.covariance_at(rows), n_draws, rng
+        )
 
     def weights_of(
         self, terms: Sequence[Term]

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import EncodedRows
@@ -11,13 +11,13 @@ from skmohn.mohn._table.rows import EncodedRows
 
 def write_products(
     covariance: Covariance, rows: EncodedRows, alpha: NDArray[np.float64]
-) -> Products:
+) -> ProductSum:
     """Write out the mean: products of training rows and strong terms, and lines.
 
     Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for a
     category those of the product prior; strong terms have ``x_i``.
     """
-    tau, linear = covariance.prior.tau, covariance.prior.linear
+    tau, linear = covariance.prior.tau, covariance.prior.main_effect_variance
     strong = covariance.terms
     weights = [
         variance * (parity(rows.inputs, term) @ alpha)
@@ -37,8 +37,8 @@ def write_products(
         tables.append(np.ones((len(factors) - 1, low.shape[1])))
         tables[-1][:, : len(alpha)] = factors[:-1, of_rows]
         steps.append(linear * (centered[:-1, of_rows] @ alpha))
-    return Products(
-        np.concatenate([covariance.prior.scale * alpha, weights]),
+    return ProductSum(
+        np.concatenate([covariance.prior.signal_variance * alpha, weights]),
         low,
         high,
         tables,

@@ -147,19 +147,19 @@ class TargetPosterior(ExactPosterior):
         """Those of all that share the factor."""
         return self.shared.precisions
 
-    def mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         if _KNOWN.get() is None:
-            return super().mean(rows)
+            return super().latent_mean(rows)
         shared = self.shared
         known = _digest(rows.inputs, rows.categories), len(shared.alphas)
         means = _recall(("means", shared, *known), lambda: shared.means(rows))
         return means[:, self.index].copy()
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         key = "variance", self.shared, _digest(rows.inputs, rows.categories)
-        return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
+        return _recall(key, lambda: ExactPosterior.latent_variance(self, rows)).copy()
 
     def update(self, more: AggregatedData) -> TargetPosterior:
         """Condition on a further sample, with those targets that have the same one."""

@@ -56,13 +56,13 @@ class PairVariance:
     ) -> None:
         prior = covariance.prior
         if variables is None:
-            variables = make_variables(len(prior.rates), covariance.alphabets)
+            variables = make_variables(len(prior.ard_rates), covariance.alphabets)
         self.covariance, self.rows, self.alpha = covariance, rows, alpha
         self.factors = [_Factor(v, covariance, rows) for v in variables]
         self.by_input = {f.variable.input: f for f in self.factors}
         means = np.prod([factor.mean for factor in self.factors], axis=0)
         # What each row adds to the constant, and to weights but for their own factors.
-        self.constants = prior.scale * alpha * means
+        self.constants = prior.signal_variance * alpha * means
         # Lines go by matrix products, all at once.
         self.lines = [f for f in self.factors if f.is_line]
         self.others = [f for f in self.factors if not f.is_line]
@@ -133,9 +133,11 @@ class PairVariance:
         seen.
         """
         covariance = self.covariance
-        tau, linear = covariance.prior.tau, covariance.prior.linear
-        base = covariance.prior.scale * np.prod([f.mean for f in self.factors], axis=0)
-        own = covariance.prior.scale * np.prod([f.both for f in self.factors])
+        tau, linear = covariance.prior.tau, covariance.prior.main_effect_variance
+        base = covariance.prior.signal_variance * np.prod(
+            [f.mean for f in self.factors], axis=0
+        )
+        own = covariance.prior.signal_variance * np.prod([f.both for f in self.factors])
         cross, prior = np.empty((len(self.rows), len(wanted))), np.empty(len(wanted))
         for k, (number, start, end) in enumerate(wanted):
             factor = self.factors[number]
@@ -172,7 +174,9 @@ class PairVariance:
         taus = np.array([factor.tau for factor in self.lines])
         shared = np.array([factor.shared for factor in self.lines])
         log_size = np.sum(np.log1p(shared)) - 2.0 * np.sum(np.log1p(taus))
-        numbers = self.covariance.prior.scale * np.exp(0.5 * log_size) * self.alpha
+        numbers = (
+            self.covariance.prior.signal_variance * np.exp(0.5 * log_size) * self.alpha
+        )
         for factor in self.lines:
             numbers = numbers * factor.gain
         shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
@@ -203,7 +207,10 @@ class PairVariance:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What depends on this variable alone a priori, as a constant and a slope."""
         covariance, alpha, variable = self.covariance, self.alpha, factor.variable
-        linear, constant = covariance.prior.linear, np.zeros(len(factor.table))
+        linear, constant = (
+            covariance.prior.main_effect_variance,
+            np.zeros(len(factor.table)),
+        )
         slope = linear * factor.tau * float(alpha @ factor.x)
         if variable.categorical is not None:
             constant = linear * (factor.centered[:, factor.categories] @ alpha)

@@ -65,29 +65,30 @@ def solve_gp(
     model = _learn(samples, settings, report, at_most)
     if model is None:
         return None
-    if model.noise > _CLEAR_NOISE and _are_classes(samples.y):
+    if model.noise_variance > _CLEAR_NOISE and _are_classes(samples.y):
         warn_caller(
             "y has only two values, and which one is partly chance: MOHNClassifier "
             "predicts how probable each of them is"
         )
-    graph, errors = model.listed(settings.max_order)
+    graph, errors = model.significant_terms(settings.max_order)
     terms = list(graph.terms)
     held = float(
-        np.sum((graph.coef / model.scale) ** 2 * term_names.uniform_variances(terms))
+        np.sum((graph.coef / model.y_std) ** 2 * term_names.uniform_variances(terms))
     )
     fraction = held / max(model.function_variance(term_names.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
-        "noise": math.sqrt(model.prior.noise),
+        "noise": math.sqrt(model.prior.noise_variance),
         "validation_rmse": _validation_rmse(model, samples.held),
-        "way": model.route,
+        "way": model.inference,
         "n_weights": len(terms),
     }
     report(record, graph, model)
     n_members = len(term_names.labels)
     on_scale = f" for the target's {model.transform}" if model.is_transformed else ""
     reason = (
-        f"all weights of {term_names.describe()} by {_WAYS[model.route]}{on_scale}; "
+        f"all weights of {term_names.describe()} by "
+        f"{_WAYS[model.inference]}{on_scale}; "
         f"{len(terms)} significant ones explain {min(fraction, 1.0):.0%} of the "
         "variance over uniform columns"
     )
@@ -117,7 +118,7 @@ def solve_additive_categories(
         transform,
         settings.memory_budget,
     )
-    graph, errors = model.listed(1)
+    graph, errors = model.significant_terms(1)
     on_scale = f", for the target's {transform}" if model.is_transformed else ""
     reason = (
         f"ridge regression on {term_names.describe()} by its evidence{on_scale}; "
@@ -154,7 +155,7 @@ def _learn(
     )
 
     def tell(height: float, prior: Prior) -> bool:
-        record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
+        record = {"log_posterior": height, "noise": math.sqrt(prior.noise_variance)}
         # Only a callback that wants to predict has the posterior computed.
         return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
 
@@ -247,11 +248,11 @@ def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
 def _earlier_prior(samples: SolverData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit and have products."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
-    if not isinstance(earlier, GPModel) or len(earlier.prior.rates) != n_inputs:
+    if not isinstance(earlier, GPModel) or len(earlier.prior.ard_rates) != n_inputs:
         return None
     if earlier.covariance.alphabets != samples.term_names.alphabets:
         return None
-    if earlier.prior.scale <= LEAST_SCALE:
+    if earlier.prior.signal_variance <= LEAST_SCALE:
         return None
     return earlier.prior
 
@@ -268,5 +269,5 @@ def _settle(
 def _validation_rmse(model: GPModel, held: SolverValidationData | None) -> float | None:
     if held is None:
         return None
-    residual = held.y - model.mean(held.rows)
+    residual = held.y - model.predictive_mean(held.rows)
     return float(np.sqrt(np.average(residual**2, weights=held.weight)))

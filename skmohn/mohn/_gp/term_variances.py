@@ -111,7 +111,9 @@ def find_strong_terms(
     for _ in range(_MOST_REFITS):
         level = _noise_level(refit)
         prior = refit.covariance.prior
-        prior = prior._replace(noise=max(level * prior.noise, LEAST_NOISE))
+        prior = prior._replace(
+            noise_variance=max(level * prior.noise_variance, LEAST_NOISE)
+        )
         covariance = replace(refit.covariance, prior=prior)
         refit = ExactPosterior.condition(covariance, refit.sample)
         if abs(math.log(level)) < _SMALL_CHANGE:
@@ -173,7 +175,7 @@ def _noise_level(posterior: Any) -> float:
     return fit_noise_factor(
         np.append(residual**2, sample.within[repeats] / others),
         np.append(np.maximum(variance - noise, 0.0), np.zeros(len(repeats))),
-        np.append(noise, prior.noise * sample.excess[repeats]),
+        np.append(noise, prior.noise_variance * sample.excess[repeats]),
         np.append(np.ones(len(noise)), others),
     )
 
@@ -217,7 +219,7 @@ class Scored(Protocol):
     @property
     def covariance(self) -> Covariance: ...
 
-    def support(self) -> tuple[EncodedRows, NDArray[np.float64]]: ...
+    def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]: ...
 
     def weights_of(
         self, terms: Sequence[Term], given: bool = False
@@ -239,7 +241,7 @@ def find_significant_terms(
 
     Their means and standard deviations are returned as well.
     """
-    rows, alpha = model.support()
+    rows, alpha = model.dual_coefficients()
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))
     df = _residual_df(model.posterior)

@@ -108,7 +108,7 @@ class _Trial(NamedTuple):
     @property
     def is_weak(self) -> bool:
         """Whether most of the variance is noise."""
-        return self.posterior.covariance.prior.noise > _WEAK_NOISE
+        return self.posterior.covariance.prior.noise_variance > _WEAK_NOISE
 
 
 @one_blas_thread
@@ -368,8 +368,11 @@ class _Part(NamedTuple):
             posterior = train.learn(transform, alphabets).posterior
             _, center, size = standardize(transform.forward(train.y), train.weight)
             rows = held._rows_of(alphabets)
-            variance = posterior.variance(rows) + posterior.covariance.prior.noise
-            mean = center + size * posterior.mean(rows)
+            variance = (
+                posterior.latent_variance(rows)
+                + posterior.covariance.prior.noise_variance
+            )
+            mean = center + size * posterior.latent_mean(rows)
             mean, _ = moments(transform, mean, size * np.sqrt(variance))
             mean = np.clip(mean, np.min(train.y), np.max(train.y))
             squares[test] = ((held.y - mean) / unit) ** 2

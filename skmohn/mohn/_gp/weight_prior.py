@@ -72,7 +72,10 @@ class Covariance:
             category = rows.categories[:, i]
             product *= np.diagonal(factors)[category]
             linear += np.diagonal(centered)[category]
-        variance = self.prior.scale * product + self.prior.linear * linear
+        variance = (
+            self.prior.signal_variance * product
+            + self.prior.main_effect_variance * linear
+        )
         for term, own in zip(self.terms, self.variances, strict=True):
             variance += own * parity(rows.inputs, term) ** 2
         return variance + CONSTANT_VARIANCE
@@ -99,14 +102,14 @@ class Covariance:
                     linear = centered[chosen[i]][rows.categories[:, i]]
             values = values * row[rows.categories[:, i]]
         extra = 0.0 if chosen else self._extra(term)
-        return values + self.prior.linear * linear + extra * product
+        return values + self.prior.main_effect_variance * linear + extra * product
 
     def split(self, members: Term) -> tuple[Term, tuple[tuple[int, int], ...]]:
         """Take a set apart: its inputs, then its categoricals and their categories.
 
         Inputs are numbered first, then the categories of all categoricals.
         """
-        n_inputs = len(self.prior.rates)
+        n_inputs = len(self.prior.ard_rates)
         term = tuple(m for m in members if m < n_inputs)
         others = [m for m in members if m >= n_inputs]
         first = n_inputs + np.cumsum([0, *sizes_of(self.alphabets)])
@@ -130,7 +133,7 @@ class Covariance:
             seen = factors[:, rows.categories[:, i]]
             base = base * seen[-1]
             columns.append((seen[:-1] / seen[-1] - 1.0).T)
-        n_inputs = len(self.prior.rates)
+        n_inputs = len(self.prior.ard_rates)
         categoricals = n_inputs + np.arange(len(self.alphabets))
         groups = np.append(
             np.arange(n_inputs), np.repeat(categoricals, sizes_of(self.alphabets))
@@ -162,7 +165,7 @@ class Covariance:
             if not term and len(chosen) == 1:
                 linear = centered[j, j]
         extra = 0.0 if chosen else self._extra(term)
-        return float(variance + self.prior.linear * linear + extra)
+        return float(variance + self.prior.main_effect_variance * linear + extra)
 
     def weight_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Standard deviations of weights, numbered as by :meth:`split`."""
@@ -173,13 +176,13 @@ class Covariance:
 
         Bit i of the index says whether input i is in the set.
         """
-        variances = np.array([self.prior.scale])
+        variances = np.array([self.prior.signal_variance])
         for tau in self.prior.tau:
             fractions = np.array([1.0, tau]) / (1.0 + tau)
             variances = np.multiply.outer(fractions, variances).ravel()
         variances[0] += CONSTANT_VARIANCE
         variances[1 << np.arange(len(self.prior.tau))] += (
-            self.prior.linear * self.prior.tau
+            self.prior.main_effect_variance * self.prior.tau
         )
         for term, variance in zip(self.terms, self.variances, strict=True):
             variances[sum(1 << i for i in term)] += variance
@@ -189,7 +192,7 @@ class Covariance:
         """Variance that the product gives to one set of inputs."""
         tau = self.prior.tau
         log_variance = np.sum(np.log(tau[list(term)])) - np.sum(np.log1p(tau))
-        return self.prior.scale * float(np.exp(log_variance))
+        return self.prior.signal_variance * float(np.exp(log_variance))
 
     def _extra(self, term: Term) -> float:
         """Variance of a weight beside those of product and single inputs."""

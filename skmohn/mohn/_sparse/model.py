@@ -52,20 +52,20 @@ class SparseModel(Model):
 
     Attributes
     ----------
-    graph : WalshPolynomial
+    polynomial : WalshPolynomial
         The model; its weights are the means.
 
     factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
         Lower triangle: Cholesky factor of the inverse covariance of constant and
         weights, for the standardized target. None where they are certain.
 
-    noise : float
+    noise_variance : float
         Variance of the noise of the standardized target.
 
     evidence : float
         Log density of the targets; infinite without noise.
 
-    scale : float
+    y_std : float
         Standard deviation of the target.
 
     log_occam_factor : float, default=0.0
@@ -79,16 +79,16 @@ class SparseModel(Model):
         Nats for naming the terms among all possible ones.
     """
 
-    graph: WalshPolynomial
+    polynomial: WalshPolynomial
     factor: np.ndarray | None
-    noise: float  # pyright: ignore[reportIncompatibleMethodOverride]
+    noise_variance: float  # pyright: ignore[reportIncompatibleMethodOverride]
     evidence: float
-    scale: float  # pyright: ignore[reportIncompatibleMethodOverride]
+    y_std: float  # pyright: ignore[reportIncompatibleMethodOverride]
     log_occam_factor: float = 0.0
     variance_factor: float = 1.0
     choices: float = 0.0
     # The graph has all weights.
-    is_listed = True
+    is_sparse = True
 
     @classmethod
     def point(cls, graph: WalshPolynomial) -> "SparseModel":
@@ -147,22 +147,22 @@ class SparseModel(Model):
             choices,
         )
 
-    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The sum of the terms."""
-        return self.graph.predict(rows.inputs)
+        return self.polynomial.predict(rows.inputs)
 
     def sobol_variances(
         self, variables: list[Variable]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
-        return split_variance(self.graph, variables)
+        return split_variance(self.polynomial, variables)
 
     def contrasts(
         self, variables: list[Variable], wanted: Sequence[Contrast]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slopes where all other inputs are at their means, and their posterior."""
-        start, end = contrast_rows(self.graph.n_variables, variables, wanted)
-        means = self.graph.predict(end) - self.graph.predict(start)
+        start, end = contrast_rows(self.polynomial.n_variables, variables, wanted)
+        means = self.polynomial.predict(end) - self.polynomial.predict(start)
         stds = np.full(len(wanted), np.nan)
         if self.has_posterior:
             stds = np.zeros(len(wanted))
@@ -171,7 +171,7 @@ class SparseModel(Model):
             half = solve_triangular(self.factor, columns, lower=True)
             stds = (
                 np.linalg.norm(half, axis=0)
-                * self.scale
+                * self.y_std
                 * math.sqrt(self.variance_factor)
             )
         return means, stds
@@ -187,7 +187,7 @@ class SparseModel(Model):
 
         The new model has no posterior; its noise is the error before each correction.
         """
-        graph = self.graph
+        graph = self.polynomial
         unit = power_of_two_scale(np.concatenate([y, graph.coef, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
         if rate == "auto":
@@ -205,16 +205,16 @@ class SparseModel(Model):
         )
         corrected = WalshPolynomial(graph.terms, unit * fit.coef, unit * fit.intercept)
         noise = float(fit.rmse[-1]) ** 2
-        return replace(self.point(corrected), noise=noise, scale=unit)
+        return replace(self.point(corrected), noise_variance=noise, y_std=unit)
 
-    def listed(
+    def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """All weights and their standard deviations."""
         if not self.has_posterior:
-            return self.graph, np.full(len(self.graph.coef), np.nan)
-        errors = [self.weight_posterior(term)[1] for term in self.graph.terms]
-        return self.graph, np.array(errors)
+            return self.polynomial, np.full(len(self.polynomial.coef), np.nan)
+        errors = [self.weight_posterior(term)[1] for term in self.polynomial.terms]
+        return self.polynomial, np.array(errors)
 
     def relevance(self) -> NoReturn:
         """Relevance of inputs, which only a model of all weights has: an error."""
@@ -237,7 +237,7 @@ class SparseModel(Model):
         self._require_posterior()
         return -self.evidence - self.log_occam_factor
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance, with its uncertainty factor."""
         return self.variance_factor * self.variances_at_map(rows)[0]
 
@@ -252,7 +252,7 @@ class SparseModel(Model):
                 columns = self._columns(rows.inputs[part])
                 half = solve_triangular(self.factor, columns, lower=True)
                 function[part] = np.einsum("ij,ij->j", half, half)
-        noise = np.full(len(rows), self.noise) / precision
+        noise = np.full(len(rows), self.noise_variance) / precision
         return function, noise, residual_fraction(function, noise)
 
     def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -264,38 +264,40 @@ class SparseModel(Model):
         half = solve_triangular(self.factor, columns, lower=True)
         return half.T @ half
 
-    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def noise_variance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise with its uncertainty factor, the same for all rows."""
         self._require_posterior()
-        return np.full(len(rows), self.variance_factor * self.noise)
+        return np.full(len(rows), self.variance_factor * self.noise_variance)
 
     def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         self._require_posterior()
-        draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
+        draws = np.repeat(
+            self.polynomial.predict(rows.inputs)[:, None], n_draws, axis=1
+        )
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
-            weights *= self.scale * math.sqrt(self.variance_factor)
+            weights *= self.y_std * math.sqrt(self.variance_factor)
             draws += self._columns(rows.inputs).T @ weights
         return draws
 
     def weight_posterior(self, term: Term) -> tuple[float, float]:
         """Mean and standard deviation of one weight: 0 and 0 outside of the model."""
         self._require_posterior()
-        terms = [(), *self.graph.terms]
+        terms = [(), *self.polynomial.terms]
         if term not in terms:
             return 0.0, 0.0
         j = terms.index(term)
-        mean = float(np.append(self.graph.intercept, self.graph.coef)[j])
+        mean = float(np.append(self.polynomial.intercept, self.polynomial.coef)[j])
         if self.factor is None:
             return mean, 0.0
         unit = np.zeros(len(terms))
         unit[j] = 1.0
         half = solve_triangular(self.factor, unit, lower=True)
-        return mean, self.scale * math.sqrt(self.variance_factor) * float(
+        return mean, self.y_std * math.sqrt(self.variance_factor) * float(
             np.linalg.norm(half)
         )
 
@@ -304,9 +306,9 @@ class SparseModel(Model):
             raise NoPosteriorError("the standard errors of these weights are not known")
 
     def _columns(self, inputs: NDArray) -> NDArray[np.float64]:
-        used = np.unique(self.graph.members).tolist()
+        used = np.unique(self.polynomial.members).tolist()
         index = {i: k for k, i in enumerate(used)}
-        terms = [tuple(index[i] for i in term) for term in self.graph.terms]
+        terms = [tuple(index[i] for i in term) for term in self.polynomial.terms]
         return DenseDesign(inputs[:, used]).columns([(), *terms])
 
 

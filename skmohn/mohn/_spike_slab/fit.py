@@ -154,7 +154,7 @@ def fit_additive(
     if isinstance(transform, Unchanged):
         return model
     low, high = float(np.min(y)), float(np.max(y))
-    return replace(model, transform=transform, low=low, high=high)
+    return replace(model, transform=transform, y_min=low, y_max=high)
 
 
 class _Standard(NamedTuple):

@@ -15,7 +15,7 @@ from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._design.products import Products
+from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._models import (
     CONSTANT_VARIANCE,
     MEAN_EXCLUSION,
@@ -110,7 +110,7 @@ class SpikeSlabModel(Model):
     priors : tuple of SpikeSlab
         Of the sets of each order.
 
-    center, scale : float
+    y_mean, y_std : float
         The transformed target is ``center + scale * standardized``.
 
     n_inputs : int
@@ -134,39 +134,39 @@ class SpikeSlabModel(Model):
     posterior: NormalPosterior
     data: NDArray[np.float64]
     priors: tuple[SpikeSlab, ...]
-    center: float
-    scale: float  # pyright: ignore[reportIncompatibleMethodOverride]
+    y_mean: float
+    y_std: float  # pyright: ignore[reportIncompatibleMethodOverride]
     n_inputs: int
     evidence: float
     log_occam_factor: float
     n_observed: float
     marginals: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     # Terms that are not listed have weights, too.
-    is_listed = False
+    is_sparse = False
 
     @property
-    def noise(self) -> float:
+    def noise_variance(self) -> float:
         """Variance of the noise of the standardized target."""
         return self.posterior.noise
 
     @cached_property
-    def graph(self) -> WalshPolynomial:
+    def polynomial(self) -> WalshPolynomial:
         """Mean of the function, with the weights of all candidates."""
         candidates = self.candidates
-        coef = self.scale * self.posterior.mean[:-1] / candidates.stds
+        coef = self.y_std * self.posterior.mean[:-1] / candidates.stds
         constant = self._constant_unit * float(self.posterior.mean[-1])
-        intercept = self.center + self.scale * constant
+        intercept = self.y_mean + self.y_std * constant
         intercept -= float(coef @ candidates.means)
         return WalshPolynomial(candidates.terms, coef, intercept)
 
-    def products(self) -> Products:
+    def to_product_sum(self) -> ProductSum:
         """Expand the mean, see `GPModel.products`."""
-        terms, coef = self.graph.terms, self.graph.coef
+        terms, coef = self.polynomial.terms, self.polynomial.coef
         low, high = np.ones((2, self.n_inputs, len(terms)))
         for k, term in enumerate(terms):
             low[list(term), k] = -1.0
         slopes = np.zeros(self.n_inputs)
-        return Products(coef, low, high, [], slopes, [], self.graph.intercept)
+        return ProductSum(coef, low, high, [], slopes, [], self.polynomial.intercept)
 
     @property
     def is_additive(self) -> bool:
@@ -184,10 +184,10 @@ class SpikeSlabModel(Model):
         if self.is_additive:
             stds = np.sqrt(posterior.variances()[:-1])
             ratio = np.abs(posterior.mean[:-1]) / stds
-            return 1.0 - 2.0 * norm.sf(ratio), self.scale * stds / self.candidates.stds
+            return 1.0 - 2.0 * norm.sf(ratio), self.y_std * stds / self.candidates.stds
         if self.marginals is not None:
             inclusion, variance = self.marginals
-            return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
+            return inclusion, self.y_std * np.sqrt(variance) / self.candidates.stds
         both = 1.0 / posterior.variances()[:-1].mean()
         precision = max(both - posterior.precision, 1e-9 * both)
         pseudo = (both * posterior.mean[:-1] - posterior.precision * data) / precision
@@ -196,7 +196,7 @@ class SpikeSlabModel(Model):
             found = prior.denoise(pseudo[members, None], np.array([1.0 / precision]))
             inclusion[members] = found.inclusion[:, 0]
             variance[members] = found.variance[:, 0]
-        return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
+        return inclusion, self.y_std * np.sqrt(variance) / self.candidates.stds
 
     @property
     def _significant(self) -> NDArray:
@@ -212,17 +212,17 @@ class SpikeSlabModel(Model):
         """Divisor of the weight of the constant."""
         return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
 
-    def function(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The sum of all terms."""
-        return self.graph.predict(rows.inputs)
+        return self.polynomial.predict(rows.inputs)
 
-    def variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""
         return self._variance_and_kept(rows)[0]
 
-    def noise_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def noise_variance_at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Noise, the same for all rows."""
-        return np.full(len(rows), self.noise)
+        return np.full(len(rows), self.noise_variance)
 
     def variances_at_map(
         self, rows: EncodedRows, precision: float | NDArray[np.float64] = 1.0
@@ -230,7 +230,7 @@ class SpikeSlabModel(Model):
         """Variances at the hyperparameters."""
         variance, kept = self._variance_and_kept(rows)
         kept = 1.0 - precision * (1.0 - kept)
-        noise = np.full(len(rows), self.noise) / precision
+        noise = np.full(len(rows), self.noise_variance) / precision
         return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
 
     def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -255,8 +255,8 @@ class SpikeSlabModel(Model):
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Joint draws of the function."""
-        draws = np.repeat(self.function(rows)[:, None], n_draws, axis=1)
-        apart = self.scale * self.posterior.draw(n_draws, rng)
+        draws = np.repeat(self.latent_mean(rows)[:, None], n_draws, axis=1)
+        apart = self.y_std * self.posterior.draw(n_draws, rng)
         for part in row_slices((len(rows), len(self.data))):
             draws[part] += self._columns(rows.inputs[part]).T @ apart
         return draws
@@ -270,7 +270,7 @@ class SpikeSlabModel(Model):
         at_zero = -self.candidates.means / self.candidates.stds
         columns = np.append(at_zero, self._constant_unit)[:, None]
         (variance,), _ = self.posterior.variance_at(columns)
-        return self.graph.intercept, self.scale * math.sqrt(variance)
+        return self.polynomial.intercept, self.y_std * math.sqrt(variance)
 
     def weights_of(
         self, terms: list[Term]
@@ -280,10 +280,10 @@ class SpikeSlabModel(Model):
         means, stds = np.zeros((2, len(terms)))
         for k, term in enumerate(terms):
             if (j := index.get(tuple(term))) is not None:
-                means[k], stds[k] = self.graph.coef[j], self.beliefs[1][j]
+                means[k], stds[k] = self.polynomial.coef[j], self.beliefs[1][j]
         return means, stds
 
-    def listed(
+    def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """Weights that are likely nonzero, and their standard deviations.
@@ -292,7 +292,7 @@ class SpikeSlabModel(Model):
         as of other models of all weights.
         """
         inclusion, stds = self.beliefs
-        graph, most = self.graph, max_order or math.inf
+        graph, most = self.polynomial, max_order or math.inf
         is_allowed = np.array([len(term) <= most for term in graph.terms], dtype=bool)
         if self.is_additive:
             is_listed = self._significant & is_allowed
@@ -315,23 +315,23 @@ class SpikeSlabModel(Model):
         self, variables: list[Variable]
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
-        return split_variance(self.graph, variables)
+        return split_variance(self.polynomial, variables)
 
     def contrasts(
         self, variables: list[Variable], wanted: Sequence[Contrast]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Slopes where all other inputs are at their means, and their posterior."""
         start, end = contrast_rows(self.n_inputs, variables, wanted)
-        means = self.graph.predict(end) - self.graph.predict(start)
+        means = self.polynomial.predict(end) - self.polynomial.predict(start)
         stds = np.empty(len(wanted))
         for part in row_slices((len(wanted), len(self.data))):
             columns = self._columns(end[part]) - self._columns(start[part])
             stds[part] = np.sqrt(self.posterior.variance_at(columns)[0])
-        return means, self.scale * stds
+        return means, self.y_std * stds
 
     def split(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Contributions of the terms, divided equally among their inputs."""
-        graph = self.graph
+        graph = self.polynomial
         orders = np.diff(graph.indptr)
         values = rows.inputs[0].astype(float)[graph.members]
         parts = graph.coef * np.multiply.reduceat(values, graph.indptr[:-1]) / orders
@@ -341,9 +341,9 @@ class SpikeSlabModel(Model):
 
     def function_variance(self, variables: list[Variable]) -> float:
         """Variance of the standardized mean over independent inputs."""
-        variance, _, _ = split_variance(self.graph, variables)
-        unit = power_of_two_scale(self.graph.coef)
-        return float(variance) * (unit / self.scale) ** 2
+        variance, _, _ = split_variance(self.polynomial, variables)
+        unit = power_of_two_scale(self.polynomial.coef)
+        return float(variance) * (unit / self.y_std) ** 2
 
     def log_evidence(self) -> float:
         """Log density of the targets at the hyperparameters that were learned."""
@@ -363,7 +363,7 @@ class SpikeSlabModel(Model):
         """Condition on further observations; the hyperparameters stay."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         require_domain(self.transform, y)
-        target = (self.transform.forward(y) - self.center) / self.scale
+        target = (self.transform.forward(y) - self.y_mean) / self.y_std
         posterior = self.posterior
         for part in row_slices((len(y), len(self.data))):
             columns = self._columns(rows.inputs[part])
@@ -372,9 +372,9 @@ class SpikeSlabModel(Model):
         gained = posterior.log_density - self.posterior.log_density
         # Whole weights are repeats, whose spread around their mean is zero.
         repeats = count - 1.0
-        gained -= 0.5 * repeats.sum() * math.log(2.0 * math.pi * self.noise)
+        gained -= 0.5 * repeats.sum() * math.log(2.0 * math.pi * self.noise_variance)
         gained -= 0.5 * float(np.log(weight) @ (repeats > 0.0))
-        gained -= count.sum() * math.log(self.scale)
+        gained -= count.sum() * math.log(self.y_std)
         gained += sum_log_slope(self.transform, y, sample_weight)
         return replace(
             self,

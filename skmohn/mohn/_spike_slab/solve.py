@@ -78,11 +78,13 @@ def solve_spike_slab(
             continue
         if best is None or model.description_length() < best.description_length():
             best = model
-        if report(_record(model, order, samples.held), model.listed()[0], model):
+        if report(
+            _record(model, order, samples.held), model.significant_terms()[0], model
+        ):
             break
     if best is None:
         return None
-    graph, errors = best.listed(settings.max_order)
+    graph, errors = best.significant_terms(settings.max_order)
     n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
     reason = (
         f"posterior mean of all {n_sets:,} sets up to order {highest}; "
@@ -105,7 +107,7 @@ def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> Fit
     model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
     if model.is_transformed:
         model = model.with_range(rows, samples.y, samples.weight)
-    graph, errors = model.listed()
+    graph, errors = model.significant_terms()
     n_terms = len(model.candidates.terms)
     coverage = [{"order": 1, "possible": rows.inputs.shape[1], "tried": n_terms}]
     on_scale = f", for the target's {model.transform}" if model.is_transformed else ""
@@ -186,12 +188,12 @@ def _record(
 ) -> dict[str, object]:
     validation_rmse = None
     if held is not None:
-        residual = held.y - model.mean(held.rows)
+        residual = held.y - model.predictive_mean(held.rows)
         validation_rmse = float(np.sqrt(np.average(residual**2, weights=held.weight)))
     return {
         "order": order,
         "description_length": model.description_length(),
         "noise": model.noise_std(),
         "validation_rmse": validation_rmse,
-        "n_weights": len(model.listed()[0].terms),
+        "n_weights": len(model.significant_terms()[0].terms),
     }
