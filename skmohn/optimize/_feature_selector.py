@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skmohn._core._bad_values import name_bad_values
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._sklearn import (
@@ -32,6 +33,9 @@ from skmohn._core._sklearn import (
     raise_for_params,
     with_callbacks,
 )
+from skmohn._core._text import refuse_text
+from skmohn._core._times import validate_columns
+from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
@@ -218,9 +222,12 @@ class MOHNFeatureSelector(
             "ensure_all_finite": "allow-nan" if allow_nan else True,
         }
         X, y = to_numpy(X), to_numpy(y)
-        if y is None:
-            return validate_data(self, X, y, **options), None
-        return validate_data(self, X, y, multi_output=True, **options)
+        refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+        refuse_unreadable(X)
+        with name_bad_values(X):
+            if y is None:
+                return validate_data(self, X, y, **options), None
+        return validate_columns(self, X, y, multi_output=True, **options)
 
     def _read_groups(self):
         """What can be selected: single columns, and groups of columns.
