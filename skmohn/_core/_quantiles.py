@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Fills of what is missing in files, 1e20 of CMIP and 9.97e36 of netCDF, lie farther from values of
-# nature, in their own range, and what rounding leaves beside a zero, such as 0.1 + 0.2
-# - 0.3, is closer to 1.
+# Fills of files, 1e20 of CMIP and 9.97e36 of netCDF, lie farther from values of nature,
+# in the range of these. What rounding leaves beside a zero, such as 0.1 + 0.2 - 0.3, is
+# closer to 1.
 _FILL_DISTANCE = 1e17
 
 
