@@ -147,6 +147,18 @@ def test_a_selector_reads_times_and_names_text():
         selector.fit(X.assign(day="Monday"), np.arange(N))
 
 
+def test_a_selector_names_bad_targets_before_its_fits():
+    selector = MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0)
+    with pytest.raises(ValueError, match="in y: classifiers take text"):
+        selector.fit(numbers(), ["red", "blue"] * (N // 2))
+    with pytest.raises(ValueError, match=r"y has datetime64.* targets are numbers"):
+        selector.fit(numbers(), pd.Series(pd.to_datetime(DAYS)))
+    with pytest.raises(ValueError, match="NaN in column 'a'"):
+        selector.fit(numbers().replace({"a": {1: np.nan}}), np.arange(N))
+    with pytest.raises(ValueError, match="several columns named 'a'"):
+        selector.fit(numbers().set_axis(["a", "a"], axis=1), np.arange(N))
+
+
 @pytest.mark.parametrize("as_table", [False, True])
 def test_a_space_names_all_variables_that_cannot_be_hashed(as_table):
     space = {"a": [0, 1], "b": [[1], [2]], "c": [{}, {1}]}
