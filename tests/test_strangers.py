@@ -246,6 +246,16 @@ def test_a_number_for_missing_values_within_a_wide_range():
     blm().fit(X, EFFECT)
 
 
+@pytest.mark.parametrize(
+    "fill", [np.float32(9.96921e36), 1e20, np.float32(-3.4028235e38)]
+)
+def test_a_fill_value_of_a_file(fill):
+    """Files of grids have numbers where nothing was measured: netCDF, CMIP, GDAL."""
+    X = read(("dose", np.where(MISSING, float(fill), DOSE)), ("other", OTHER))
+    expected = f"column dose has {fill:g} in 4 of {N} rows", f"na_values=[{float(fill)}"
+    warned(blm(), X, EFFECT, *expected)
+
+
 @FAMILIES
 def test_a_missing_target(family):
     """Rows without a target are to be left out, and -999 is none."""

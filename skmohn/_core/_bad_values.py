@@ -16,6 +16,11 @@ from skmohn._core._types import TableLike
 
 # What stands for a missing value in many files; the positive 9 and 99 are ages, too.
 _MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1, 1))]
+# Fills of netCDF, of CMIP in double and single precision, and of GDAL.
+_MARKERS += [9.969209968386869e36, 1e20, float(np.float32(1e20))]
+_MARKERS += [s * float(np.finfo(np.float32).max) for s in (-1, 1)]
+# Integers up to it are floats.
+_EXACT = 2.0**53
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
 _TIMES = "date", "time", "duration"
 # With fewer other values nothing is far from them.
@@ -87,7 +92,7 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
             if distance > high - low or marker < 0.0 <= low:
                 count = np.count_nonzero(values == marker)
                 parts.append(f"{names[j]} has {marker:g} in {count} of {len(values)}")
-                found.add(int(marker))
+                found.add(int(marker) if abs(marker) < _EXACT else marker)
     if parts:
         warn_of_table(
             f"{listed(parts)} rows, far from all other values: where it stands for a "

@@ -39,6 +39,7 @@ from skmohn._core._times import (
     time_zones,
 )
 from skmohn._core._types import TableLike, TableReader, check_array, validate_data
+from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import is_integer, name_dtype, to_numpy, weighted_rows
 
 _TO_TEXT = "astype(str) makes text of all its values"
@@ -218,6 +219,7 @@ def read_table(
             validate_data(estimator, X, reset=False, skip_check_array=True)
         refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
     refuse_twin_names(X)
+    refuse_unreadable(known, columns)
     categorical = columns
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)

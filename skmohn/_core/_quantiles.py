@@ -5,6 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# Fills of files, 1e20 of CMIP and 9.97e36 of netCDF, lie farther from values of nature,
+# in the range of these. What rounding leaves beside a zero, such as 0.1 + 0.2 - 0.3, is
+# closer to 1.
+_FILL_DISTANCE = 1e17
+
 
 def quantile_thresholds(
     values: NDArray[np.float64], n_bins: int
@@ -44,25 +49,77 @@ def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
     return np.unique(first[first > 0])
 
 
+def count_fills(ordered: NDArray) -> tuple[int, int]:
+    """How many values at either end of a column stand for none: fills of files.
+
+    The column is increasing, of known values. Fills are fewer than half of them, and
+    lie so far off that the others, to the far quartile, are one number beside that.
+    """
+    n_spared = (len(ordered) - 1) // 2
+    if n_spared < 1:
+        return 0, 0
+    least, most = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
+    below, above = ordered[: n_spared + 1], ordered[-1 - n_spared :]
+    with np.errstate(over="ignore"):
+        is_low = np.diff(below / _FILL_DISTANCE) > most - below[1:]
+        is_high = np.diff(above / _FILL_DISTANCE) > above[:-1] - least
+    # Beside equal values, each other one is far off.
+    low = np.flatnonzero(is_low & (below[1:] < most))
+    high = np.flatnonzero(is_high & (above[:-1] > least))
+    n_low = int(low[-1]) + 1 if len(low) else 0
+    return n_low, n_spared - int(high[0]) if len(high) else 0
+
+
+def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:
+    """Lowest and highest value between the fills of each column, NaN left out.
+
+    Infinite on a side that has none.
+    """
+    low, high = np.tile([[-np.inf], [np.inf]], values.shape[1])
+    for j, column in enumerate(values.T):
+        ordered = np.sort(column[~np.isnan(column)])
+        n_low, n_high = count_fills(ordered)
+        if n_low:
+            low[j] = ordered[n_low]
+        if n_high:
+            high[j] = ordered[-1 - n_high]
+    return low, high
+
+
 def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Second lowest and second highest known value of each column.
+    """Second lowest and second highest known value of each column, inside of fills.
 
     NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.
     """
-    n_known = np.sum(~np.isnan(values), axis=0, keepdims=True)
-    if len(values) > 3 and np.all(n_known == len(values)):
+    table = values.reshape(len(values), -1)
+    n_known = np.sum(~np.isnan(table), axis=0)
+    is_suspect = np.ones(table.shape[1], dtype=bool)
+    if len(table) > 3 and np.all(n_known == len(table)):
         # Large tables take a fraction of the time of sorting.
-        ordered = np.partition(values, (1, len(values) - 2), axis=0)
+        half, quarter = (len(table) - 1) // 2, len(table) // 4
+        ends = np.array([0, 1, quarter, half])
+        ordered = np.partition(table, [*ends, *(len(table) - 1 - ends)], axis=0)
+        with np.errstate(over="ignore"):
+            extent = ordered[-1] / _FILL_DISTANCE - ordered[0] / _FILL_DISTANCE
+            is_suspect = extent > np.minimum(
+                ordered[-1 - half] - ordered[quarter],
+                ordered[-1 - quarter] - ordered[half],
+            )
+        ordered[:, is_suspect] = np.sort(table[:, is_suspect], axis=0)
     else:
-        ordered = np.sort(values, axis=0)
-    is_enough = n_known > 3
-    low = np.where(is_enough, 1, 0)
-    high = np.maximum(n_known - np.where(is_enough, 2, 1), 0)
-    return tuple(np.take_along_axis(ordered, at, axis=0)[0] for at in (low, high))
+        ordered = np.sort(table, axis=0)
+    n_low, n_high = np.tile(np.where(n_known > 3, 1, 0), (2, 1))
+    for j in np.flatnonzero(is_suspect).tolist():
+        fills = count_fills(ordered[: n_known[j], j])
+        n_low[j], n_high[j] = np.maximum((n_low[j], n_high[j]), fills)
+    last = np.maximum(n_known - 1 - n_high, 0)
+    columns = np.arange(table.shape[1])
+    low, high = np.stack([ordered[n_low, columns], ordered[last, columns]])
+    return low.reshape(values.shape[1:])[()], high.reshape(values.shape[1:])[()]
 
 
 def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace an end of a column that is far off by its neighbor, the inner end.
+    """Replace an end of a column that is far off, and fills, by the inner end.
 
     Farther than the inner ends are apart: a slip of the keyboard would else set the
     mean and the deviation of its column. NaN is unknown.

@@ -35,6 +35,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
 from skmohn._core._types import TableLike, check_array
+from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import (
     as_counts,
     densify,
@@ -361,6 +362,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _read_table(self, X: TableLike, **options: Any) -> Any:
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
         refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+        refuse_unreadable(X)
         found = validate_columns(self, X, **options)
         if "y" in options:
             return densify(found[0]), found[1]

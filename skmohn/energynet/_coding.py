@@ -12,7 +12,7 @@ from skmohn._core._quantiles import pull_in, quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._layout import Layout, sort_columns
+from skmohn.energynet._layout import Layout, sort_categories, sort_columns
 from skmohn.energynet._rbm import ROWS_AT_ONCE
 from skmohn.energynet._whitening import Whitening
 
@@ -149,11 +149,9 @@ class UnitCoding:
         found = cls(kind, low, high, *parts, strict, log_unseen, *layout)
         for j in np.flatnonzero(kind == THERMOMETER).tolist():
             found._learn_levels(j, X[:, j], n_bins)
-        for j, size in (n_categories or {}).items():
+        for j, categories in sort_categories(X, n_categories or {}).items():
             # The most frequent one needs no unit.
-            known = X[~np.isnan(X[:, j]), j]
-            counts = np.bincount(known.astype(int), minlength=size)
-            found.levels[j] = np.argsort(-counts, kind="stable").astype(float)
+            found.levels[j] = categories.astype(float)
         return found if whiten is None else found._whitened(X, n_bins, whiten)
 
     def _learn_levels(self, j: int, values: NDArray, n_bins: int) -> None:
@@ -199,7 +197,12 @@ class UnitCoding:
         """The table with draws at missing values of whitened columns."""
         sign = self.sign.copy()
         sign[whitening.columns] = np.sign(whitening.unit)
-        return whitening.fill(X, seed, (X * sign)[:, self.order])
+        table = X * sign
+        for j in np.flatnonzero(self.kind == CATEGORY).tolist():
+            # Their numbers follow from their names.
+            known, ranks = ~np.isnan(X[:, j]), np.argsort(self.levels[j])
+            table[known, j] = ranks[X[known, j].astype(int)]
+        return whitening.fill(X, seed, table[:, self.order])
 
     def _is_smooth(self, j: int, X: NDArray) -> bool:
         """Whether a thermometer has more values than levels, or so many that they

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
+from skmohn._core._quantiles import ends_inside_fills
 from skmohn._core._scaling import plain_scaler
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
@@ -43,7 +44,7 @@ def learn_scalers(
     units: NDArray,
     earlier: list[StandardScaler] | None = None,
 ) -> tuple[list[StandardScaler], list[NDArray]]:
-    """Learn what standardizes each block of features.
+    """Learn what standardizes each block of features; fills count as the nearer end.
 
     Parameters
     ----------
@@ -69,12 +70,12 @@ def learn_scalers(
     else:
         scalers = deepcopy(earlier)
     sums = [np.zeros(rbm.n_visible) for rbm in rbms]
-    layout = coding.layout
+    layout, ends = coding.layout, ends_inside_fills(X)
     # Half as many as elsewhere, since units are there twice.
     for rows in gen_batches(len(X), ROWS_AT_ONCE // 2):
         states = layout.restore(units[rows])
-        table = coding.numbers(X[rows], states)
-        blocks = feature_blocks(rbms, states, table)
+        values = np.clip(X[rows], *ends, dtype=X.dtype)
+        blocks = feature_blocks(rbms, states, coding.numbers(values, states))
         for total, inputs in zip(sums, (states, *blocks[:-2]), strict=True):
             total += inputs.sum(axis=0, dtype=np.float64)
         for scaler, block in zip(scalers, blocks, strict=True):

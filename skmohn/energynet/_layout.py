@@ -6,6 +6,7 @@ that follows from what the columns say, and what was trained is written in the l
 the columns afterwards: the same probabilities, other signs.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -77,6 +78,69 @@ def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
     _, index, counts = np.unique(values[known], return_inverse=True, return_counts=True)
     frequencies[known] = counts[index] / known.sum()
     return frequencies
+
+
+def sort_categories(
+    X: NDArray, sizes: Mapping[int, int]
+) -> dict[int, NDArray[np.intp]]:
+    """Find an order of the categories of columns that does not depend on their names.
+
+    The most frequent comes first. Of equally frequent ones, those whose rows are closer
+    to the means of all columns, or else go with fewer categories of other columns.
+
+    Parameters
+    ----------
+    sizes : dict of int to int
+        Number of categories of each column that has any.
+    """
+    counts, found = {}, {}
+    for j, size in sizes.items():
+        known = X[~np.isnan(X[:, j]), j].astype(int)
+        counts[j] = np.bincount(known, minlength=size)
+    tied = [j for j in counts if len(np.unique(counts[j])) < len(counts[j])]
+    norms = _squared_norms(X, list(sizes)) if tied else np.zeros(0)
+    for j in counts:
+        keys = [counts[j]]
+        if j in tied:
+            rows = np.flatnonzero(~np.isnan(X[:, j]))
+            category = X[rows, j].astype(int)
+            for power in (1, 2):
+                sums = np.bincount(category, norms[rows] ** power, len(counts[j]))
+                keys.append(np.round(-sums / np.maximum(counts[j], 1), _DIGITS))
+            if len(np.unique(keys, axis=1).T) < len(counts[j]):
+                keys.append(_concentrations(X, j, sizes))
+        found[j] = np.lexsort([-key for key in keys[::-1]])
+    return found
+
+
+def _squared_norms(X: NDArray, categorical: Sequence[int]) -> NDArray[np.float64]:
+    """Squared length of each row of standardized columns, frequencies of categories."""
+    norms = np.zeros(len(X))
+    for j in range(X.shape[1]):
+        values = X[:, j].astype(np.float64)
+        if j in categorical:
+            values = _category_frequencies(values)
+        values /= np.nanmax(np.abs(values)) or 1.0
+        values -= np.nanmean(values)
+        std = np.nanstd(values)
+        # Of a constant column rounding errors are left.
+        if std > 10.0**-_DIGITS:
+            norms += np.nan_to_num(values / std) ** 2
+    return norms / X.shape[1]
+
+
+def _concentrations(
+    X: NDArray, j: int, sizes: Mapping[int, int]
+) -> NDArray[np.float64]:
+    """How few categories of other columns go with each category of a column."""
+    found = np.zeros(sizes[j])
+    for k in sizes:
+        both = X[:, [j, k]]
+        both = both[~np.isnan(both).any(axis=1)].astype(int)
+        pairs, counts = np.unique(both @ [sizes[k], 1], return_counts=True)
+        index = np.asarray(pairs // sizes[k], dtype=np.intp)
+        found += np.bincount(index, counts**2.0, sizes[j])
+    return found
 
 
 @dataclass(frozen=True)

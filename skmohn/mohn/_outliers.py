@@ -140,6 +140,8 @@ class Targets:
         data = read_training_data(
             self._table, self.y, weight, task="regression", **self._how
         )._replace(together=together)
+        if without is not None and not isinstance(self._table, Genotypes):
+            data = data._replace(coding=data.coding.admit(self._table[without]))
         if not self._how["strategy"].may_be_dense:
             return data
         return choose_transform_and_levels(data, self._how["settings"].gp_options)

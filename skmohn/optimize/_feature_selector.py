@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import LinearConstraint, OptimizeResult
 from sklearn import get_config
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv, cross_validate
@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._bad_values import name_bad_values, refuse_twin_names
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._sklearn import (
@@ -34,7 +35,11 @@ from skmohn._core._sklearn import (
     raise_for_params,
     with_callbacks,
 )
+from skmohn._core._tables import read_targets
+from skmohn._core._text import refuse_text
+from skmohn._core._times import validate_columns
 from skmohn._core._types import TableLike, validate_data
+from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
@@ -221,14 +226,21 @@ class MOHNFeatureSelector(
             "ensure_all_finite": "allow-nan" if allow_nan else True,
         }
         X, y = to_numpy(X), to_numpy(y)
+        refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+        refuse_unreadable(X)
+        refuse_twin_names(X)
         if y is None:
-            return validate_data(self, X, y, **options), None
-        return validate_data(self, X, y, multi_output=True, **options)
+            with name_bad_values(X):
+                return validate_data(self, X, y, **options), None
+        if is_regressor(self.estimator):
+            y = read_targets(y, several=True, numeric=True)
+        reader: Any = self
+        return validate_columns(reader, X, y, multi_output=True, **options)
 
     def _read_groups(self) -> dict[str, NDArray[np.integer]]:
         """Indices of columns by what can be selected: single columns, and groups."""
         names = getattr(self, "feature_names_in_", None)
-        if names is None or len(set(names)) < len(names):
+        if names is None:
             names = [f"x{i}" for i in range(self.n_features_in_)]
         index = {name: i for i, name in enumerate(names)}
         groups = self.feature_groups or {}

@@ -21,7 +21,7 @@ from skmohn.optimize._variables import (
     in_short,
     index_values,
     read_table,
-    read_variable,
+    read_variables,
 )
 
 # Spaces of at most so many points are listed, so that nothing has to be searched.
@@ -76,7 +76,7 @@ class Space:
             self.variables = [Variable(i, [0, 1], True) for i in range(int(space))]
             self.names_points = False
         elif isinstance(space, Mapping):
-            self.variables = [read_variable(*item) for item in space.items()]
+            self.variables = read_variables(space)
             self.names_points = True
         else:
             self.variables, table, self._dtype = read_table(space)

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from numbers import Integral, Real
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._meanings import listed
 from skmohn._core._types import TableLike
 
 # Values of one variable: each has its own part in the covariance.
@@ -48,8 +49,15 @@ class Variable(NamedTuple):
         return np.eye(len(self.values))
 
 
-def read_variable(name: object, values: Any) -> Variable:
-    """A variable of a mapping."""
+def read_variables(space: Mapping[Any, Any]) -> list[Variable]:
+    """The variables of a mapping of names to values."""
+    columns = [(name, _list_values(name, values)) for name, values in space.items()]
+    _refuse_unhashable(columns)
+    return [_read_variable(name, values) for name, values in columns]
+
+
+def _list_values(name: object, values: Any) -> list[Any]:
+    """What a variable can be, as a list."""
     if isinstance(values, tuple):
         if len(values) != 2 or not all(
             isinstance(end, Integral) and not isinstance(end, bool) for end in values
@@ -69,11 +77,12 @@ def read_variable(name: object, values: Any) -> Variable:
         )
     if isinstance(values, set | frozenset):
         values = _sort(name, values)
-    values = [v.item() if isinstance(v, np.generic) else v for v in values]
-    try:
-        index = index_values(values)
-    except TypeError:
-        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
+    return [v.item() if isinstance(v, np.generic) else v for v in values]
+
+
+def _read_variable(name: object, values: list[Any]) -> Variable:
+    """A variable of values that can be hashed, if they are fit for it."""
+    index = index_values(values)
     for i, value in enumerate(values):
         if _is_missing(value):
             raise ValueError(
@@ -144,24 +153,36 @@ def read_table(
                 f"a table of candidate points, got {space!r}"
             )
         names, columns, dtype = range(table.shape[1]), table.T.tolist(), table.dtype
+    _refuse_unhashable(zip(names, columns, strict=True))
     variables, states = [], []
     for name, values in zip(names, columns, strict=True):
         try:
-            distinct = sorted(_distinct(name, values))
-        except TypeError:
-            distinct = _distinct(name, values)
-        variables.append(read_variable(name, distinct))
+            distinct = sorted(dict.fromkeys(values))
+        except TypeError:  # the order of the rows; that of a set differs by process
+            distinct = list(dict.fromkeys(values))
+        variables.append(_read_variable(name, distinct))
         index = index_values(distinct)
         states.append([index[value] for value in values])
     return variables, np.array(states, dtype=np.int64).T, dtype
 
 
-def _distinct(name: object, values: Iterable[Any]) -> list[Any]:
-    """Each value once, in the order of the rows: that of a set differs by process."""
+def _refuse_unhashable(columns: Iterable[tuple[object, Iterable[Any]]]) -> None:
+    """Name all variables with values that cannot be hashed: equal ones are sought."""
+    bad = [repr(name) for name, values in columns if not all(map(_is_hashed, values))]
+    if bad:
+        raise TypeError(
+            f"space has values of {listed(bad)} that cannot be hashed, such as lists: "
+            "pass tuples, or names that stand for them"
+        )
+
+
+def _is_hashed(value: object) -> bool:
+    """Whether a value can be hashed; a tuple can if all that is in it can."""
     try:
-        return list(dict.fromkeys(values))
+        hash(value)
     except TypeError:
-        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
+        return False
+    return True
 
 
 def columns_of(frame: Any, source: str) -> tuple[list[Any], list[list[Any]]]:

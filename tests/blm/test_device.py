@@ -943,7 +943,12 @@ def test_headers_of_this_computer_may_share_the_folder(tmp_path):
         ),
         (
             {"X": X * 1e9},
-            r"X is up to .*e\+\d\d standard deviations away from the mean",
+            r"X is up to .*e\+\d\d standard deviations away from the mean .*"
+            r"in columns \[0, 1, 2, 3\]",
+        ),
+        (
+            {"X": X * [1.0, 1.0, 1e9, 1.0]},
+            r"in columns \[2\], so that nothing is left",
         ),
         ({"input_type": "int8"}, "'input_type' parameter of to_c must be a str among"),
         ({"arithmetic": "float16"}, "'arithmetic' parameter of to_c must be"),

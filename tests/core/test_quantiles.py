@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from skmohn._core._quantiles import inner_ends, pull_in, quantile_thresholds
+from skmohn._core._quantiles import (
+    count_fills,
+    inner_ends,
+    pull_in,
+    quantile_thresholds,
+)
 
 NAN = np.nan
 
@@ -63,3 +68,42 @@ def test_thresholds_of_the_largest_numbers_do_not_overflow():
     assert_array_equal(
         quantile_thresholds(np.array([0.5, 1.0]) * most, 2), [0.75 * most]
     )
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("fill", [9.969209968386869e36, 1e20, 1e300, 1e308])
+@pytest.mark.parametrize(("n", "n_fills"), [(5, 2), (8, 3), (120, 2), (120, 59)])
+def test_fills_in_up_to_half_of_the_rows_are_pulled_in(n, n_fills, fill, sign):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=n)
+    values[:n_fills] = fill
+    values = sign * rng.permutation(values)
+    assert count_fills(np.sort(values)) == ((n_fills, 0) if sign < 0 else (0, n_fills))
+    pulled = pull_in(values)
+    assert np.abs(pulled).max() < 4.0
+    # As a column beside others, and with an unknown value.
+    table = np.stack([values, np.arange(float(n))], axis=1)
+    assert_array_equal(pull_in(table), np.stack([pulled, table[:, 1]], axis=1))
+    assert_array_equal(pull_in(np.append(values, NAN)), np.append(pulled, NAN))
+
+
+def test_fills_at_both_ends_and_beside_many_equal_values():
+    rng = np.random.default_rng(0)
+    both = np.repeat([1e36, -1e36], 30)
+    assert np.abs(pull_in(np.append(rng.normal(size=60), both))).max() < 4.0
+    equal = np.concatenate([np.zeros(80), np.arange(10.0), np.full(10, 1e36)])
+    assert pull_in(equal).max() == 9.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.repeat([0.0, 1e36], [60, 40]),  # two values, of which nothing is told
+        np.repeat([0.0, 0.1 + 0.2 - 0.3, 1.0], [40, 20, 50]),  # rounding
+        np.repeat([0.0, 1.0, 1e12], [40, 20, 30]),  # units of computer memory
+        np.logspace(-30, 30, 60),
+        np.append(np.arange(40.0), np.full(60, 1e36)),  # the most
+    ],
+)
+def test_what_is_no_fill_stays(values):
+    assert count_fills(values) == (0, 0)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn import EnergyNetTransformer
+from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn.energynet import RBM, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._layout import Layout, sort_columns
+from skmohn.energynet._layout import Layout, sort_categories, sort_columns
 
 RNG = np.random.default_rng(0)
 
@@ -166,3 +166,90 @@ def test_training_goes_on_where_it_was():
         other.fit(turned(X, [0, 1, 2, 3, 4, 5]))
     found = other.score_samples(turned(X, [0, 1, 2, 3, 4, 5]))
     assert_allclose(found, net.score_samples(X), atol=1e-4)
+
+
+def balanced_categories(n=90):
+    """Two columns of equally frequent categories, and two of numbers."""
+    rng = np.random.default_rng(0)
+    three = rng.permutation(np.repeat([0, 1, 2], n // 3))
+    two = rng.permutation(np.repeat([0, 1], n // 2))
+    a = three + rng.normal(size=n)
+    b = 2.0 * two + (three == 1) + rng.normal(size=n)
+    return np.column_stack([three, a, two, b]).astype(float)
+
+
+NAMES = [("abc", "xy"), ("cab", "yx"), ("bca", "xy")]
+
+
+def named(X, names):
+    three, two = (np.array(list(of), dtype=object) for of in names)
+    table = X.astype(object)
+    table[:, 0], table[:, 2] = three[X[:, 0].astype(int)], two[X[:, 2].astype(int)]
+    return table
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_names_of_equally_frequent_categories_change_no_density(whiten):
+    net = EnergyNetTransformer(
+        n_components=4, n_final_epochs=5, whiten=whiten, random_state=0
+    )
+    X = balanced_categories()
+    first, *others = (
+        net.set_params(categorical_features=[0, 2])
+        .fit(named(X, names))
+        .score_samples(named(X, names))
+        for names in NAMES
+    )
+    for found in others:
+        assert_allclose(found, first, atol=1e-5)
+
+
+def test_names_of_equally_frequent_categories_change_no_imputed_number():
+    layers = EnergyNetTransformer(
+        n_components=4,
+        n_final_epochs=5,
+        whiten=True,
+        categorical_features=[0, 2],
+        random_state=0,
+    )
+    X = balanced_categories()
+    X[::5, 1] = np.nan
+    first, *others = (
+        EnergyNetImputer(layers).fit_transform(named(X, names))[:, 1].astype(float)
+        for names in NAMES
+    )
+    for found in others:
+        assert_allclose(found, first, atol=1e-5)
+
+
+def test_categories_are_told_apart_by_what_else_their_rows_hold():
+    X = balanced_categories()
+    known = sort_categories(X, {0: 3, 2: 2})
+    # Other names, rows in another order, other columns, other signs and units.
+    names = np.array([2, 0, 1])
+    other = X.copy()
+    other[:, 0] = names[X[:, 0].astype(int)]
+    other = (other * [1.0, -1000.0, 1.0, 1.0])[::-1, [3, 0, 1, 2]]
+    found = sort_categories(other, {1: 3, 3: 2})
+    assert_array_equal(found[1], names[known[0]])
+    assert_array_equal(found[3], known[2])
+    # The more frequent comes first, whatever its rows hold.
+    counts = np.repeat([0.0, 1.0, 2.0], [3, 5, 4])[:, None]
+    assert_array_equal(sort_categories(counts, {0: 3})[0], [1, 2, 0])
+
+
+def test_categories_are_told_apart_by_those_they_go_with():
+    """Without numbers, and with all categories of a column equally frequent."""
+    first = np.repeat([0, 1, 2, 3], 8)
+    # With two, four and six of the others; the last two are alike.
+    last = np.repeat([2, 3, 4, 5, 6, 7], [1, 1, 1, 1, 2, 2])
+    second = np.concatenate(
+        [np.repeat([0, 1], 4), np.repeat([2, 3, 4, 5], 2), last, last]
+    )
+    names = np.array([3, 1, 0, 2])
+    X = np.column_stack([first, second]).astype(float)
+    other = np.column_stack([names[first], second]).astype(float)
+    known = sort_categories(X, {0: 4, 1: 8})[0]
+    found = sort_categories(other, {0: 4, 1: 8})[0]
+    assert_array_equal(known[:2], [0, 1])
+    assert_array_equal(found[:2], names[[0, 1]])

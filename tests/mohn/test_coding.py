@@ -217,3 +217,40 @@ def test_levels_beside_a_wild_number_are_as_many(wild):
     coding = InputCoding.learn(X, most_levels=16)
     assert not coding.settings
     assert coding.alphabets == (Categorical(16, is_ordered=True),)
+
+
+FILL = 9.97e36
+FILLED = np.array([0.0, 1.0, 0.5, 2.0, FILL, 1.0, -FILL, 0.0])[:, None]
+
+
+@pytest.mark.parametrize("most_levels", [1, 3])
+def test_fills_count_as_the_nearer_end(most_levels):
+    X = np.hstack([FILLED, FILLED, np.arange(8.0)[:, None]])
+    X[:, 1][X[:, 1] == 0.5] = 0.0
+    X[:, 1][X[:, 1] == 2.0] = 1.0
+    before = X.copy()
+    coding = InputCoding.learn(X, most_levels=most_levels)
+    assert coding.kind.tolist() == [NUMERIC, TWO_VALUED, NUMERIC]
+    assert coding.low.tolist() == [0.0, 0.0, 0.0]
+    assert coding.high.tolist() == [2.0, 1.0, 7.0]
+    rows = coding.encode(X)
+    assert_array_equal(rows.inputs[:, 0], [-1, 0, -0.5, 1, 1, 0, -1, -1])
+    assert_array_equal(rows.inputs[:, 1], [-1, 1, -1, 1, 1, 1, -1, -1])
+    assert_array_equal(X, before)
+    # Further numbers are on the line; what is farther than anything seen is refused.
+    further = np.array([[4.0, 1.0, 14.0]])
+    assert_array_equal(coding.encode(further).inputs, [[3.0, 1.0, 3.0]])
+    for far in ([10 * FILL, 0.0, 0.0], [0.0, 0.0, FILL]):
+        with pytest.raises(ValueError, match="too far from its range"):
+            coding.encode(np.array([far]))
+
+
+def test_rows_that_a_fit_leaves_out_are_admitted():
+    X = np.arange(8.0)[:, None]
+    coding = InputCoding.learn(X)
+    admitted = coding.admit(np.array([[FILL], [9.0], [np.nan]]))
+    rows = admitted.encode(np.array([[FILL], [7.0], [14.0]]))
+    assert_array_equal(rows.inputs[:, 0], [1.0, 1.0, 3.0])
+    assert coding.admit(X) is coding
+    with pytest.raises(ValueError, match="too far"):
+        coding.encode(np.array([[FILL]]))

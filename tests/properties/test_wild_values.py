@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.neural_network import MLPRegressor
 
-from skmohn import BLMClassifier, BLMRegressor, EnergyNetRegressor, EnergyNetTransformer
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNRegressor,
+)
+from skmohn.mohn import GPOptions
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 2))
@@ -17,7 +24,14 @@ REGRESSORS = {
         MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs"),
         random_state=0,
     ),
+    "gp": MOHNRegressor("gp", random_state=0),
+    "multilinear": MOHNRegressor(
+        "gp", gp_options=GPOptions(numeric="multilinear"), random_state=0
+    ),
+    "pursuit": MOHNRegressor("pursuit", max_order=2, random_state=0),
+    "spike_slab": MOHNRegressor("spike_slab", max_order=2, random_state=0),
 }
+FILLED = [7, 20, 33, 50, 80, 81]
 
 
 def with_wild(values, wild):
@@ -27,7 +41,7 @@ def with_wild(values, wild):
 
 
 @pytest.mark.parametrize("wild", [1e4, -1e100])
-@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.parametrize("name", ["blm", "energynet"])
 # What scikit-learn's networks say of steps.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_regressors(name, wild):
@@ -40,3 +54,26 @@ def test_regressors(name, wild):
 def test_classifiers(wild):
     model = BLMClassifier(random_state=0).fit(with_wild(X, wild), Y > 0.0)
     assert model.score(X, Y > 0.0) > 0.85
+
+
+@pytest.mark.parametrize("n_fills", [1, 6])
+@pytest.mark.parametrize("fill", [9.97e36, -1e300])
+@pytest.mark.parametrize("name", REGRESSORS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fills_in_several_rows(name, fill, n_fills):
+    table, filled = X.copy(), FILLED[:n_fills]
+    table[filled, 0] = fill
+    model = REGRESSORS[name].fit(table, Y)
+    # Rows that were seen in fit can be predicted.
+    predicted = np.delete(model.predict(table), filled)
+    assert np.corrcoef(predicted, np.delete(Y, filled))[0, 1] > 0.9
+
+
+def test_features_of_a_column_with_fills():
+    table = X.copy()
+    table[FILLED, 0] = 1e300
+    layers = EnergyNetTransformer(n_components=2, n_final_epochs=5, random_state=0)
+    features = layers.fit(table).transform(X)
+    # Standardized as without the fills, but for what six rows are.
+    plain = np.std(layers.fit(X).transform(X)[:, -2:], axis=0)
+    assert np.abs(np.std(features[:, -2:], axis=0) / plain - 1.0).max() < 0.2

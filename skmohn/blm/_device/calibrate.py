@@ -106,6 +106,7 @@ def _clip_ranges(
     inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
     # Ones of categories are not cut: only where there is nothing else they decide.
     numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
+    _refuse_far(inputs[:, : network.n_numbers], reader, network)
     most = _clip_range_seen(float(np.abs(numbers).max()), network)
     most, n, near = (most, 9, _NEAR) if bits <= _FINE else (_MARGIN * most, 1, _MORE)
     if network.is_standardized:
@@ -160,14 +161,24 @@ def _activation_ranges_seen(
     )
 
 
+def _refuse_far(
+    numbers: NDArray[np.floating], reader: InputSpec, network: Network
+) -> None:
+    """Refuse numbers beside which nothing is left of ordinary ones."""
+    farthest = np.abs(numbers).max(axis=0)
+    is_far = farthest > (_FARTHEST if network.is_standardized else 1e30)
+    if is_far.any():
+        columns = reader.columns[: network.n_numbers][is_far].tolist()
+        raise ValueError(
+            f"X is up to {farthest.max():.3g} standard deviations away from the mean "
+            f"of what was learned from, in columns {columns}, so that nothing is left "
+            "of ordinary inputs: pass rows as the device will meet them, in the units "
+            "of the table"
+        )
+
+
 def _clip_range_seen(most: float, network: Network) -> float:
     """Range of the inputs of the network, given the largest one."""
-    if most > (_FARTHEST if network.is_standardized else 1e30):
-        raise ValueError(
-            f"X is up to {most:.3g} standard deviations away from the mean of what was "
-            "learned from, so that nothing is left of ordinary inputs: pass rows as "
-            "the device will meet them, in the units of the table"
-        )
     # Rows that hardly differ tell nothing.
     return max(most, 1.0 if network.is_standardized else 1e-6)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn._core._quantiles import quantile_thresholds
+from skmohn._core._quantiles import ends_inside_fills, quantile_thresholds
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings
 from skmohn._core._units import binary_units
@@ -58,6 +58,10 @@ class InputCoding:
 
     settings : dict of int to Settings, default={}
         Of columns in which numbers differ by rounding or jitter alone: they are equal.
+
+    fills : dict of int to tuple of floats, default={}
+        Lowest and highest value seen of columns with fills of files, which count as
+        `low` or `high`, the nearer.
     """
 
     kind: np.ndarray
@@ -68,6 +72,7 @@ class InputCoding:
     thresholds: dict = field(default_factory=dict)
     units: dict = field(default_factory=dict)
     settings: dict = field(default_factory=dict)
+    fills: dict = field(default_factory=dict)
 
     @classmethod
     def learn(
@@ -84,6 +89,13 @@ class InputCoding:
         with 1 they have none.
         """
         low, high, has_more = _ends(X)
+        fills = _find_fills(X, has_more, n_categories or {})
+        if fills:
+            X = X.copy()
+            for j, (lowest, highest) in fills.items():
+                X[:, j] = np.clip(X[:, j], lowest, highest)
+                fills[j] = float(low[j]), float(high[j])
+            low, high, has_more = _ends(X)
         settings = _find_settings(X, has_more, n_categories or {})
         for j, found in settings.items():
             low[j], high[j] = found.round(np.array([low[j], high[j]]))
@@ -125,7 +137,18 @@ class InputCoding:
             thresholds,
             units,
             settings,
+            fills,
         )
+
+    def admit(self, X: NDArray) -> Self:
+        """The same coding, which takes all values of rows that a fit has left out."""
+        low, high, _ = _ends(X)
+        with np.errstate(invalid="ignore"):
+            reach = _LARGEST_CODE * (self.high / 2 - self.low / 2)
+            is_far = (low < self.low - reach) | (self.high + reach < high)
+        is_far &= np.isin(self.kind, [NUMERIC, TWO_VALUED])
+        fills = {j: (low[j], high[j]) for j in np.flatnonzero(is_far).tolist()}
+        return replace(self, fills={**self.fills, **fills}) if fills else self
 
     def without_levels(self) -> Self:
         """The same coding, but for the levels of numeric columns."""
@@ -199,7 +222,8 @@ class InputCoding:
         unknown, new_values = None, {}
         # Some rows at a time: what is computed on the way is as large as they are.
         for rows in row_slices(inputs.shape):
-            values = self._rounded(X[rows, columns], columns)
+            values = self._without_fills(X[rows, columns], columns)
+            values = self._rounded(values, columns)
             coded = self._encode_rows(values, columns, new_values)
             self._refuse_far(values, coded, names)
             is_missing = np.isnan(values)
@@ -214,11 +238,26 @@ class InputCoding:
             _warn_of_new_values(new_values, names)
         return EncodedRows(inputs, self._encode_categories(X), unknown)
 
+    def _without_fills(
+        self, values: NDArray, columns: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Numbers with fills that were seen in fit replaced by the nearer end."""
+        values = values.astype(np.float64, copy=False)
+        for index in np.flatnonzero(np.isin(columns, list(self.fills))).tolist():
+            column = int(columns[index])
+            (lowest, highest), numbers = self.fills[column], values[:, index]
+            low, high = self.low[column], self.high[column]
+            # Nearer ones are on the line, as they are in other columns.
+            reach = _LARGEST_CODE * (high / 2 - low / 2)
+            is_fill = (lowest <= numbers) & (numbers < low - reach)
+            is_fill |= (high + reach < numbers) & (numbers <= highest)
+            values[is_fill, index] = np.clip(numbers[is_fill], low, high)
+        return values
+
     def _rounded(
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with those near a setting replaced by it."""
-        values = values.astype(np.float64, copy=False)
         for index in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
             values[:, index] = self.settings[int(columns[index])].round(
                 values[:, index]
@@ -323,6 +362,20 @@ def _ends(
         low[columns] = np.where(is_known, least, np.nan)
         high[columns] = np.where(is_known, most, np.nan)
     return low, high, has_more
+
+
+def _find_fills(
+    X: NDArray, has_more: NDArray[np.bool_], n_categories: Mapping[int, int]
+) -> dict[int, tuple[float, float]]:
+    """Lowest and highest value between the fills of columns that have any."""
+    fills = {}
+    if X.dtype.kind != "f":
+        return fills
+    for j in np.flatnonzero(has_more).tolist():
+        low, high = np.ravel(ends_inside_fills(X[:, [j]]))
+        if j not in n_categories and (np.isfinite(low) or np.isfinite(high)):
+            fills[j] = low, high
+    return fills
 
 
 def _find_settings(

@@ -1,0 +1,166 @@
+"""Columns of types that no estimator reads: all are named at once, with the cures."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetClassifier,
+    EnergyNetImputer,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNFeatureSelector,
+    MOHNRegressor,
+    MOHNTransformer,
+)
+from skmohn._core._unreadable import refuse_unreadable
+from skmohn.optimize import BlackBoxOptimizer
+
+N = 12
+MODELS = [
+    MOHNRegressor(),
+    MOHNClassifier(),
+    MOHNTransformer(),
+    BLMRegressor(),
+    BLMClassifier(),
+    EnergyNetTransformer(),
+    EnergyNetImputer(),
+    EnergyNetClassifier(),
+    EnergyNetRegressor(),
+    MOHNFeatureSelector(Ridge()),
+]
+PERIODS = pd.period_range("2020-01", periods=N, freq="M")
+INTERVALS = pd.interval_range(0, N)
+DAYS = [dt.date(2020, 1, k + 1) for k in range(N)]
+# Values of a column, how one is shown, and the cure.
+KINDS = {
+    "period": (PERIODS, "Period('2020-", "to_timestamp"),
+    "interval": (INTERVALS, "Interval(", "interval.mid"),
+    "lists": ([[1, 2]] * N, "holds [1, 2]", "pandas.DataFrame"),
+    "arrays": ([np.arange(2)] * N, "holds array(", "pandas.DataFrame"),
+    "tuples": ([(1,)] * N, "holds (1,)", "pandas.DataFrame"),
+    "sets": ([{1}] * N, "holds {1}", "pandas.DataFrame"),
+    "dicts": ([{"k": 1}] * N, "holds {'k': 1}", "json_normalize"),
+    "bytes": ([b"1", b"x"] * (N // 2), "holds b'x'", "decode"),
+    "complex": (np.arange(N) + 1j, "1j", "numpy.real"),
+    "clock": ([dt.time(8)] * N, "datetime.time(8, 0)", "pandas.to_timedelta"),
+    "mixed days": ([*DAYS[1:], 3.0], "datetime.date(", "pandas.to_datetime"),
+    "mixed waits": ([3.0, *[pd.Timedelta(1, "s")] * (N - 1)], "Timedelta(", "_timedel"),
+    "objects": ([object()] * N, "<object object", "leave"),
+}
+
+
+def numbers():
+    return pd.DataFrame({"a": np.arange(N) % 5, "b": np.arange(N) % 2})
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_all_bad_columns_are_named_with_their_cures(model):
+    X = numbers().assign(when=PERIODS, span=INTERVALS, pair=[[1, 2]] * N, other=PERIODS)
+    with pytest.raises(TypeError) as caught:
+        clone(model).fit(X, np.arange(N) % 2)
+    message = str(caught.value)
+    for name in ("when", "span", "pair", "other"):
+        assert f"column {name} holds" in message
+    assert "makes times of column when, column other" in message
+    assert "makes numbers of column span" in message
+    assert "column a " not in message
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_type_is_shown_with_its_cure(kind):
+    values, shown, cure = KINDS[kind]
+    X = numbers().assign(bad=pd.Series(values))
+    with pytest.raises(TypeError, match="column bad holds") as caught:
+        refuse_unreadable(X)
+    assert shown in str(caught.value)
+    assert cure in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["list", "struct", "binary", "time"])
+def test_types_of_arrow_and_polars(kind):
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    values = {"list": [1], "struct": {"k": 1}, "binary": b"x", "time": dt.time(8)}[kind]
+    bad = pa.array([values] * N)
+    with pytest.raises(TypeError, match="column bad holds"):
+        refuse_unreadable(numbers().assign(bad=pd.arrays.ArrowExtensionArray(bad)))
+    with pytest.raises(TypeError, match="column bad holds"):
+        refuse_unreadable(pl.DataFrame({"a": range(N), "bad": [values] * N}))
+
+
+def test_arrays_of_objects_and_of_bytes_are_named_by_index():
+    with pytest.raises(TypeError, match=r"column 1 holds \{'k': 1\}"):
+        refuse_unreadable(np.array([[1, {"k": 1}], [2, {}]], dtype=object))
+    with pytest.raises(TypeError, match="column 0 holds b'x'"):
+        refuse_unreadable(np.array([[b"x", b"1"], [b"2", b"1"]]))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2.5, None] * 4,
+        [True, np.nan, pd.NA] * 4,
+        ["1", "x", 2] * 4,
+        [b"1", b"2"] * 6,
+        DAYS,
+        [pd.Timedelta(1, "s"), pd.NaT] * 6,
+        [10**400, 1] * 6,
+        pd.array([1, None] * 6, dtype="Int64"),
+    ],
+    ids=str,
+)
+def test_what_is_read_or_refused_elsewhere_is_left(values):
+    refuse_unreadable(numbers().assign(fine=pd.Series(values)))
+
+
+def test_categories_may_be_of_any_type():
+    X = numbers().assign(span=pd.cut(np.arange(N), 3).as_unordered())
+    y = X["span"].cat.codes.to_numpy(float)
+    model = MOHNRegressor("gp", random_state=0).fit(X, y)
+    assert np.abs(model.predict(X) - y).max() < 0.1
+
+
+def test_a_fitted_model_stays_as_it_was():
+    model = MOHNRegressor("full", max_order=1).fit(numbers(), np.arange(N))
+    before = model.predict(numbers())
+    with pytest.raises(TypeError, match="column when"):
+        model.predict(numbers().rename(columns={"b": "when"}).assign(when=PERIODS))
+    with pytest.raises(TypeError, match="column when"):
+        model.fit(numbers().assign(when=PERIODS), np.arange(N))
+    assert_array_equal(model.predict(numbers()), before)
+
+
+def test_a_selector_reads_times_and_names_text():
+    X = numbers().assign(day=pd.to_datetime(DAYS))
+    selector = MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0)
+    selector.fit(X, np.arange(N))
+    assert selector.get_feature_names_out().tolist() == ["day"]
+    with pytest.raises(ValueError, match="column day holds text, 'Monday'"):
+        selector.fit(X.assign(day="Monday"), np.arange(N))
+
+
+def test_a_selector_names_bad_targets_before_its_fits():
+    selector = MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0)
+    with pytest.raises(ValueError, match="in y: classifiers take text"):
+        selector.fit(numbers(), ["red", "blue"] * (N // 2))
+    with pytest.raises(ValueError, match=r"y has datetime64.* targets are numbers"):
+        selector.fit(numbers(), pd.Series(pd.to_datetime(DAYS)))
+    with pytest.raises(ValueError, match="NaN in column 'a'"):
+        selector.fit(numbers().replace({"a": {1: np.nan}}), np.arange(N))
+    with pytest.raises(ValueError, match="several columns named 'a'"):
+        selector.fit(numbers().set_axis(["a", "a"], axis=1), np.arange(N))
+
+
+@pytest.mark.parametrize("as_table", [False, True])
+def test_a_space_names_all_variables_that_cannot_be_hashed(as_table):
+    space = {"a": [0, 1], "b": [[1], [2]], "c": [{}, {1}]}
+    with pytest.raises(TypeError, match=r"'b', 'c' that cannot be hashed.*tuples"):
+        BlackBoxOptimizer(pd.DataFrame(space) if as_table else space)
