@@ -124,6 +124,9 @@ def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
     Farther than the inner ends are apart: a slip of the keyboard would else set the
     mean and the deviation of its column. NaN is unknown.
     """
+    if values.dtype.kind != "f":
+        # Differences of booleans and of small integers are others, or none.
+        values = values.astype(np.float64)
     low, high = inner_ends(values)
     with np.errstate(over="ignore", invalid="ignore"):
         is_wild = (low - values > high - low) | (values - high > high - low)

@@ -107,3 +107,12 @@ def test_fills_at_both_ends_and_beside_many_equal_values():
 )
 def test_what_is_no_fill_stays(values):
     assert count_fills(values) == (0, 0)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8])
+def test_numbers_that_are_no_floats(dtype):
+    values = np.array([0, 1, 1, 0, 1, 0], dtype=dtype)
+    assert_array_equal(pull_in(values), values.astype(float))
+    if dtype is not bool:
+        wild = np.array([0, 1, 2, 4, 120], dtype=dtype)
+        assert_array_equal(pull_in(wild), [0.0, 1.0, 2.0, 4.0, 4.0])
