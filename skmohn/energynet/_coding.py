@@ -547,8 +547,8 @@ def _are_bits_or_likely(
     """Which columns are bits, or numbers within [0, 1] that are as good as bits.
 
     A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
-    which that of x is known. It is known by .8 of the gray levels of MNIST, .5 of the
-    digits, and 1/3 of numbers that are uniform: where it is less than .4, units
+    which that of x is known. It is known by 0.8 of the gray levels of MNIST, 0.5 of the
+    digits, and 1/3 of numbers that are uniform: where it is less than 0.4, units
     would learn the chance of the draw. Nor are those bits of which more than two thirds
     are neither 0 nor 1: measurements near the ends are still measurements. Columns
     within [0, 1] are of one kind and are judged together.

@@ -181,7 +181,7 @@ class EnergyNetTransformer(
     n_temperatures : int, default=10000
         Largest number of intermediate distributions in annealed importance sampling,
         which estimates partition functions. Fewer are used where two estimates agree
-        and the standard error is at most .05 nats; four times as many where they are
+        and the standard error is at most 0.05 nats; four times as many where they are
         not enough. Too few overestimate the likelihood, by nats with hundreds of units.
     n_draws : int, default=300
         Draws of the hidden units per sample for the likelihood of several layers. Not

@@ -122,9 +122,9 @@ class MOHNClassifier(
         covariates, beside what the search finds. Other strategies take none.
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
-        :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
-        .03, .1, .3, 1 and 10 with the lowest log loss on held-out samples, for products
-        found without them. Without folds it is .1, as in the search.
+        :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of 0.01,
+        0.03, 0.1, 0.3, 1 and 10 with the lowest log loss on held-out samples, for
+        products found without them. Without folds it is 0.1, as in the search.
     class_weight : dict, "balanced" or None, default=None
         Class weights for search and model, as in
         :class:`~sklearn.linear_model.LogisticRegression`.

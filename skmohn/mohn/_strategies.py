@@ -70,7 +70,8 @@ _ONE_OF_MANY = 10.0
 # with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25 is.
 _FEWEST_SHARED = 100
 # The same for terms that were chosen by the rows that they are to predict. Of 40
-# additive functions with R2 .2 three gained up to 4 nats and predicted worse, traps 24.
+# additive functions with R2 0.2 three gained up to 4 nats and predicted worse, traps
+# 24.
 _BEYOND_CHANCE = 10.0
 # Rows of each fold from which a Gaussian process is learned, as long as it needs more.
 _ROWS_OF_FOLDS = 1000, 3000, 10_000

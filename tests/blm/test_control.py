@@ -345,7 +345,7 @@ def noisy_fits(**parameters):
 @pytest.mark.slow
 def test_a_noisy_loss_owes_nothing_to_the_choice():
     differences = [model.loss_ - truth for model, truth in noisy_fits()]
-    # Each is a mean of ten; those by which the weights were chosen are .27 too low.
+    # Each is a mean of ten; those by which the weights were chosen are 0.27 too low.
     assert abs(np.mean(differences)) < 0.1
     assert np.std(differences) < 0.2
 

@@ -422,7 +422,7 @@ def test_codes_that_are_changed_at_a_minimum_have_a_new_step():
 # ------------------------------------------------------------------------- parabola
 
 
-# Of this loss a gain of .2 does not count yet, and sums with eighths are exact.
+# Of this loss a gain of 0.2 does not count yet, and sums with eighths are exact.
 NOW = 2.0**20
 
 

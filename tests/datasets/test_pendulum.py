@@ -73,7 +73,7 @@ def test_energy_stays_without_a_force_as_steps_get_smaller():
 
 
 def test_small_euler_steps_approach_the_exact_solution():
-    # The same forces, each held for .1 s.
+    # The same forces, each held for 0.1 s.
     errors = []
     for time_step, hold in ((1e-2, 10), (1e-3, 100), (1e-4, 1000)):
         system = replace(

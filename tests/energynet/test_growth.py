@@ -563,7 +563,7 @@ def test_units_are_dropped_after_a_third_of_the_clock():
     widths = [r["units"] for r in records if r["stage"] == "drop" and "price" not in r]
     first = [steps[widths.index(units)] for units in dict.fromkeys(widths)]
     assert len(first) > 1
-    # 20 by rates of .1 on average, counted from the first epochs of two stages.
+    # 20 by rates of 0.1 on average, counted from the first epochs of two stages.
     assert_array_equal(np.diff(first), 200)
 
 
@@ -672,7 +672,7 @@ def lengths_by_width(ladder, lengths, monkeypatch):
 @pytest.mark.parametrize(
     ("lengths", "options", "tried", "best"),
     [
-        # Half of the price counts: 9 + .5, 8 + 1, 7.9 + 2, 2.5 + 4.
+        # Half of the price counts: 9 + 0.5, 8 + 1, 7.9 + 2, 2.5 + 4.
         ({1: 9.0, 2: 8.0, 4: 7.9, 8: 2.5}, {}, [1, 2, 4, 8], 8),
         ({1: 9.0, 2: 8.0, 4: 7.9, 8: 6.0}, {}, [1, 2, 4, 8], 2),
         ({1: 9.0, 2: 8.0, 4: 7.9}, {"max_units": 4}, [1, 2, 4], 2),

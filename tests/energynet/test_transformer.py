@@ -730,7 +730,7 @@ def test_steps_of_many_columns_are_finer():
     foretold = Foretold(0)
     wide = EnergyNetTransformer(None, [8, 3], n_temperatures=1, random_state=0)
     wide.set_callbacks(foretold).fit(X)
-    # 6000 of a rate of .1 and 20 at once, 3000 of .2 for the second layer.
+    # 6000 of a rate of 0.1 and 20 at once, 3000 of 0.2 for the second layer.
     assert len(wide.history_) == 300 + 150
     # The last iteration notices that there is nothing more to do.
     assert foretold.n_epochs == len(wide.history_) + 1

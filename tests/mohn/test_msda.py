@@ -503,7 +503,7 @@ def test_t_test_after_the_lasso_is_about_the_weights_without_penalty():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (100, 4))
     y = inputs[:, 3] + 0.1 * rng.standard_normal(100)
-    # The lasso makes the weight .1: a tenth of its size and of the error it leaves.
+    # The lasso makes the weight 0.1: a tenth of its size and of the error it leaves.
     control = MSDAOptions(removal="t_test", p_critical=0.001)
     found = discover(
         PackedDesign(inputs), y, control, max_order=1, max_iter=1, alpha=0.9

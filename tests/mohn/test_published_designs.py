@@ -59,7 +59,7 @@ DESIGNS = {
         "442.90 434.41 417.66 510.84 392.11 343.22 385.52 446.73",
         {"2", "3", "4", "5", "12", "34", "124"},
         # Significant one by one beside those of the published model, which they were
-        # chosen for: of 32 runs with a noise that is not chosen p is .03 to .06.
+        # chosen for: of 32 runs with a noise that is not chosen p is 0.03 to 0.06.
         {"13", "14", "24", "45"},
     ),
     "springs": Design(3, "67 79 61 75 59 90 52 87", {"1"}, {"2", "13"}),

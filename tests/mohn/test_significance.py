@@ -104,7 +104,7 @@ def test_nothing_is_significant_where_nothing_matters():
         [p_values_of_terms(design, rng.standard_normal(40), terms) for _ in range(100)]
     )
     assert stats.kstest(uniform, "uniform").pvalue > 0.01
-    # The best of all, corrected by their number, is below .05 as often as that.
+    # The best of all, corrected by their number, is below 0.05 as often as that.
     nothing = [ActiveSet(design, rng.standard_normal(40)) for _ in range(300)]
     sets = [(i,) for i in range(400)]
     best = [p_values_of_further(model, sets).min() * 400 for model in nothing]
@@ -150,7 +150,7 @@ def test_no_search_makes_noise_significant(signal, given):
         by_product += ((p_values * n_tried)[noise] < 0.05).any()
         found = {term for term, p in zip(terms, corrected, strict=True) if p < 0.05}
         missed += len(set(signal) - found)
-    # At most .05 of each family, and two standard deviations.
+    # At most 0.05 of each family, and two standard deviations.
     assert hits / n_draws < 0.08 + 0.05 * bool(given)
     assert by_product / n_draws > 0.3
     assert missed < 0.05 * n_draws

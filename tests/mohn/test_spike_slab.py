@@ -342,7 +342,7 @@ def test_the_lasso_does_not_recover_it(recovered):
     "seeds", [(1,), pytest.param((0, 1, 2), marks=pytest.mark.slow)]
 )
 def test_weak_terms_are_used_before_they_can_be_listed(seeds):
-    """The limit of state evolution is .74; it is an average over instances."""
+    """The limit of state evolution is 0.74; it is an average over instances."""
     scores = []
     for seed in seeds:
         X, y, T, f, terms = glass(400, "gaussian", 10, seed)

@@ -112,7 +112,7 @@ def unbalanced(shape, rng):
 
 
 def correlated(shape, rng):
-    """Signs of an autoregressive process with a correlation of .9."""
+    """Signs of an autoregressive process with a correlation of 0.9."""
     z = rng.standard_normal(shape)
     for j in range(1, shape[1]):
         z[:, j] = 0.9 * z[:, j - 1] + math.sqrt(1 - 0.81) * z[:, j]

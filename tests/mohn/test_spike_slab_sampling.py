@@ -29,7 +29,7 @@ def near_copies(n_rows=100, noise=1.0):
 
 def test_few_of_the_listed_are_expected_to_be_zero():
     inclusion = np.array([0.4, 0.99, 0.94, 0.96, 1.0])
-    # Means of 0, .01, .04 and .06 over one to four: .0000, .0050, .0167 and .0275.
+    # Of 0, 0.01, 0.04 and 0.06, over one to four: 0.0000, 0.0050, 0.0167 and 0.0275.
     assert_array_equal(find_discoveries(inclusion), [False, True, False, True, True])
     assert not find_discoveries(np.array([0.97, 0.6])).any()
     assert find_discoveries(np.array([1.0 - 0.99 * MEAN_EXCLUSION])).all()

@@ -151,7 +151,7 @@ def test_one_pass_of_weight_satisfaction_solves_learned_traps(k):
 
 
 def learned(low, high, dtype=float, names=None):
-    """A fitted model of x0 x1 - 2 x1 x2 + .5 x3, and its data."""
+    """A fitted model of x0 x1 - 2 x1 x2 + 0.5 x3, and its data."""
     points = np.array(list(itertools.product([-1, 1], repeat=4)))
     y = points[:, 0] * points[:, 1] - 2 * points[:, 1] * points[:, 2]
     y = y + 0.5 * points[:, 3] + 1.0

@@ -26,8 +26,8 @@ from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
 # Most steps of a magnitude, and the root mean squares that they are. Where the best few
-# sets are wanted the correlation with the exact score is .994 for Gaussian residuals;
-# with .978 those that are significant are still far above the last of many thousands.
+# sets are wanted the correlation with the exact score is 0.994 for Gaussian residuals;
+# with 0.978 those that are significant are still far above the last of many thousands.
 _FINE, _COARSE = (7, 2.8), (3, 1.95)
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
@@ -442,7 +442,7 @@ class PackedDesign(_Design):
         """Sign and three magnitude bits of a residual, a row for scratch, and the sum.
 
         Seven steps up to 2.8 standard deviations keep the correlation with the exact
-        score at .994 for Gaussian residuals; the best sets are scored exactly later.
+        score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
         """
         # A fold may be explained to the last bit.
         scale = np.sqrt(np.mean(residual**2)) or 1.0
