@@ -702,3 +702,17 @@ def test_an_additive_model_that_sees_nothing_gives_way_to_products():
     assert lengths["nothing"] < lengths["additive"] < lengths["spike_slab"] + 3.0
     assert model.history_[-1]["chosen"] == "spike_slab"
     assert model.score(*test) > 0.2
+
+
+def test_runs_that_diverge_have_no_evidence():
+    """Message passing in single-factor effects of this design runs off to noise 20."""
+    X = np.repeat(list(itertools.product([-1.0, 1.0], repeat=4)), 3, axis=0)
+    y = [11, 10, 11, 8, 7, 8, 8, 7, 6, 2, 3, 4, 4, 6, 5, 3, 3, 3, 11, 12, 10, 9, 7, 8]
+    y += [17, 17, 16, 13, 13, 14, 11, 12, 12, 10, 10, 10, 12, 12, 13, 11, 8, 11]
+    y += [18, 17, 17, 13, 15, 15]
+    for max_order, least in ((1, 0.6), (2, 0.95)):
+        model = MOHNRegressor("spike_slab", max_order=max_order, random_state=0)
+        assert model.fit(X, y).score(X, y) > least
+        # No weights have a larger density.
+        best = norm.logpdf(y - model.predict(X), scale=model.noise_std_).sum()
+        assert model.log_marginal_likelihood_ < best

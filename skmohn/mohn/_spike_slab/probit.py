@@ -232,6 +232,10 @@ class ProbitVamp(Vamp):
         log_both = -0.5 * (apart / spread + n_rows * np.log(2.0 * np.pi * spread))
         return log_sites + np.sum(self.weight * log_chance, axis=0) - log_both
 
+    def _most_evidence(self, state: Any) -> NDArray[np.float64]:
+        """Classes have no probability above 1."""
+        return np.zeros_like(state.noise)
+
 
 def tilt(
     sign: NDArray[np.float64], mean: NDArray[np.float64], variance: NDArray[np.float64]

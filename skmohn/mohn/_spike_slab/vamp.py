@@ -391,7 +391,10 @@ class Vamp:
         ]
 
     def log_evidence(self, state: State) -> NDArray[np.float64]:
-        """Expectation-consistent approximation without the constant's direction."""
+        """Expectation-consistent approximation without the constant's direction.
+
+        Minus infinity where it exceeds what any weights reach: the run has diverged.
+        """
         log_prior = sum(
             prior.log_density(state.pseudo_data[members], 1.0 / state.pseudo_precision)
             for prior, members in zip(state.priors, self.classes, strict=True)
@@ -399,7 +402,15 @@ class Vamp:
         spread = 1.0 / state.precision + 1.0 / state.pseudo_precision
         apart = np.sum((state.pseudo_data - state.data) ** 2, axis=0) / spread
         log_both = -0.5 * (apart + len(self.columns) * np.log(2.0 * np.pi * spread))
-        return log_prior + self._log_data(state) - log_both
+        found = log_prior + self._log_data(state) - log_both
+        return np.where(found <= self._most_evidence(state), found, -np.inf)
+
+    def _most_evidence(self, state: State) -> NDArray[np.float64]:
+        """Log density of the target under the weights that fit it best."""
+        observed, noise = self.observed, state.noise
+        n_directions = len(self.values) + observed.n_others
+        log_volume = n_directions * np.log(2.0 * np.pi * noise)
+        return -0.5 * (observed.others / noise + log_volume)
 
     def _log_data(self, state: State) -> NDArray[np.float64]:
         """Log density of the target under the normal prior."""
