@@ -233,25 +233,6 @@ def test_levels_must_not_cost_accuracy(
     assert choose_scale("auto", *data, 1, y, None, 0).has_levels is are_taken
 
 
-@pytest.mark.parametrize(("reach", "expected"), [(0.0, {True}), (10.0, {False, True})])
-def test_what_is_far_less_likely_has_no_other_scales(reach, expected, monkeypatch):
-    module, asked = "skmohn.mohn._gp.transform_selection", []
-    monkeypatch.setattr(f"{module}._OUT_OF_REACH", reach)
-    again = _Part.learn_again
-
-    def record(part, transform, trial):
-        asked.append(trial.has_levels)
-        return again(part, transform, trial)
-
-    monkeypatch.setattr(_Part, "learn_again", record)
-    X = np.random.default_rng(0).uniform(size=(60, 1))
-    coding = InputCoding.learn(X, most_levels=16)
-    y = np.exp(3.0 * X[:, 0])
-    choose_scale("auto", coding.encode(X), coding.alphabets, 1, y, None, 0)
-    # Lines are far less likely.
-    assert set(asked) == expected
-
-
 def test_share_of_the_squares_in_one_row():
     rows = EncodedRows(
         np.linspace(-1.0, 1.0, 20)[:, None], np.empty((20, 0), dtype=int)
