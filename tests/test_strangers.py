@@ -252,7 +252,9 @@ def test_a_number_for_missing_values_within_a_wide_range():
 def test_a_fill_value_of_a_file(fill):
     """Files of grids have numbers where nothing was measured: netCDF, CMIP, GDAL."""
     X = read(("dose", np.where(MISSING, float(fill), DOSE)), ("other", OTHER))
-    expected = f"column dose has {fill:g} in 4 of {N} rows", f"na_values=[{float(fill)}"
+    # Readers of text differ in the last digit.
+    read_as = float(X["dose"].abs().max()) * float(np.sign(fill))
+    expected = f"column dose has {fill:g} in 4 of {N} rows", f"na_values=[{read_as}"
     warned(blm(), X, EFFECT, *expected)
 
 

@@ -16,9 +16,9 @@ from skmohn._core._types import TableLike
 
 # What stands for a missing value in many files; the positive 9 and 99 are ages, too.
 _MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1, 1))]
-# Fills of netCDF, of CMIP in double and single precision, and of GDAL.
-_MARKERS += [9.969209968386869e36, 1e20, float(np.float32(1e20))]
-_MARKERS += [s * float(np.finfo(np.float32).max) for s in (-1, 1)]
+# Fills of netCDF, of CMIP and of GDAL, in single precision.
+_LARGEST = float(np.finfo(np.float32).max)
+_FILLS = np.array([9.969209968386869e36, 1e20, -_LARGEST, _LARGEST], dtype=np.float32)
 # Integers up to it are floats.
 _EXACT = 2.0**53
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
@@ -80,9 +80,9 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
     with np.errstate(invalid="ignore"):
         ends = np.fmin.reduce(table), np.fmax.reduce(table)
     parts, found = [], set()
-    for j in np.flatnonzero(np.isin(ends, _MARKERS).any(axis=0)).tolist():
+    for j in np.flatnonzero(_is_marker(np.array(ends)).any(axis=0)).tolist():
         values = table[:, j].astype(np.float64)
-        is_marker = np.isin(values, _MARKERS)
+        is_marker = _is_marker(values)
         others = np.unique(values[~is_marker & np.isfinite(values)])
         if len(others) < _FEWEST_OTHERS:
             continue
@@ -98,6 +98,13 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
             f"{listed(parts)} rows, far from all other values: where it stands for a "
             f"missing value, pandas.read_csv(na_values={sorted(found)}) makes it NaN"
         )
+
+
+def _is_marker(values: NDArray) -> NDArray[np.bool_]:
+    """Whether numbers are markers; fills up to what readers of text round off."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = values.astype(np.float32)
+    return np.isin(values, _MARKERS) | np.isin(single, _FILLS)
 
 
 def _describe_columns(X: TableLike, are_missing: bool) -> str:
