@@ -66,7 +66,8 @@ def all_or_nothing(
             with say_when_long(what, ", and ".join(filter(None, cures))):
                 return fit(estimator, *args, **kwargs)
         except BaseException:
-            # At one blow: a second interrupt would find it either so or so.
+            # One assignment is atomic: a second interrupt cannot leave it half
+            # restored.
             estimator.__dict__ = before
             raise
 
@@ -262,7 +263,7 @@ class FitLoop:
 
     @contextlib.contextmanager
     def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
-        """Tell callbacks about long work within the fit; see `FitSettings.watch`.
+        """Report long work within the fit to callbacks; see `FitSettings.watch`.
 
         No estimator is ready to predict in the midst of it.
         """

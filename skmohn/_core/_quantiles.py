@@ -121,8 +121,8 @@ def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
 def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace an end of a column that is far off, and fills, by the inner end.
 
-    Farther than the inner ends are apart: a slip of the keyboard would else set the
-    mean and the deviation of its column. NaN is unknown.
+    Farther than the inner ends are apart: a typing error would otherwise set
+    the mean and the deviation of its column. NaN is unknown.
     """
     if values.dtype.kind != "f":
         # Differences of booleans and of small integers are others, or none.

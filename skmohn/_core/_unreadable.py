@@ -1,4 +1,4 @@
-"""Columns of types that no estimator reads, and what makes some that it does."""
+"""Columns of types that no estimator reads, and how to convert them."""
 
 import re
 from collections.abc import Collection
@@ -20,7 +20,7 @@ _PLAIN = re.compile(
 # Of an array: objects, bytes, records.
 _ARRAYS = "OSV"
 _LONGEST = 60
-# What values are, and the cure: the first that fits.
+# Types of values, and the cure: the first that fits.
 _CURES = (
     ("Period", f"dt.to_timestamp() makes times of {IT}"),
     ("Interval", f"map(lambda interval: interval.mid) makes numbers of {IT}"),
@@ -97,7 +97,7 @@ def _is_readable(value: Any) -> bool:
 
 
 def _find_cure(value: Any) -> str:
-    """What makes a column of values that estimators read; ``{it}`` is the column."""
+    """How to convert a column of such values; ``{it}`` is the column."""
     name = type(value).__name__
     return next(
         cure

@@ -173,8 +173,8 @@ def association_scan(
         if len(term) <= 1 + has_pairs and all(label in index for label in term)
     ]
     inputs = [tuple(index[label] for label in term) for term in terms]
-    n_columns, vocabulary = estimator.n_features_in_, estimator.term_names_
-    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    n_columns, term_names = estimator.n_features_in_, estimator.term_names_
+    names = dict(zip(term_names.labels, term_names.names, strict=True))
     return AssociationScan(
         names=[names.get(j, name) for j, name in enumerate(column_names(estimator))],
         columns=_by_column(scan.singles, usable, n_columns),

@@ -4,7 +4,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Protocol,
+    Self,
+    TypeAlias,
+    cast,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,19 +66,21 @@ _R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
 # four is.
 _ODDS = 3.0
 # Training rows whose missing values stand for those of all.
-_ROWS_ASKED = 200
+_ROWS_COMPLETED = 200
 # Rows of which each is left out; of more, so many stand for all.
 MOST_LEFT_OUT = 1600
-# Training rows whose errors tell the tails.
+# Training rows from whose errors tails are estimated.
 _ROWS_OF_TAILS = 400
 # Fraction of observations below which the widths of tails are compared.
 _UPPER_END = 0.95
 # Of the noise found in training that missing values may explain: some is always left.
 _LARGEST_FRACTION = 0.95
-# Rows that leave less of their own error tell rounding errors.
+# Of an error, a row's own fit leaves at least so much; less is rounding.
 _LEAST_KEPT = 1e-3
 # Factor of least squares that a prior leaves of a weight; less is rounding error.
 _LEAST_SHRINKAGE = 1e-8
+# Training and test rows of each fold.
+Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 class NoPosteriorError(AttributeError, ValueError):
@@ -123,7 +134,7 @@ class SolverData(Protocol):
     def held(self) -> SolverValidationData | None: ...
 
     @property
-    def folds(self) -> Any: ...
+    def folds(self) -> Folds | None: ...
 
     @property
     def seed(self) -> int: ...
@@ -202,7 +213,7 @@ class SelectedModel(NamedTuple):
 
     terms: list[Term]
     how: str
-    folds: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None
+    folds: Folds | None = None
     limited: bool = False
     coef: np.ndarray | None = None
     intercept: float | None = None
@@ -457,7 +468,7 @@ def residual_fraction(
 
 
 class LeftOut(NamedTuple):
-    """What training rows are off when all other rows predict them.
+    """Errors of predictions of training rows by all other rows.
 
     Attributes
     ----------
@@ -504,9 +515,8 @@ def count_and_precision(
 class Model(ABC):
     """A function found, in coded inputs, and how far it may be off.
 
-    Estimators ask models of few weights and of all the same questions. The function is
-    that of the target on its scale, see `transform`; variances are those of the
-    standardized target.
+    Sparse and dense models have the same interface. The function is that of the target
+    on its scale, see `transform`; variances are those of the standardized target.
 
     Attributes
     ----------
@@ -526,13 +536,13 @@ class Model(ABC):
         How new observations are distributed around the function on its scale.
 
     y_min, y_max : float
-        Where predictions end.
+        Range of predictions.
 
     has_posterior : bool, default=True
         Whether it is known how far the function may be off.
 
     is_sparse : bool
-        Whether all weights are in a ``graph``.
+        Whether all weights are in its ``polynomial``.
     """
 
     missing_inputs: MissingInputs = field(default_factory=MissingInputs)
@@ -561,7 +571,7 @@ class Model(ABC):
     def predictive_mean(
         self, rows: EncodedRows, clip: bool = True
     ) -> NDArray[np.float64]:
-        """Mean of new observations, within `low` and `high` if it is clipped."""
+        """Mean of new observations, within `y_min` and `y_max` if clipped."""
         mean = self.latent_mean(rows)
         if self.is_transformed:
             # The noise map is too uncertain to enter the mean of a skewed target.
@@ -651,7 +661,7 @@ class Model(ABC):
         # Infinite where the standard deviation is 0 and the target is the mean; minus
         # infinity where it cannot be.
         mean, std = self.latent_mean(rows), self.std_on_scale(rows)
-        # Minus infinity is the logarithm of what has none, and of no density.
+        # Values outside the transform's domain, and zero densities, give -inf.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
@@ -703,8 +713,8 @@ class Model(ABC):
             return self
         missing_inputs = MissingInputs.of(rows, coding, sample_weight)
         chosen = np.arange(len(rows))
-        if len(rows) > _ROWS_ASKED:
-            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
+        if len(rows) > _ROWS_COMPLETED:
+            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_COMPLETED]
         by_missing_inputs = missing_inputs.variance(
             self._standard_mean, rows.take(chosen)
         )
@@ -733,14 +743,13 @@ class Model(ABC):
         if not (self.has_posterior and self.noise_variance):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
-
         data = rows, y, sample_weight, chosen
         away, count = self.left_out_distances(*data)
         found = [fit_tails(away**2, count)]
         index, first = distinct_rows(rows)
         has_groups = rows.group is not None
         if not has_groups and (sample_weight is not None or len(first) < len(rows)):
-            # Repeats predict each other, which says nothing of rows elsewhere.
+            # Repeats predict each other, which is no evidence on rows elsewhere.
             away, count = self.left_out_distances(*data, with_equals=True)
             found.append(fit_tails(away**2, count))
         n_each, precision = count_and_precision(sample_weight, len(rows))
@@ -797,12 +806,11 @@ class Model(ABC):
         """Predict some training rows by all others."""
         # Rows of a group are left out together in any case, equal rows where
         # `with_equals`.
-        some = rows.take(chosen)
         count, precision = count_and_precision(sample_weight, len(rows))
-        values, left = self.transform.forward(y) / self.y_std, precision
+        values = self.transform.forward(y) / self.y_std
         if rows.group is not None:
             return self._leave_groups_out(rows, chosen, values, count, precision)
-        known = values
+        some, known, left = rows.take(chosen), values, precision
         if with_equals:
             index, _ = distinct_rows(rows)
             weight = count * precision
@@ -865,7 +873,7 @@ class Model(ABC):
         """Mean in the units of the posterior, in which variances are within range."""
         return self.latent_mean(rows) / self.y_std
 
-    # ----------------------------------------------------------- what each model says
+    # ---------------------------------------------------------- specific to each model
 
     @abstractmethod
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -896,7 +904,7 @@ class Model(ABC):
     def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Sample the function, jointly for all rows, see :meth:`draw`."""
+        """Sample the function, jointly for all rows, see :meth:`sample`."""
 
     @abstractmethod
     def weight_posterior(self, term: Term) -> tuple[float, float]:

@@ -623,11 +623,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         rows = self._to_rows(read_inputs(self, X))
         mean = self.model_.predictive_mean(rows, control_of(self, "gp_options").clip)
-        return (
-            (mean, self._posterior("return_std").predictive_std(rows))
-            if return_std
-            else mean
-        )
+        if not return_std:
+            return mean
+        return mean, self._posterior("return_std").predictive_std(rows)
 
     @several.of_several(several.predict_quantiles)
     def predict_quantiles(

@@ -62,7 +62,7 @@ from skmohn.mohn._training_data import TrainingData
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
 # Completions of a row whose probabilities are averaged.
 _MOST_COMPLETIONS = 16
-# Parameters that few weights have, and how they are when nobody asks for these.
+# Parameters that only sparse models have, and their defaults.
 _OF_FEW = {
     "max_order": None,
     "max_terms": None,
@@ -71,8 +71,8 @@ _OF_FEW = {
 }
 # Observations that a member counts for before any is seen; others count for one. Of 42
 # public tables of 100 rows the log loss is flat from 5 to 100 and worse with one, and
-# products are predicted the better the less it has: with few rows, what large models
-# say left out flatters them.
+# products are predicted the better the less it has: with few rows, held-out
+# predictions flatter large models.
 _PSEUDO_COUNTS = {ADDITIVE: 5.0}
 # The inverse strength of the penalty of models with a prior, which have none.
 _NO_PENALTY: Any = None
@@ -290,11 +290,11 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedClassModel:
-    """Several models, each with a fraction of the probabilities.
+    """Mixture of models: averages their probabilities by their weights.
 
     Attributes
     ----------
-    members : tuple of EnsembleMember, SparseClassModel and PosteriorClasses
+    members : tuple of EnsembleMember, SparseClassModel or SpikeSlabClassModel
 
     ensemble_weights : ndarray of shape (n_members,)
 
@@ -467,16 +467,19 @@ def solve_ensemble(
             C, n_samples = few.listed_model.C, len(samples.y)
             left_out.append(-held_out_losses(selection, n_samples, C))
     ways = _WAYS[settings.gp_options.numeric] if samples.coding.thresholds else (LINES,)
-    lessons = _lessons(samples, settings, ways)
-    learned = _learn(lessons, settings.n_jobs)
+    member_fits = _read_member_fits(samples, settings, ways)
+    learned = _learn(member_fits, settings.n_jobs)
     if has_few:
-        learned += learn_posteriors(samples, settings, lessons[0])
+        learned += learn_posteriors(samples, settings, member_fits[0])
     # Of the members so far.
-    model = partial(_combine, samples, settings, members, left_out, lessons)
-    for lesson, member, chances in learned:
+    model = partial(_combine, samples, settings, members, left_out, member_fits)
+    for member_fit, member, chances in learned:
         members.append(member)
         left_out.append(chances)
-        record = {"member": member.name, "validation_log_loss": lesson.loss(chances)}
+        record = {
+            "member": member.name,
+            "validation_log_loss": member_fit.loss(chances),
+        }
         if report(record, model):
             return _conclude(model(), coverage, "a callback stopped the search: ")
     return _conclude(model(), coverage)
@@ -502,23 +505,24 @@ def learn_further(
         else:
             of_numeric = priors.setdefault(member.numeric, {})
             of_numeric[member.likelihood] = member.covariance.prior
-    lessons = _lessons(samples, settings, priors)
-    for lesson in lessons:
-        if not lesson.is_exact:
+    member_fits = _read_member_fits(samples, settings, priors)
+    for member_fit in member_fits:
+        if not member_fit.is_exact:
             raise ValueError(
-                f"partial_fit needs the covariances of all {len(lesson.labels.sample)} "
-                "distinct rows, more than are computed: fit again on all rows, which "
-                "takes inducing rows"
+                "partial_fit needs the covariances of all "
+                f"{len(member_fit.labels.sample)} distinct rows, more than are "
+                "computed: fit again on all rows, which takes inducing rows"
             )
-    learned = _learn(lessons, settings.n_jobs, priors)
+    learned = _learn(member_fits, settings.n_jobs, priors)
     if known:
-        learned += learn_posteriors(samples, settings, lessons[0], known)
+        learned += learn_posteriors(samples, settings, member_fits[0], known)
     for _, member, chances in learned:
         members.append(member)
         left_out.append(chances)
     sparse_reference = observed.sparse_reference
     return _conclude(
-        _combine(samples, settings, members, left_out, lessons, sparse_reference), []
+        _combine(samples, settings, members, left_out, member_fits, sparse_reference),
+        [],
     )
 
 
@@ -532,26 +536,26 @@ def _find_few(
             LogisticModel.learn(expanded, list(terms), C), samples.coding
         )
 
-    def tell(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
+    def report_terms(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
         return report(record, partial(learn, terms))
 
-    found = find(expanded, settings, tell)
+    found = find(expanded, settings, report_terms)
     C = SEARCH_C if settings.C == "auto" else float(settings.C)
     if settings.C == "auto" and found.selection is not None:
         C = best_penalty(found.selection)
     return found, learn(found.terms, C)
 
 
-def _lessons(
+def _read_member_fits(
     samples: TrainingData, settings: FitSettings, ways: Iterable[str]
 ) -> list[MemberFit]:
     """Data of the models of all weights, for each way to take numeric columns."""
-    lessons, classes = [], cast(NDArray, samples.classes)
+    member_fits, classes = [], cast(NDArray, samples.classes)
     for numeric in ways:
         coding = samples.coding
         if numeric == LINES:
             coding = coding.without_levels()
-        lessons.append(
+        member_fits.append(
             MemberFit.read(
                 samples.rows.as_float(),
                 (samples.y, len(classes)),
@@ -562,49 +566,49 @@ def _lessons(
                 seed=samples.seed,
             )
         )
-    return lessons
+    return member_fits
 
 
 def _learn(
-    lessons: Sequence[MemberFit],
+    member_fits: Sequence[MemberFit],
     n_jobs: int | None,
     priors: Mapping[str, Mapping[str, Prior]] | None = None,
 ) -> list[Learned]:
     """Fit all members, by the hyperparameters that they have if there are any."""
-    known = [{} if priors is None else priors[part.numeric] for part in lessons]
+    known = [{} if priors is None else priors[part.numeric] for part in member_fits]
     squares: Any = Parallel(n_jobs=n_jobs)(
         delayed(part.learn)(LEAST_SQUARES, prior=own.get(LEAST_SQUARES))
-        for part, own in zip(lessons, known, strict=True)
+        for part, own in zip(member_fits, known, strict=True)
     )
     wanted = [LOGISTIC in own for own in known]
     if priors is None:
-        wanted = needs_logistic_likelihood(lessons, squares)
+        wanted = needs_logistic_likelihood(member_fits, squares)
     starts = [member.covariance.prior for member, _ in squares]
     found = iter(
         Parallel(n_jobs=n_jobs)(
             delayed(part.learn)(LOGISTIC, start, own.get(LOGISTIC))
             for part, start, own in compress(
-                zip(lessons, starts, known, strict=True), wanted
+                zip(member_fits, starts, known, strict=True), wanted
             )
         )
     )
     learned = []
-    for lesson, own, is_wanted in zip(lessons, squares, wanted, strict=True):
+    for member_fit, own, is_wanted in zip(member_fits, squares, wanted, strict=True):
         both = [own, next(found) if is_wanted else None]
-        learned += [(lesson, *each) for each in both if each is not None]
+        learned += [(member_fit, *each) for each in both if each is not None]
     return learned
 
 
 def learn_posteriors(
     samples: TrainingData,
     settings: FitSettings,
-    lesson: MemberFit,
+    member_fit: MemberFit,
     known: Mapping[str, list[Any]] | None = None,
 ) -> list[Learned]:
     """Fit all weights of single inputs, and of products with spikes and slabs."""
-    # The lesson has the labels. Known are hyperparameters by the names of members, see
-    # `SpikeSlabClassModel`; None to learn them. A member is absent where it would take
-    # too long.
+    # The member fit has the labels. Known are hyperparameters by the names of members,
+    # see `SpikeSlabClassModel`; None to learn them. A member is absent where it would
+    # take too long.
     inputs = expand(samples).inputs
     if isinstance(inputs, Planes):
         return []
@@ -615,19 +619,21 @@ def learn_posteriors(
     }
     learned = []
     for name in ways if known is None else known:
-        outputs = ways[name](inputs, lesson, None if known is None else known[name])
+        outputs = ways[name](inputs, member_fit, None if known is None else known[name])
         if outputs:
-            learned.append((lesson, *_link(name, outputs, lesson, samples.coding)))
+            learned.append(
+                (member_fit, *_link(name, outputs, member_fit, samples.coding))
+            )
     return learned
 
 
 @one_blas_thread
 def _learn_additive(
-    inputs: NDArray[np.float64], lesson: MemberFit, known: list[Any] | None
+    inputs: NDArray[np.float64], member_fit: MemberFit, known: list[Any] | None
 ) -> list[Any]:
     """Fit single inputs, for each output; none where that takes too long."""
-    labels, group = lesson.labels, lesson.group_of_observations
-    successes = lesson.successes
+    labels, group = member_fit.labels, member_fit.group_of_observations
+    successes = member_fit.successes
     if ridge_work(*inputs.shape) * len(successes) > MOST_WORK:
         return []
     known = [None] * len(successes) if known is None else known
@@ -640,14 +646,14 @@ def _learn_additive(
 @one_blas_thread
 def _learn_products(
     inputs: NDArray[np.float64],
-    lesson: MemberFit,
+    member_fit: MemberFit,
     known: list[Any] | None,
     settings: FitSettings,
 ) -> list[Any]:
     """Fit spikes and slabs up to the order with the shortest description."""
-    successes = lesson.successes
+    successes = member_fit.successes
     n_rows, n_inputs = inputs.shape
-    labels, group = lesson.labels, lesson.group_of_observations
+    labels, group = member_fit.labels, member_fit.group_of_observations
     orders = range(1, BRIEF_ORDER + 1) if known is None else [len(known[0])]
     best = []
     for order in orders:
@@ -668,10 +674,10 @@ def _learn_products(
 
 
 def _link(
-    name: str, outputs: list[Any], lesson: MemberFit, coding: InputCoding
+    name: str, outputs: list[Any], member_fit: MemberFit, coding: InputCoding
 ) -> tuple[SpikeSlabClassModel, NDArray[np.float64]]:
     """Member from latent functions of all outputs, and held-out log probabilities."""
-    labels = lesson.labels
+    labels = member_fit.labels
     signs = OUTPUT_SIGNS if len(outputs) == 1 else np.eye(len(outputs))
     means = np.transpose([output.left_out for output in outputs]) @ signs
     link = CalibrationLink.learn(means, labels)
@@ -700,12 +706,12 @@ def _combine(
     settings: FitSettings,
     members: Sequence[Any],
     left_out: Sequence[NDArray[np.float64]],
-    lessons: Sequence[MemberFit],
+    member_fits: Sequence[MemberFit],
     sparse_reference: SparseClassModel | None = None,
 ) -> StackedClassModel:
     """Weigh the members; show the terms of the one that counts most."""
     observed = None
-    if all(lesson.is_exact for lesson in lessons):
+    if all(member_fit.is_exact for member_fit in member_fits):
         observed = Observed(samples.rows, samples.y, cast(NDArray, samples.given))
         if members[0].name == SPARSE:
             sparse_reference = (
@@ -729,9 +735,9 @@ def _combine(
     if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
         readable = most.listed_model
     else:
-        (lesson,) = [part for part in lessons if part.numeric == gp.numeric]
+        (member_fit,) = [part for part in member_fits if part.numeric == gp.numeric]
         readable = LogisticModel(
-            *lesson.significant_terms(gp, settings.max_order), _NO_PENALTY
+            *member_fit.significant_terms(gp, settings.max_order), _NO_PENALTY
         )
     missing_inputs = MissingInputs.of(samples.rows, samples.coding, samples.weight)
     return StackedClassModel(
@@ -743,8 +749,8 @@ def _conclude(
     model: StackedClassModel, coverage: list[dict[str, Any]], why: str = ""
 ) -> FitResult:
     weights = model.weights_by_name()
-    said = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
+    listed = ", ".join(f"{name} {weight:.0%}" for name, weight in weights.items())
     noun = "model" if len(weights) == 1 else "models"
-    reason = f"{why}an ensemble of {len(weights)} {noun}: {said}"
+    reason = f"{why}an ensemble of {len(weights)} {noun}: {listed}"
     terms = model.listed_model.terms
     return FitResult(terms, reason, with_kept(coverage, terms), model)

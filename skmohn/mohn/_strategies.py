@@ -81,7 +81,7 @@ Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
 
 
 class Strategy(NamedTuple):
-    """What the estimators have to know of a strategy.
+    """What estimators need of a strategy.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     if not gp.terms or gp.model.description_length() < least:
         return gp
     reason = "no weight is listed, since nothing is significant from the mean of y"
-    return _say(_without_terms(gp), reason)
+    return _prepend_reason(_without_terms(gp), reason)
 
 
 def solve_auto(
@@ -217,7 +217,8 @@ def solve_auto(
             samples.y
         )
     posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
-    # Where weights have errors, those of the posterior say the same as predictions do.
+    # Report posterior standard deviations, so that weights and predictions agree; keep
+    # NaN.
     errors = [posterior.weight_posterior(term)[1] for term in sparse.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
     sparse = sparse._replace(model=posterior, standard_errors=errors)
@@ -387,9 +388,9 @@ def _choose(
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     report({**record, "chosen": chosen}, solution.graph, solution.model)
-    said = ", ".join(f"{_NOUNS[name]} {value:.1f}" for name, value in lengths.items())
-    said += "".join(f", {_NOUNS[name]} far longer" for name in beyond)
-    return _say(solution, f"{how} (description lengths: {said})")
+    listed = ", ".join(f"{_NOUNS[name]} {value:.1f}" for name, value in lengths.items())
+    listed += "".join(f", {_NOUNS[name]} far longer" for name in beyond)
+    return _prepend_reason(solution, f"{how} (description lengths: {listed})")
 
 
 def _without_terms(solution: FitResult) -> FitResult:
@@ -402,7 +403,7 @@ def _without_terms(solution: FitResult) -> FitResult:
 def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
     """Whether products of low orders explain more than the mean and single inputs do.
 
-    Which these are, the data need not tell.
+    The data need not identify them.
     """
     if "spike_slab" not in lengths or n_rows < _FEWEST_SHARED:
         return False
@@ -556,10 +557,10 @@ def _fold_errors(
 
 
 def _stay(sparse: FitResult, why: str) -> FitResult:
-    return _say(sparse, f"the sparse model, because {why}")
+    return _prepend_reason(sparse, f"the sparse model, because {why}")
 
 
-def _say(solution: FitResult, first: str) -> FitResult:
+def _prepend_reason(solution: FitResult, first: str) -> FitResult:
     return solution._replace(stopping_reason=f"{first}; {solution.stopping_reason}")
 
 

@@ -50,7 +50,7 @@ _Search: TypeAlias = Callable[
 
 def expand(samples: TrainingData) -> TrainingData:
     """The samples with an input for each category, and without levels."""
-    # Members of its vocabulary keep their numbers.
+    # Members of the term names keep their numbers.
     inputs = expand_rows(samples.rows, samples.coding)
     return samples._replace(
         rows=EncodedRows(
@@ -308,7 +308,7 @@ def _by_pursuit(
 
 
 class _Pursuit(NamedTuple):
-    """What pursuit lets the data be."""
+    """What `read_training_data` reads of pursuit."""
 
     may_be_dense: bool = False
     may_be_sparse: bool = True

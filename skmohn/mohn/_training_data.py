@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, TypeAlias, cast
+from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +21,7 @@ from skmohn._core._types import Term
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._design.pair_screening import WIDE
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
-from skmohn.mohn._models import Model
+from skmohn.mohn._models import Folds, Model
 from skmohn.mohn._options import FitSettings, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
@@ -36,8 +36,6 @@ _FEWEST_LEVELS_OF_CLASSES, _MOST_LEVELS_OF_CLASSES = 16, 64
 _ROWS_PER_LEVEL = 20
 # Copies of rows per row: at a bit a value they take less room than weights.
 _MOST_COPIES = 16
-# Rows of training and of test, by index.
-Folds: TypeAlias = list[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 class ValidationData(NamedTuple):
@@ -77,11 +75,11 @@ class TrainingData(NamedTuple):
         Positive; None when all are 1.
 
     count : ndarray of shape (n_samples,), default=None
-        How many observations each stands for; None where the weights say it, see
+        How many observations each stands for; None where the weights determine it, see
         `count_observations`.
 
     given : ndarray of shape (n_samples,), default=None
-        Weights of samples of classes as they were passed.
+        Weights of samples as they were passed.
 
     classes : ndarray of shape (n_classes,), default=None
         Labels; None when the targets are numbers.
@@ -202,7 +200,7 @@ class TrainingData(NamedTuple):
 
 
 class Reading(Protocol):
-    """What a strategy lets the data be."""
+    """What `read_training_data` reads of a strategy."""
 
     @property
     def may_be_dense(self) -> bool: ...
@@ -376,13 +374,19 @@ def positive_weights(
     if sample_weight is None:
         return None, np.arange(len(X)), 1.0
     sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-    rows = np.flatnonzero(sample_weight)
-    if not rows.size:
-        raise ValueError("sample_weight is zero for every sample")
+    rows = _positive_rows(sample_weight)
     sample_weight = sample_weight[rows]
     unit = unit or weight_unit(sample_weight)
     sample_weight = sample_weight / unit
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
+
+
+def _positive_rows(weight: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Rows that have weight; refuse that none has."""
+    rows = np.flatnonzero(weight)
+    if not rows.size:
+        raise ValueError("sample_weight is zero for every sample")
+    return rows
 
 
 class _Weights(NamedTuple):
@@ -471,9 +475,7 @@ def _weigh(
         weight, rows, unit = positive_weights(sample_weight, table, unit=unit)
         return _Weights(weight, None, given[rows], rows, unit)
     weight = check_sample_weight(given * class_factor, table, ensure_non_negative=True)
-    rows = np.flatnonzero(weight)
-    if not rows.size:
-        raise ValueError("sample_weight is zero for every sample")
+    rows = _positive_rows(weight)
     given, factor, weight = given[rows], class_factor[rows], weight[rows]
     count = given if are_counts(given) else np.ones(len(rows))
     if not all(map(are_counts, (given, factor, weight))):
@@ -496,17 +498,19 @@ def wanted_folds(
         return None
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
-    dealer: Any = check_cv(cv, y, classifier=classifier)
-    asked = dict(split_params or {})
-    if not _takes_groups(dealer):
+    splitter: Any = check_cv(cv, y, classifier=classifier)
+    params = dict(split_params or {})
+    if not _takes_groups(splitter):
         # Folds that part one are refused below.
-        asked.pop("groups", None)
+        params.pop("groups", None)
 
     def kept(part: NDArray[np.intp]) -> NDArray[np.intp]:
         found = position[part]
         return found[found >= 0]
 
-    folds = [(kept(train), kept(test)) for train, test in dealer.split(X, y, **asked)]
+    folds = [
+        (kept(train), kept(test)) for train, test in splitter.split(X, y, **params)
+    ]
     # Nothing is learned from a fold, or tested by it, whose rows have no weight.
     folds = [fold for fold in folds if all(len(part) for part in fold)]
     if not folds:
@@ -524,11 +528,11 @@ def wanted_folds(
     return folds
 
 
-def _takes_groups(dealer: Any) -> bool:
+def _takes_groups(splitter: Any) -> bool:
     """Whether a splitter takes groups: others ignore them, with a warning."""
-    if not hasattr(dealer, "get_metadata_routing"):
+    if not hasattr(splitter, "get_metadata_routing"):
         return True
-    return bool(dealer.get_metadata_routing().split.requests.get("groups"))
+    return bool(splitter.get_metadata_routing().split.requests.get("groups"))
 
 
 def read_groups(
@@ -568,6 +572,7 @@ def require_groups(groups: NDArray[np.intp]) -> None:
 def _hold_out(
     fraction: float, n_samples: int, seed: int, groups: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Split samples in those to learn from and those to validate on."""
     if n_samples * fraction < 1 or n_samples < 4:
         raise ValueError(
             f"validation_fraction={fraction} of {n_samples} samples leaves nothing to "
@@ -577,6 +582,6 @@ def _hold_out(
     if groups is None:
         parts: Any = train_test_split(everyone, test_size=fraction, random_state=seed)
         return parts[0], parts[1]
-    dealer = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
-    train, test = next(dealer.split(everyone, groups=groups))
+    splitter = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
+    train, test = next(splitter.split(everyone, groups=groups))
     return train, test

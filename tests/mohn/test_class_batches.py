@@ -86,7 +86,7 @@ WEIGHTS = {
         (3, "balanced", "fractional"),
     ],
 )
-def test_batches_are_a_fit_of_all_at_the_same_hyper_parameters(
+def test_batches_are_a_fit_of_all_at_the_same_hyperparameters(
     n_classes, class_weight, weights, monkeypatch
 ):
     y, weights = LABELS[n_classes], WEIGHTS[weights]

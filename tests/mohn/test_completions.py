@@ -180,7 +180,7 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
 @pytest.mark.slow_cases("auto-multilinear|gp-thermometer")
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
 @pytest.mark.parametrize("strategy", ["auto", "gp"])
-def test_unknown_numbers_add_doubt(strategy, numeric):
+def test_unknown_numbers_add_variance(strategy, numeric):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (200, 3))
     y = 5.0 * X[:, 0] + 0.1 * rng.standard_normal(200)

@@ -712,14 +712,16 @@ def test_dense_members_keep_the_posterior_of_their_latent_functions():
     rng = np.random.default_rng(0)
     rows = EncodedRows(rng.choice([-1.0, 1.0], (40, 8)), np.zeros((40, 0), int))
     label = rng.integers(0, 2, 40)
-    lesson = MemberFit.read(
+    member_fit = MemberFit.read(
         rows, (label, 2), (), (), "lines", memory_budget=1e9, seed=0
     )
-    squares, _ = lesson.learn("least squares")
+    squares, _ = member_fit.learn("least squares")
     prior = squares.covariance.prior
-    logistic, _ = lesson.learn("logistic", prior, prior._replace(signal_variance=5.0))
-    (posterior,), known = logistic.posteriors, lesson.labels.sample.rows
-    mode = LaplaceEvidence(known, lesson.labels.counts).mode(
+    logistic, _ = member_fit.learn(
+        "logistic", prior, prior._replace(signal_variance=5.0)
+    )
+    (posterior,), known = logistic.posteriors, member_fit.labels.sample.rows
+    mode = LaplaceEvidence(known, member_fit.labels.counts).mode(
         0, Covariance(prior._replace(signal_variance=5.0)).between(known, known)
     )
     assert_allclose(posterior.latent_variance(known), mode.variance, rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Explanations of pools of models of classes: what each column changes, by name."""
+"""Explanations of ensembles of models of classes: what each column changes, by name."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
 
 def test_a_gaussian_process_alone_of_three_classes_is_normalized(monkeypatch):
     monkeypatch.setattr(
-        _stacking, "needs_logistic_likelihood", lambda lessons, _: [False]
+        _stacking, "needs_logistic_likelihood", lambda member_fits, _: [False]
     )
     X, y = draw(60)
     y[X[:, 1] > 1.0] = 2

@@ -16,7 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from skmohn._core._walsh import walsh_transform
-from skmohn.mohn._gp import hyperparameter_uncertainty as _doubt
+from skmohn.mohn._gp import hyperparameter_uncertainty as _uncertainty
 from skmohn.mohn._gp import model as _gp_model
 from skmohn.mohn._gp import term_variances as _terms
 from skmohn.mohn._gp.covariance_function import Prior
@@ -421,10 +421,10 @@ def test_further_strong_terms_are_as_in_a_factor_of_their_own():
     assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
-# ------------------------------------------------------------------------- doubt
+# ------------------------------------------------------------------------- uncertainty
 
 
-def test_variance_grows_by_what_the_hyper_parameters_leave_open():
+def test_variance_grows_by_what_the_hyperparameters_leave_open():
     """Against draws of hyperparameters weighed by their posterior density."""
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (60, 3))
@@ -453,7 +453,7 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
     assert_allclose(model.latent_variance(cube), bare + found)
 
 
-def test_doubt_of_a_function_is_that_of_its_weights():
+def test_uncertainty_of_a_function_is_that_of_its_weights():
     """Products of -1 and +1 are orthogonal over all rows."""
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (25, 4))
@@ -478,10 +478,10 @@ def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
     inputs = rng.choice([-1.0, 1.0], (40, 60))
     y = inputs[:, :9].sum(axis=1) + rng.standard_normal(40)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
-    monkeypatch.setattr(_doubt, "_MOST_AXES", 6)
-    some, log_occam_factor = _doubt.marginalize_hyperparameters(posterior, 40)
-    monkeypatch.setattr(_doubt, "_TRIED", 99)
-    every, same = _doubt.marginalize_hyperparameters(posterior, 40)
+    monkeypatch.setattr(_uncertainty, "_MOST_AXES", 6)
+    some, log_occam_factor = _uncertainty.marginalize_hyperparameters(posterior, 40)
+    monkeypatch.setattr(_uncertainty, "_TRIED", 99)
+    every, same = _uncertainty.marginalize_hyperparameters(posterior, 40)
     cube = plain(rng.choice([-1.0, 1.0], (30, 60)))
     assert_allclose(some.variance(cube), every.variance(cube))
     assert (len(some.pairs), log_occam_factor) == (6, same)
@@ -501,7 +501,7 @@ def test_slopes_of_fitted_values_equal_finite_differences():
         covariance = Covariance(prior, alphabets, ((0, 2),), (0.4,))
         return ExactPosterior.condition(covariance, sample)
 
-    found, step = _doubt._fitted_slopes(fitted(logs)), 1e-5
+    found, step = _uncertainty._fitted_slopes(fitted(logs)), 1e-5
     for j, shift in enumerate(step * np.eye(14)[:-1]):
         change = fitted(logs + shift).fitted() - fitted(logs - shift).fitted()
         assert_allclose(found[:, j], change / (2.0 * step), atol=1e-8)
@@ -525,10 +525,10 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     y = inputs[:, :3].sum(axis=1) + inputs[:, 3] * inputs[:, 4]
     y += rng.standard_normal(60)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
-    monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 999)
-    every, expected = _doubt.marginalize_hyperparameters(posterior, 60)
-    monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 30)
-    some, log_occam_factor = _doubt.marginalize_hyperparameters(posterior, 60)
+    monkeypatch.setattr(_uncertainty, "_MOST_DIRECTIONS", 999)
+    every, expected = _uncertainty.marginalize_hyperparameters(posterior, 60)
+    monkeypatch.setattr(_uncertainty, "_MOST_DIRECTIONS", 30)
+    some, log_occam_factor = _uncertainty.marginalize_hyperparameters(posterior, 60)
     # As an integral over those looked along it would be ten less.
     assert log_occam_factor == pytest.approx(expected, abs=1.2)
     cube = plain(rng.choice([-1.0, 1.0], (50, 90)))
@@ -536,13 +536,15 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     ratio = (own + some.variance(cube)) / (own + every.variance(cube))
     assert ratio.min() > 0.94
     assert ratio.max() < 1.07
-    felt, others = _doubt._felt(posterior, eye_array(93, format="csr"))
-    assert (len(felt), others.shape[0]) == (30, 63)
+    kept, others = _uncertainty._split_directions(
+        posterior, eye_array(93, format="csr")
+    )
+    assert (len(kept), others.shape[0]) == (30, 63)
     # Inputs that matter, and scale, linear part and noise.
-    assert felt[:, [0, 1, 2, -3, -2, -1]].any(axis=0).all()
+    assert kept[:, [0, 1, 2, -3, -2, -1]].any(axis=0).all()
 
 
-def test_many_rows_leave_no_doubt():
+def test_many_rows_leave_no_uncertainty():
     inputs, y, _ = make_data(9, 400, 0.3)
     assert fit_gp(plain(inputs), y).hyperparameter_uncertainty is None
 

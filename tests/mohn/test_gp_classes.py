@@ -1,4 +1,4 @@
-"""Classes by all weights: posteriors, what is left out, links, pools, the estimator."""
+"""Classes by all weights: posteriors, held-out predictions, links, ensembles."""
 
 import pickle
 
@@ -226,11 +226,11 @@ def test_left_out_means_are_those_of_a_fit_to_the_others(weights):
 def test_labels_have_noise_and_latent_functions_vary_widely():
     rows = signs(60, 5)
     label = (rows.inputs[:, 0] > 0).astype(int)
-    lesson = MemberFit.read(
+    member_fit = MemberFit.read(
         rows, (label, 2), (), (), "lines", memory_budget=1e9, seed=0
     )
-    squares, _ = lesson.learn("least squares")
-    logistic, _ = lesson.learn("logistic", squares.covariance.prior)
+    squares, _ = member_fit.learn("least squares")
+    logistic, _ = member_fit.learn("logistic", squares.covariance.prior)
     assert squares.covariance.prior.noise_variance == pytest.approx(0.05)
     ratio = (
         logistic.covariance.prior.signal_variance
@@ -294,11 +294,11 @@ def test_many_rows_go_through_some(monkeypatch):
     for budget in (1e9, 8.0 * 5.0 * 200**2):
         monkeypatch.setattr(classification, "_MOST_WORK", 0.0)
         monkeypatch.setattr("skmohn.mohn._gp.model.MOST_LEFT_OUT", 200)
-        lesson = MemberFit.read(
+        member_fit = MemberFit.read(
             rows, (label, 2), (), (), "lines", memory_budget=budget, seed=0
         )
-        member, left_out = lesson.learn("least squares")
-        assert lesson.learn("logistic", member.covariance.prior) is None
+        member, left_out = member_fit.learn("least squares")
+        assert member_fit.learn("logistic", member.covariance.prior) is None
         losses.append(-left_out.mean())
     assert len(member.rows) < 200
     assert losses[1] == pytest.approx(losses[0], abs=0.03)

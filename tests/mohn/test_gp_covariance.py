@@ -635,7 +635,7 @@ def test_an_earlier_climb_is_a_first_stage():
 
 @pytest.mark.parametrize(("most", "dtype"), [(600, "float64"), (599, "float32")])
 def test_many_products_of_few_rows_are_in_single_precision(most, dtype, monkeypatch):
-    monkeypatch.setattr(_evidence, "_MOST_PRODUCTS", most)
+    monkeypatch.setattr(_evidence, "MOST_PRODUCTS", most)
     rng, dtypes = np.random.default_rng(0), []
     rows = EncodedRows(rng.uniform(-1.0, 1.0, (10, 6)), np.empty((10, 0), dtype=int))
     sample = join_equal_rows(rows, rng.standard_normal(10))

@@ -212,7 +212,7 @@ def glass(n_rows, seed=0, strength=4.0, shape=(4, 4)):
     return data.X, np.random.default_rng(seed).random(n_rows) < expit(score), data
 
 
-def test_pairs_are_found_and_what_is_left_out_is_foreseen():
+def test_pairs_are_found_and_what_is_left_out_is_predicted():
     X, y, data = glass(400)
     one = np.ones(len(y))
     found = ProbitSample.of(X, one, one, None, 2).learn(y)
@@ -264,7 +264,7 @@ def cross_entropy(chance, score):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_pairs_from_few_rows_are_foreseen_better_than_by_the_lasso(seed):
+def test_pairs_from_few_rows_are_predicted_better_than_by_the_lasso(seed):
     X, y, data = glass(2300, seed, shape=(6, 6))
     score = 4.0 * data.y / np.std(data.y)
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)

@@ -641,7 +641,7 @@ def test_noise_of_several_targets_is_smoothed_as_that_of_each():
         assert fit_noise_model(posterior, smoothed)[1] == fit_noise_model(alone)[1]
 
 
-def test_doubt_of_one_set_of_hyperparameters_is_that_of_all_targets():
+def test_uncertainty_of_hyperparameters_is_that_of_all_targets():
     covariance = Covariance(Prior(np.full(8, 0.2), np.empty(0), 1.0, 1.0, 0.1))
     rows = EncodedRows(X, np.empty((len(X), 0), dtype=int))
     one = ExactPosterior.condition(covariance, join_equal_rows(rows, Y[:, 0]))

@@ -81,7 +81,7 @@ def test_no_tails_without_errors(squares):
 
 @pytest.mark.slow_cases("auto")
 @pytest.mark.parametrize("strategy", ["auto", "gp", "spike_slab"])
-def test_heavy_noise_is_found_and_better_foreseen(strategy):
+def test_heavy_noise_is_found_and_better_predicted(strategy):
     """Densities of new observations rise; means and standard deviations stay."""
     X, y = heavy(300, 3.0)
     T, targets = heavy(2000, 3.0, seed=1)
@@ -169,7 +169,7 @@ def test_rows_are_left_out_as_they_were_weighed():
     assert_allclose(found.noise, given, rtol=1e-9)
 
 
-def test_rows_beyond_a_part_are_foreseen_already(monkeypatch):
+def test_rows_beyond_a_part_are_predicted_already(monkeypatch):
     """They are left out of nothing."""
     monkeypatch.setattr(gaussian_process, "_MOST_EXACT", 100)
     monkeypatch.setattr(gaussian_process, "_MANY_MORE", 2)

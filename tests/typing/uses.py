@@ -63,7 +63,7 @@ def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
     made: MOHNRegressor = MOHNRegressor.from_terms([(0, "a")], [1.0])
     print(made.score(X, y), from_dimod({}).terms_)
     print(BLMRegressor().fit(X, y).partial_fit(X, y).stopping_reason_)
-    print(maximize(model).x, make_sparse_walsh(5).X, make_ising((3, 3)).optima)
+    print(maximize(model).x, make_sparse_walsh(5).X, make_ising((3, 3)).maximum)
     print(minimize_black_box(len, {"a": [1, 2], "b": (0, 9)}, 20, noise=0).x)
     optimizer: BlackBoxOptimizer = BlackBoxOptimizer(30, maximize=True)
     optimizer.tell(optimizer.ask(), [1.0])

@@ -1,12 +1,12 @@
-"""Classes by all weights: several models, each judged without the rows it predicts.
+"""Classes by all weights: several models, weighted by their leave-one-out predictions.
 
 Members learn the classes by least squares or by logistic likelihoods, with numeric
-columns as lines or as levels beside them. What a member says of each observation
-without having seen it, which is exact for least squares, is turned into probabilities
-by a link that is learned from it, and says how much the member counts.
+columns as lines or as levels beside them. A link learned from a member's leave-one-out
+predictions, which are exact for least squares, turns them into probabilities. These
+determine the weight of the member.
 
 Source: Sundararajan and Keerthi, Predictive approaches for choosing hyperparameters in
-Gaussian processes, Neural Computation 13, 2001, for predictions left out; Wolpert,
+Gaussian processes, Neural Computation 13, 2001, for leave-one-out predictions; Wolpert,
 Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 """
 
@@ -179,7 +179,7 @@ class Labels(NamedTuple):
 
 
 class CalibrationLink(NamedTuple):
-    """Probabilities from what a member says.
+    """Probabilities from the latent functions of a member.
 
     Attributes
     ----------
@@ -581,15 +581,15 @@ class _Scores(NamedTuple):
 
 
 def needs_logistic_likelihood(
-    lessons: Sequence[MemberFit],
+    member_fits: Sequence[MemberFit],
     squares: Sequence[tuple[EnsembleMember, NDArray[np.float64]]],
 ) -> list[bool]:
-    """Whether each lesson is worth a logistic likelihood, too."""
+    """Whether each member is worth a logistic likelihood, too."""
     # Where these take long, that is the one whose least squares predict best: the
     # others hardly add to it.
-    pairs = zip(lessons, squares, strict=True)
-    losses = [lesson.loss(chances) for lesson, (_, chances) in pairs]
-    is_cheap = sum(lesson.work for lesson in lessons) <= _MOST_WORK_TOGETHER
+    pairs = zip(member_fits, squares, strict=True)
+    losses = [member_fit.loss(chances) for member_fit, (_, chances) in pairs]
+    is_cheap = sum(member_fit.work for member_fit in member_fits) <= _MOST_WORK_TOGETHER
     return [is_cheap or loss == min(losses) for loss in losses]
 
 

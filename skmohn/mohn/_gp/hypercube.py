@@ -209,7 +209,7 @@ class WalshPosterior:
         return np.maximum(found, 0.0)
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
-        """Rows and numbers whose covariances with a weight sum to its mean."""
+        """Rows x_d and dual coefficients a_d: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
         return self.sample.rows, self.alpha
 
 

@@ -121,12 +121,12 @@ def marginalize_hyperparameters(
     """
     covariance, sample = posterior.covariance, posterior.sample
     best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.ard_rates)
-    felt = EvidenceCurvature.around(posterior)
-    row_ratio, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
-    log_occam_factor = felt.log_occam_factor(row_ratio)
+    curvature = EvidenceCurvature.around(posterior)
+    row_ratio, basis, slopes = n_rows / len(sample), curvature.basis, curvature.slopes
+    log_occam_factor = curvature.log_occam_factor(row_ratio)
     if n_rows > MOST_ROWS:
         return None, log_occam_factor
-    spread, axes = np.linalg.eigh(felt.by_data * row_ratio + felt.by_density)
+    spread, axes = np.linalg.eigh(curvature.by_data * row_ratio + curvature.by_density)
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
     def moved(shift: NDArray[np.float64]) -> ExactPosterior:
@@ -176,7 +176,7 @@ class EvidenceCurvature(NamedTuple):
         covariance = posterior.covariance
         best = covariance.prior.to_logs()
         n_inputs, alphabets = len(covariance.prior.ard_rates), covariance.alphabets
-        basis, others = _felt(posterior, _directions(n_inputs, alphabets))
+        basis, others = _split_directions(posterior, _directions(n_inputs, alphabets))
         evidence = Evidence(posterior.sample, alphabets)
         gradient, by_data, slopes = _curvature(evidence, best, basis)
         of_density = density_curvature(n_inputs, alphabets)
@@ -229,7 +229,7 @@ def _directions(n_inputs: int, alphabets: tuple[Categorical, ...]) -> csr_array:
     return csr_array((np.ones(len(groups)), (groups, range(len(groups)))), shape)
 
 
-def _felt(
+def _split_directions(
     posterior: ExactPosterior, basis: csr_array
 ) -> tuple[NDArray[np.float64], Any]:
     """Split directions: those that change the fitted values most, and the others.
@@ -240,8 +240,8 @@ def _felt(
         return basis.toarray(), basis[:0]
     change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
     order = np.append(np.argsort(change), basis.shape[0] - 1)
-    others, felt = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
-    return basis[np.sort(felt)].toarray(), basis[np.sort(others)]
+    others, kept = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
+    return basis[np.sort(kept)].toarray(), basis[np.sort(others)]
 
 
 def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ _CURVATURES = 1e-3, 4.0
 _SINGLE_PRECISION_NOISE = 2e-3
 # Products of two rows in a column up to which a step in double precision takes about
 # 0.02 seconds: so few rows are not worth the rounding.
-_MOST_PRODUCTS = 40_000_000
+MOST_PRODUCTS = 40_000_000
 
 # Loss where rounding leaves no positive covariance: high, but a line search that
 # interpolates it must not come to a standstill.
@@ -582,7 +582,7 @@ def learn_prior(
     if n_rows > _ALL_ROWS:
         part = sample.take(drawn[:most_rows])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
-    is_cheap = is_small and len(part) ** 2 * len(prior.ard_rates) <= _MOST_PRODUCTS
+    is_cheap = is_small and len(part) ** 2 * len(prior.ard_rates) <= MOST_PRODUCTS
     is_exact = is_cheap or first.prior.noise_variance < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
     second = maximize_evidence(

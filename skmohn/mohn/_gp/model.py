@@ -100,7 +100,7 @@ class GPModel(Model):
     n_evaluations : int
         Evaluations of the evidence.
 
-    hyperparameter_uncertainty : PriorDoubt or None
+    hyperparameter_uncertainty : HyperparameterUncertainty or None
         What not knowing the hyperparameters adds; None where that is little.
 
     log_occam_factor : float
@@ -145,7 +145,7 @@ class GPModel(Model):
         return self.prior.noise_variance
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
-        """Rows and numbers whose covariances with a weight sum to its mean."""
+        """Rows x_d and dual coefficients a_d: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
         return self.posterior.dual_coefficients()
 
     def log_evidence(self) -> float:
@@ -394,26 +394,19 @@ def fit_gp(
     if covariance is None:
         search = start, max_iter, seed, report
         best = _learn_prior(sample, alphabets, memory_budget, first, *search)
-        n_evaluations, covariance = (
-            best.n_evaluations,
-            Covariance(best.prior, alphabets),
-        )
+        n_evaluations = best.n_evaluations
+        covariance = Covariance(best.prior, alphabets)
     shuffled = np.random.default_rng(seed).permutation(len(sample))
-    drawn = np.arange(len(sample))
+    drawn = sample
     if len(sample) > MOST_LEFT_OUT:
-        drawn = shuffled[:MOST_LEFT_OUT]
-    wanted = strong_terms, max_order, noise
-    found, noise_map, noise_exponent = _condition_drawn(
-        covariance, sample.take(drawn), *wanted
+        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
+    covariance, posterior, noise_map, noise_exponent = _condition_drawn(
+        covariance, drawn, strong_terms, max_order, noise
     )
-    if found is not None:
-        covariance = found.covariance
     if noise_map is not None and noise_exponent:
-        sample = replace(
-            sample, excess=noise_map.weighing(sample.rows) ** noise_exponent
-        )
-        found = None
-    rate, posterior = None, found
+        excess = noise_map.weighing(sample.rows) ** noise_exponent
+        sample = replace(sample, excess=excess)
+    rate = None
     if route == "nystroem":
         n_part = _most_exact(memory_budget)
         route, posterior, rate = _condition_many(
@@ -421,13 +414,11 @@ def fit_gp(
         )
     elif route == "walsh":
         posterior = WalshPosterior.condition(covariance, sample)
-    elif posterior is None or len(drawn) < len(sample):
+    elif posterior is None or drawn is not sample:
         posterior = ExactPosterior.condition(covariance, sample)
-    hyperparameter_uncertainty, log_occam_factor = None, 0.0
+    uncertainty = None, 0.0
     if is_fitted:
-        hyperparameter_uncertainty, log_occam_factor = _marginalize_hyperparameters(
-            posterior, sample, shuffled, route
-        )
+        uncertainty = _marginalize_hyperparameters(posterior, sample, shuffled, route)
     model = GPModel(
         posterior,
         center,
@@ -437,8 +428,7 @@ def fit_gp(
         noise_map,
         noise_exponent,
         n_evaluations,
-        hyperparameter_uncertainty,
-        log_occam_factor,
+        *uncertainty,
         sum_log_slope(transform, y, sample_weight),
         rate,
         missing_inputs=MissingInputs(covariance.alphabets),
@@ -479,17 +469,17 @@ def _condition_drawn(
     strong_terms: bool,
     max_order: int | None,
     noise: str,
-) -> tuple[ExactPosterior | None, NoiseMap | None, float]:
-    """Posterior of drawn rows with strong terms, map of noise and its exponent."""
+) -> tuple[Covariance, ExactPosterior | None, NoiseMap | None, float]:
+    """Covariance with strong terms, posterior of drawn rows, and noise by row."""
     if not strong_terms and noise != "auto":
-        return None, None, 0.0
+        return covariance, None, None, 0.0
     posterior = ExactPosterior.condition(covariance, sample)
     if strong_terms:
         posterior = find_strong_terms(posterior, max_order)
     if noise != "auto":
-        return posterior, None, 0.0
+        return posterior.covariance, posterior, None, 0.0
     noise_map, noise_exponent = fit_noise_model(posterior)
-    return posterior, noise_map, noise_exponent
+    return posterior.covariance, posterior, noise_map, noise_exponent
 
 
 def _condition_many(

@@ -162,7 +162,7 @@ class NystroemPosterior:
         return (residual.T / kept).T, noise / kept
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
-        """Rows and numbers whose covariances with a weight sum to its mean."""
+        """Rows x_d and dual coefficients a_d: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
         alpha = solve_triangular(
             self.factor, self._center(), lower=True, trans=1, check_finite=False
         )

@@ -207,10 +207,8 @@ class PairVariance:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What depends on this variable alone a priori, as a constant and a slope."""
         covariance, alpha, variable = self.covariance, self.alpha, factor.variable
-        linear, constant = (
-            covariance.prior.main_effect_variance,
-            np.zeros(len(factor.table)),
-        )
+        linear = covariance.prior.main_effect_variance
+        constant = np.zeros(len(factor.table))
         slope = linear * factor.tau * float(alpha @ factor.x)
         if variable.categorical is not None:
             constant = linear * (factor.centered[:, factor.categories] @ alpha)

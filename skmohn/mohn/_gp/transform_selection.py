@@ -22,6 +22,7 @@ from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
+    MOST_PRODUCTS,
     AggregatedData,
     EvidenceOptimum,
     index_of_rows,
@@ -47,9 +48,9 @@ from skmohn.mohn._table.target import (
 
 # Distinct rows that are asked; where a line does not do, they tell by tens of nats.
 _ROWS_ASKED = 400
-# Products of two rows in a column, up to which each step of learning takes about 0.02
-# seconds; 400 rows of 250 columns have as many. Fewer rows than the other tell little.
-_MOST_PRODUCTS, _FEWEST_ROWS = 40_000_000, 100
+# Fewer rows tell little: of more than 250 columns not even 400 are within
+# `MOST_PRODUCTS`.
+_FEWEST_ROWS = 100
 # Rows by which scales are compared: a few large targets have most of the error.
 _ROWS_COMPARED = 1600
 # Fraction of the sum of squares of the targets that one row has. Of 100 normal ones it
@@ -300,7 +301,7 @@ class _Part(NamedTuple):
         """
         if n_rows is None:
             n_columns = rows.inputs.shape[1] + rows.categories.shape[1]
-            most = math.isqrt(_MOST_PRODUCTS // max(n_columns, 1))
+            most = math.isqrt(MOST_PRODUCTS // max(n_columns, 1))
             n_rows = max(min(_ROWS_ASKED, most), _FEWEST_ROWS)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         index = index_of_rows(rows)

@@ -1,19 +1,10 @@
-"""Terms that the user lists, and rows of folds."""
-
-from collections.abc import Sequence
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+"""Terms that the user lists."""
 
 from skmohn._core._types import Term
 from skmohn._core._validation import read_sets
 from skmohn.mohn._models import SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.term_names import find_sets, to_inputs
-
-# Training and test rows of each fold.
-Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 def listed_terms(samples: SolverData, settings: FitSettings) -> list[Term]:

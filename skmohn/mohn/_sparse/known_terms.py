@@ -68,7 +68,7 @@ def _by_ols(
 ) -> tuple[WalshPolynomial, str, str | None]:
     fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
     graph = WalshPolynomial.sort(terms, fit.coef, fit.intercept)
-    report(record_of(design, samples, graph), graph)
+    report(record_of(samples, graph), graph)
     warning = None
     if fit.rank < len(terms):
         warning = (
@@ -95,7 +95,7 @@ def _by_lasso(
     graph = WalshPolynomial.sort(
         [terms[j] for j in kept], fit.coef[kept], fit.intercept
     )
-    report(record_of(design, samples, graph), graph)
+    report(record_of(samples, graph), graph)
     return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
 
 
@@ -149,7 +149,7 @@ def _by_delta(
         )
         coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
         graph = WalshPolynomial.sort(terms, coef, intercept)
-        record = record_of(design, samples, graph)
+        record = record_of(samples, graph)
         stop = report(record, graph)
         if samples.held is not None:
             rmse = record["validation_rmse"]
@@ -168,9 +168,7 @@ def _by_delta(
     return graph, f"delta rule, {reason}", warning
 
 
-def record_of(
-    design: Design, samples: SolverData, graph: WalshPolynomial
-) -> dict[str, Any]:
+def record_of(samples: SolverData, graph: WalshPolynomial) -> dict[str, Any]:
     """History record of a model whose structure is fixed."""
     validation_rmse = None
     if samples.held is not None:

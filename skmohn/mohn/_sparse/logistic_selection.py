@@ -17,8 +17,7 @@ from skmohn._core._fitting import no_progress
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._models import SelectedModel, SolverData
-from skmohn.mohn._sparse.given import Folds
+from skmohn.mohn._models import Folds, SelectedModel, SolverData
 from skmohn.mohn._sparse.logistic import (
     SEARCH_C,
     LogisticControl,

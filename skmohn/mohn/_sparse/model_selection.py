@@ -28,10 +28,9 @@ from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length
-from skmohn.mohn._models import SelectedModel, SolverData
+from skmohn.mohn._models import Folds, SelectedModel, SolverData
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
-from skmohn.mohn._sparse.given import Folds
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.pair_cache import (
     PairCache,

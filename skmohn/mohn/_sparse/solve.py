@@ -87,8 +87,8 @@ def _solve(
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
         solution = find(repeated, settings, in_unit)
-        said = solution.stopping_reason + _mention_dependent(repeated)
-        solution = solution._replace(stopping_reason=said)
+        reason = solution.stopping_reason + _mention_dependent(repeated)
+        solution = solution._replace(stopping_reason=reason)
     else:
         solution = learn(repeated, settings, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"

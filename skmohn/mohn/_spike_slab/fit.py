@@ -26,7 +26,7 @@ from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.sampling import (
-    Marginals,
+    WeightMarginals,
     has_collinear,
     sample_weights,
     sampling_work,
@@ -367,7 +367,7 @@ def rank_runs(
 
 def average_runs(
     mean_of: Callable[[State], NDArray[np.float64]], runs: Sequence[Run]
-) -> Marginals:
+) -> WeightMarginals:
     """Average runs by their evidence; noise and priors are those of the first.
 
     They are modes of one posterior: where several fit about as well, one of them alone
@@ -383,7 +383,7 @@ def average_runs(
         for name in ("inclusion", "variance")
     )
     mean = means @ probability
-    return Marginals(
+    return WeightMarginals(
         mean,
         (variance + (means - mean[:, None]) ** 2) @ probability,
         inclusion @ probability,

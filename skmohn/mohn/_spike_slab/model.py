@@ -160,7 +160,7 @@ class SpikeSlabModel(Model):
         return WalshPolynomial(candidates.terms, coef, intercept)
 
     def to_product_sum(self) -> ProductSum:
-        """Expand the mean, see `GPModel.products`."""
+        """Expand the mean, see `GPModel.to_product_sum`."""
         terms, coef = self.polynomial.terms, self.polynomial.coef
         low, high = np.ones((2, self.n_inputs, len(terms)))
         for k, term in enumerate(terms):

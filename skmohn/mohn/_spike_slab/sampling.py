@@ -39,7 +39,7 @@ _PER_PRODUCT = 0.1
 _TINY = 1e-12
 
 
-class Marginals(NamedTuple):
+class WeightMarginals(NamedTuple):
     """Posterior of each weight, and the hyperparameters.
 
     Attributes
@@ -78,7 +78,7 @@ def has_collinear(vamp: Vamp, inclusion: NDArray) -> bool:
 
 def sample_weights(
     vamp: Vamp, state: State, n_observed: float, rng: np.random.Generator
-) -> Marginals:
+) -> WeightMarginals:
     """Sample weights from where one run of message passing ended.
 
     O(n_weights * rank) for each of 1500 sweeps.
@@ -140,7 +140,7 @@ def sample_weights(
             priors = [SpikeSlab(*v) for v in np.reshape(values, (-1, 3, 1))]
     inclusion, mean, square = sums / _N_SWEEPS
     variance = np.maximum(square - mean**2, 0.0)
-    return Marginals(mean, variance, inclusion, noise, tuple(priors))
+    return WeightMarginals(mean, variance, inclusion, noise, tuple(priors))
 
 
 def _squares(vamp: Vamp) -> NDArray:
