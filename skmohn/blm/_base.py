@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import tzinfo
 from math import ceil
@@ -69,7 +70,7 @@ def _positive(kind: type) -> Interval:
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
     """Network trained by local search on the bits of its weights."""
 
     _when_long = "max_time or a lower max_flips ends it earlier"
@@ -307,29 +308,29 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     # ---------------------------------------------------------- of each estimator
 
+    @abstractmethod
     def _read_samples(
         self, X: TableLike, y: Any, learn: bool
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Inputs and targets of rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _class_weights(
         self, y: Any, learned_from: Any = None
     ) -> NDArray[np.float64] | float:
         """Weights by class; balanced are those among `learned_from`, or among y."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
         """Classes that a hold-out keeps in proportion; None where it cannot."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
         """The loss of the kernels, its parameter, and that of the user."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _out_activation(self) -> str:
         """Activation of the outputs that the loss asks for."""
-        raise NotImplementedError
 
     # ---------------------------------------------------------------- validation
 

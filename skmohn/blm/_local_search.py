@@ -415,14 +415,10 @@ def train(
         )
         for k, state in zip(going, advanced, strict=True):
             states[k] = state
-        best = min(filter(_is_begun, states), key=lambda state: state.rank)
+        best = min((s for s in states if s.is_begun), key=lambda state: state.rank)
         if report([states[k] for k in going], best):
             reason = "a callback"
         elif time.perf_counter() >= deadline:
             reason = "max_time"
-    begun = filter(_is_begun, states)
+    begun = [state for state in states if state.is_begun]
     return sorted(begun, key=lambda state: (not state.succeeded, state.rank)), reason
-
-
-def _is_begun(state: TrainingState) -> bool:
-    return state.is_begun

@@ -55,7 +55,7 @@ class Layout:
     sizes : tuple of int
         Units of each layer, from the inputs to the outputs.
     recurrent : bool, default=False
-        Whether hidden units hear their own layer's outputs of a step ago.
+        Whether hidden units also see their layer's previous outputs.
     """
 
     sizes: tuple

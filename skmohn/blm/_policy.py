@@ -15,18 +15,16 @@ from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.blm import _policy_kernels as kernels
 from skmohn.blm._kernels import Network
-from skmohn.blm._network import DatasetProblem, Layout, activate, refresh
+from skmohn.blm._network import (
+    ACTIVATIONS,
+    DatasetProblem,
+    Layout,
+    activate,
+    refresh,
+)
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
 from skmohn.blm._search_kernels import Search
-
-ACTIVATIONS = {
-    "identity": kernels.IDENTITY,
-    "tanh": kernels.TANH,
-    "logistic": kernels.LOGISTIC,
-    "relu": kernels.RELU,
-    "step": kernels.STEP,
-}
 
 
 @validate_params(
@@ -66,7 +64,7 @@ def make_policy(
     Returns
     -------
     Policy
-        Ready to answer observations.
+        Ready to act on observations.
 
     Raises
     ------

@@ -16,8 +16,7 @@ from numba import types
 from numba.extending import overload_method
 
 from skmohn._core._numba import jit
-
-IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
+from skmohn.blm._kernels import IDENTITY, LOGISTIC, RELU, TANH
 
 
 class Policy(NamedTuple):

@@ -323,8 +323,9 @@ class SequenceForm:
     ) -> NDArray[np.float64]:
         """Outputs of a network at all steps, shape (n_rows, n_outputs)."""
         coefs, intercepts, own = network
-        layers = coefs, intercepts, own
-        return outputs_of(rows, lengths, *layers, activation, out_activation)
+        return outputs_of(
+            rows, lengths, coefs, intercepts, own, activation, out_activation
+        )
 
     def answers(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to steps in the form of the targets."""

@@ -25,7 +25,7 @@ _TELESCOPES = {
     "local_minimum": kernels.AT_MINIMUM,
     "threshold": kernels.AT_THRESHOLD,
 }
-# What a search hears of a loss that is infinite: it compares by differences.
+# Replaces an infinite loss in a search, which compares by differences.
 WORST = 1e300
 
 
@@ -351,7 +351,7 @@ def ask(search: Search) -> tuple[int, int]:
 
 
 def tell(search: Search, loss: float) -> bool:
-    """Hear the loss of the last question; return whether its move is made. O(1)."""
+    """Take the loss of the move last asked for; return whether it is made. O(1)."""
     improves = kernels.improves(search.address, loss)
     (kernels.succeed if improves else kernels.fail)(search.address, loss)
     return improves

@@ -1,6 +1,6 @@
-"""Compiled local search on integer codes, which knows nothing but losses.
+"""Compiled local search on integer codes, which depends on nothing but losses.
 
-:func:`ask` names a weight and a new code for it, :func:`improves` hears the loss that
+:func:`ask` names a weight and a new code for it, :func:`improves` takes the loss that
 this would give and decides; :func:`succeed` or :func:`fail` follows. Two searches: the
 Gray-bit search of [S4], and an adaptive one that gives each weight a signed step of its
 own and falls back on Gray bits to prove a local minimum.

@@ -308,8 +308,9 @@ def sample_missing(
     missing = MissingMask.of(flat, coding.n_units)
     if missing is not None:
         width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
-        for part in _in_parts(len(missing.rows), width):
-            rows = missing.rows[part]
+        incomplete = missing.rows
+        for part in _in_parts(len(incomplete), width):
+            rows = incomplete[part]
             unknown = missing.unknown_at(rows)
             units = coding.encode(flat[rows], table.names)
             bits = (rng.random(units.shape) < units).astype(np.float32)

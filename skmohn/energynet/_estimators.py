@@ -1,5 +1,6 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
+from abc import ABC, abstractmethod
 from itertools import takewhile
 from typing import Any, Self
 
@@ -52,7 +53,7 @@ _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 _SEED = 0
 
 
-class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
     """Find the layers without targets; train a network of these layers with them."""
 
     _kind: Any
@@ -187,9 +188,9 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     def _check_targets(self, y: NDArray) -> None:
         """Refuse targets of the wrong kind before the layers take their time."""
 
+    @abstractmethod
     def _count_outputs(self, y: NDArray) -> int:
         """Units of the output."""
-        raise NotImplementedError
 
     def _learn_targets(self, y: NDArray, weights: NDArray | None) -> NDArray:
         """What the network is to learn."""

@@ -51,7 +51,7 @@ _MOST_COMPARED = 500
 # weighs more. Of those with missing values, which are drawn several times, on so many.
 _MOST_VALUED, _MOST_VALUED_WITH_MISSING = 10_000, 2000
 
-# Told what happened, and how to get the RBM as it is.
+# Called with a record of what happened and a function that returns the RBM.
 Report: TypeAlias = Callable[[dict[str, Any], Callable[[], RBM]], None]
 
 PAYING_REASON = "every unit is worth its cost"
@@ -370,7 +370,7 @@ class DescriptionLengthGrowth:
 
         The fewest come first, and more are left out where even a perfect description of
         the data would not pay for them: no RBM describes samples in fewer nats than
-        the entropy of their shares.
+        the entropy of their empirical distribution.
         """
         options = self.options
         n_units = min(options.n_initial, options.max_units)
@@ -399,7 +399,7 @@ class DescriptionLengthGrowth:
         """Whether the data are more likely by an RBM than by another.
 
         With more units they should be, and are not where modes are far apart and chains
-        stay in theirs: units that look as if they paid describe modes without shares.
+        stay in theirs: units that look worthwhile describe modes but not their weights.
         """
         return bool(self._lengths(other).mean() > self._lengths(rbm).mean())
 

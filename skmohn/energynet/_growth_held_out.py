@@ -207,8 +207,8 @@ class WidthSearch:
         # The first one, whose states can be listed.
         self.reference_rbm = self.reference_rbm or run.rbm
         self.lengths[width], self.errors[width] = self._measured(run.rbm)
-        told = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
-        decision(self.report, run, "grow", self.n_steps, told)
+        found = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
+        decision(self.report, run, "grow", self.n_steps, found)
         return True
 
     def gain(self, width: int) -> float:
@@ -223,7 +223,7 @@ class WidthSearch:
     def still_improving(self, width: int) -> bool:
         """Whether a width was tried, and is so good that a wider one may be better.
 
-        Of wide ones several tell, since chance in the training of one would decide.
+        Wide ones are judged by a trend: the training of a single one varies too much.
         """
         if width not in self.lengths:
             return False

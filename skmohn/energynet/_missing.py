@@ -204,6 +204,7 @@ class MissingValueChains:
         self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
 
     def step(self, n_steps: int) -> None:
+        """Take Gibbs steps."""
         for _ in range(n_steps):
             hidden = hidden_sampler(self.rbm, self.streams)(self.V)
             self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)

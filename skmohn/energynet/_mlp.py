@@ -63,24 +63,24 @@ def initialized_mlp(mlp: Any, start: Sequence[RBM]) -> Any:
 
     Returns
     -------
-    told : MLPClassifier or MLPRegressor
+    watched : MLPClassifier or MLPRegressor
         Not fitted; see :func:`~skmohn._core._sklearn.watched_mlp`.
     """
     return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
-def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> None:
+def fit_silently(watched: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> None:
     """Fit a network about as far as it goes, to compare it with others.
 
     It ends before it would warn that it has not converged.
 
     Parameters
     ----------
-    told : MLPClassifier or MLPRegressor
+    watched : MLPClassifier or MLPRegressor
         As :func:`initialized_mlp` makes it.
     """
     # Evaluations of "lbfgs" are at least as many as its iterations.
-    ahead = iter(range(told.max_iter - 1))
+    ahead = iter(range(watched.max_iter - 1))
     least = deque([np.inf], maxlen=_EVALUATIONS)
 
     def watch(loss: float) -> None:
@@ -89,13 +89,13 @@ def fit_silently(told: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> 
         if rests or next(ahead, None) is None:
             raise _Stopped
 
-    told.watch = watch
+    watched.watch = watch
     with suppress(_Stopped):
-        told.fit(X, y, sample_weight=weights)
+        watched.fit(X, y, sample_weight=weights)
 
 
 class Stages:
-    """The two tasks of a fit, of which scikit-learn's callbacks hear.
+    """The two tasks of a fit, as scikit-learn's callbacks see them.
 
     Parameters
     ----------
@@ -106,9 +106,9 @@ class Stages:
     """
 
     def __init__(self, estimator: BaseEstimator, X: TableLike, y: ArrayLike) -> None:
-        self._told: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
+        self._task_data: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
         self._fit = callback_context(estimator, 2)
-        self._fit.call_on_fit_task_begin(**self._told)
+        self._fit.call_on_fit_task_begin(**self._task_data)
 
     def fit_layers(self, transformer: _T, X: TableLike, weights: NDArray | None) -> _T:
         """Fit the layers; callbacks that follow sub-estimators follow them.
@@ -120,9 +120,9 @@ class Stages:
         """
         task = self._fit.subcontext(task_name="layers")
         with task.propagate_callback_context(transformer):
-            task.call_on_fit_task_begin(**self._told)
+            task.call_on_fit_task_begin(**self._task_data)
             transformer.fit(X, sample_weight=weights)
-            task.call_on_fit_task_end(**self._told)
+            task.call_on_fit_task_end(**self._task_data)
         return transformer
 
     def fit_network(
@@ -151,17 +151,17 @@ class Stages:
         mlp : MLPClassifier or MLPRegressor
             The fitted one, of scikit-learn's own class.
         """
-        told = initialized_mlp(mlp, start)
+        watched = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
-        most = None if told.solver == "lbfgs" else told.max_iter
+        most = None if watched.solver == "lbfgs" else watched.max_iter
         task = self._fit.subcontext(
             task_name="network", max_subtasks=None if most is None else most + 1
         )
         loop = FitLoop(
-            **self._told,
+            **self._task_data,
             metadata=None,
             max_iter=most,
-            attributes=lambda: {"mlp_": told.to_plain()},
+            attributes=lambda: {"mlp_": watched.to_plain()},
             task=task,
         )
 
@@ -169,17 +169,17 @@ class Stages:
             if loop.step({"loss": float(loss)}):
                 raise _Stopped
 
-        told.watch = watch
+        watched.watch = watch
         try:
-            told.fit(X, y, sample_weight=weights)
+            watched.fit(X, y, sample_weight=weights)
         except _Stopped:
-            told.n_iter_, told.loss_ = len(loop.history), loop.history[-1]["loss"]
-            if told.early_stopping and told.solver != "lbfgs":
-                told.take_best()
+            watched.n_iter_, watched.loss_ = len(loop.history), loop.history[-1]["loss"]
+            if watched.early_stopping and watched.solver != "lbfgs":
+                watched.take_best()
         loop.finish()
-        fitted = told.to_plain()
+        fitted = watched.to_plain()
         self._fit.call_on_fit_task_end(
-            **self._told, reconstruction_attributes=lambda: {"mlp_": fitted}
+            **self._task_data, reconstruction_attributes=lambda: {"mlp_": fitted}
         )
         return fitted
 

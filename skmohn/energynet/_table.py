@@ -39,7 +39,7 @@ from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._missing import MissingMask
 
-_FLOATS, _WHOLE = ("float", "double"), ("bool", "int", "uint")
+_FLOATS, _INTEGERS = ("float", "double"), ("bool", "int", "uint")
 # No state of a unit: it sorts rows with missing values apart from others.
 _NO_STATE = np.float32(2.0)
 # Parts of the units that are moved one after another, each with a copy.
@@ -205,7 +205,7 @@ def repeated_rows(weights: NDArray[np.float64]) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of int
-        Whole weights are kept. Others are rounded up or down so that any rows that
+        Integer weights are kept. Others are rounded up or down so that any rows that
         follow one another are as many as their weights together, to one.
     """
     ends = np.floor(np.cumsum(weights) + 0.5)
@@ -340,12 +340,12 @@ def write_completed(
     The table was read from `given`.
     """
     categories, given = table.categories, as_table(to_numpy(given))
-    whole = np.zeros(values.shape[1], bool)
+    is_integer = np.zeros(values.shape[1], bool)
     for j, name in enumerate(column_types(given)):
-        kind = name if name.startswith(_WHOLE) else categories.kinds.get(j, "")
-        whole[j] = kind.startswith(_WHOLE) and not name.startswith(_FLOATS)
+        kind = name if name.startswith(_INTEGERS) else categories.kinds.get(j, "")
+        is_integer[j] = kind.startswith(_INTEGERS) and not name.startswith(_FLOATS)
     # What is between two integers, or False and True, has not the column's type.
-    values = np.where(np.isnan(table.values) & whole, np.rint(values), values)
+    values = np.where(np.isnan(table.values) & is_integer, np.rint(values), values)
     values = as_written(values, categories, given)
     return in_container(values, estimator, given, input_names(estimator))
 
@@ -422,14 +422,15 @@ def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> An
     """
     if type(frame) is not type(given):
         return frame
+    is_pandas = hasattr(frame, "iloc")
+    convert = _pandas_column if is_pandas else _polars_column
     columns = []
     for j in range(given.shape[1]):
         filled, origin = (safe_indexing(table, j, axis=1) for table in (frame, given))
-        convert = _pandas_column if hasattr(frame, "iloc") else _polars_column
         columns.append(convert(filled, origin, j in categorical))
-    frame = frame.copy() if hasattr(frame, "iloc") else frame.clone()
+    frame = frame.copy() if is_pandas else frame.clone()
     for j, column in enumerate(columns):
-        if hasattr(frame, "iloc"):
+        if is_pandas:
             frame.isetitem(j, column)
         else:
             frame.replace_column(j, column.alias(frame.columns[j]))

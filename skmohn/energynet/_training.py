@@ -37,7 +37,7 @@ _OFTEN = 10
 # A unit for so many samples leaves the price of weights as it is; with more units it
 # rises with their number, up to so many times.
 _SAMPLES_A_UNIT, _DEAREST = 5, 4.0
-# How many new hidden units are 1 at the mean of the data, and the most of their share.
+# New hidden units that are 1 at the mean of the data, and their largest fraction.
 _FIRST_ACTIVE, _LARGEST_ACTIVITY = 10.0, 0.2
 
 
@@ -182,7 +182,7 @@ class Schedule:
         buffers = _Buffers(run, batch_size)
         interval = _steps_between_draws(run, 1 + len(run.chains) + batch_size)
         n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
-        # What diverges is told at the end, not by a warning on the way.
+        # Divergence is reported at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
             while not run.is_over and n_epochs < at_once:
                 n_epochs += 1

@@ -137,17 +137,17 @@ def test_objectives_get_the_same_draws_each_time():
 
 
 def test_incumbent_is_the_loss_to_beat():
-    heard = []
+    recorded = []
 
     def watch(policy, rng, incumbent):
         loss = distance(policy, rng, np.inf)
-        heard.append((incumbent, loss))
+        recorded.append((incumbent, loss))
         return loss
 
     linear(max_evaluations=60, perturbation=0.0).fit(watch)
-    assert heard[0][0] == np.inf
-    best = heard[0][1]
-    for incumbent, loss in heard[1:]:
+    assert recorded[0][0] == np.inf
+    best = recorded[0][1]
+    for incumbent, loss in recorded[1:]:
         assert incumbent == best
         best = min(best, loss)
 
@@ -174,18 +174,18 @@ def test_controllers_begin_near_zero_with_few_bits():
 
 
 def test_weights_of_a_sparse_controller_are_zero_while_others_improve():
-    heard = []
+    recorded = []
 
     def steep(policy, rng, incumbent):
-        heard.append(policy.weights.copy())
+        recorded.append(policy.weights.copy())
         return -np.abs(policy.weights).sum()
 
     control = SearchOptions(init="uniform", sparsity=0.5, telescopic=None)
     linear(n_inputs=19, search_options=control, max_evaluations=11).fit(steep)
-    kept = heard[0] == 0
+    kept = recorded[0] == 0
     assert kept.sum() == 10
-    assert not np.any(np.array(heard)[:, kept])
-    assert len({weights.tobytes() for weights in heard}) > 2
+    assert not np.any(np.array(recorded)[:, kept])
+    assert len({weights.tobytes() for weights in recorded}) > 2
 
 
 # ----------------------------------------------------------------------------- stages
@@ -233,27 +233,27 @@ def test_a_stage_without_goal_uses_its_evaluations():
 
 @pytest.mark.parametrize("n_evaluations", range(150, 400, 25))
 def test_a_stage_begins_with_the_best_weights_of_the_one_before(n_evaluations):
-    heard = []
+    recorded = []
 
     def first(policy, rng, incumbent):
-        heard.append((distance(policy, rng, np.inf), tuple(policy.weights)))
-        return heard[-1][0]
+        recorded.append((distance(policy, rng, np.inf), tuple(policy.weights)))
+        return recorded[-1][0]
 
     def second(policy, rng, incumbent):
-        heard.append((0.0, tuple(policy.weights)))
+        recorded.append((0.0, tuple(policy.weights)))
         return 0.0
 
     model = linear(perturbation=0.4, max_evaluations=1)
     model.fit([Stage(first, None, n_evaluations), second])
-    assert heard[n_evaluations][1] == min(heard[:n_evaluations])[1]
+    assert recorded[n_evaluations][1] == min(recorded[:n_evaluations])[1]
 
 
 @pytest.mark.parametrize("recurrent", [False, True])
 def test_restarts_begin_at_different_points(recurrent):
-    heard = []
+    recorded = []
 
     def watch(policy, rng, incumbent):
-        heard.append(policy.weights.copy())
+        recorded.append(policy.weights.copy())
         return distance(policy, rng, incumbent)
 
     linear(
@@ -262,7 +262,7 @@ def test_restarts_begin_at_different_points(recurrent):
         search_options=SearchOptions(init="uniform"),
         recurrent=recurrent,
     ).fit(watch)
-    for one, other in itertools.combinations(heard, 2):
+    for one, other in itertools.combinations(recorded, 2):
         assert np.all(one != other)
 
 
@@ -321,11 +321,11 @@ def test_noise_does_not_fool_the_search():
         return distance(policy, rng, np.inf) + 0.3 * noise.standard_normal()
 
     differences = []
-    for is_told in (True, False):
-        model = linear(noisy=is_told, max_evaluations=2000, validate_every=10)
+    for is_noisy in (True, False):
+        model = linear(noisy=is_noisy, max_evaluations=2000, validate_every=10)
         model.fit(noisy)
         differences.append(abs(model.loss_ - distance(model.policy_, None, np.inf)))
-    # Without being told, it keeps the luckiest of many evaluations.
+    # With noisy=False it keeps the luckiest of many evaluations.
     assert differences[0] < 0.25 < 0.5 < differences[1]
 
 

@@ -1011,6 +1011,16 @@ def quickly(model, *data, **options):
         return model.set_params(**{**QUICK, "max_flips": 300, **options}).fit(*data)
 
 
+def test_targets_that_differ_less_than_single_precision():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), rng.normal(size=50)
+    targets = np.column_stack([y, (1.0 + 1e-12) * y])
+    header = quickly(BLMRegressor((2,)), X, targets).to_c("net", X=X).header
+    used = set(re.findall(r"\bNET_(?:SCALE|OFFSET)S?\b", header))
+    defined = set(re.findall(r"#define (NET_(?:SCALE|OFFSET)S?)\b", header))
+    assert used == defined == {"NET_SCALE", "NET_OFFSET"}
+
+
 @pytest.mark.parametrize("arithmetic", ["integer", "float32"])
 @pytest.mark.parametrize("unit", [1e-60, 1e60])
 def test_targets_that_single_precision_does_not_hold(arithmetic, unit):

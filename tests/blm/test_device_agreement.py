@@ -56,7 +56,7 @@ def test_agreement_of_labels_is_printed(capsys, y):
 
 @pytest.mark.parametrize("is_multilabel", [False, True])
 def test_a_rare_class_that_is_lost_is_missed(is_multilabel):
-    # One row in 150 is told by a column of a small unit; all others are as before.
+    # One row in 150 differs by a column of a small scale; all others are as before.
     rare = np.zeros((600, 2))
     rare[:, 0] = RNG.normal(size=600)
     rare[:4, 1] = 0.4

@@ -113,9 +113,9 @@ def test_networks_that_no_memory_holds_are_refused_before_they_are_made(hidden):
     model = BLMRegressor(hidden)
     with pytest.raises(
         MemoryError, match=r"GiB of memory and this process may"
-    ) as told:
+    ) as raised:
         model.fit(X, X.ravel())
-    assert "hidden_layer_sizes" in str(told.value)
+    assert "hidden_layer_sizes" in str(raised.value)
     assert not hasattr(model, "coefs_")
 
 

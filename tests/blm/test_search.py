@@ -166,8 +166,8 @@ def moves(search, loss, most=20_000):
             return
         changed = search.codes.copy()
         changed[j] = code
-        told = loss(changed)
-        yield j, code, told, tell(search, told)
+        moved_loss = loss(changed)
+        yield j, code, moved_loss, tell(search, moved_loss)
     raise AssertionError("the search does not end")
 
 
@@ -221,20 +221,20 @@ def test_arrays_of_another_process_may_be_read_only():
 def test_moves_are_made_just_when_they_improve(name, seed):
     loss = Landscape(seed, rugged=True)
     search = begin(loss, seed=seed, **SEARCHES[name])
-    codes, now, n_made, n_told = search.codes.copy(), search.state[0].loss, 0, 0
-    for j, code, told, made in moves(search, loss):
-        n_told += 1
+    codes, now, n_made, n_tried = search.codes.copy(), search.state[0].loss, 0, 0
+    for j, code, moved_loss, made in moves(search, loss):
+        n_tried += 1
         assert LOW <= code <= HIGH
         assert code != codes[j]
         if made:
-            assert told < now
+            assert moved_loss < now
             n_made += 1
-            codes[j], now = code, told
+            codes[j], now = code, moved_loss
         elif SEARCHES[name].get("neighborhood") != "best":
-            assert told >= now * (1 - 1e-6)
+            assert moved_loss >= now * (1 - 1e-6)
         assert_array_equal(search.codes, codes)
         assert search.state[0].loss == now
-    assert (search.state[0].tried, search.state[0].accepted) == (n_told, n_made)
+    assert (search.state[0].tried, search.state[0].accepted) == (n_tried, n_made)
 
 
 @pytest.mark.parametrize("now", [5.0, -5.0, 1e-12])
@@ -286,11 +286,11 @@ def test_best_neighbor_is_the_steepest(seed):
     loss = Landscape(seed, rugged=True)
     search = begin(loss, seed=seed, search="gray", neighborhood="best")
     around, n_asked = loss.around(search.codes), 0
-    for j, code, told, made in moves(search, loss):
+    for j, code, moved_loss, made in moves(search, loss):
         n_asked += 1
         if made:
-            assert told == min(around.values())
-            assert around[j, code] == told
+            assert moved_loss == min(around.values())
+            assert around[j, code] == moved_loss
             # All neighbors were looked at, and the best once more.
             assert n_asked == len(search.codes) * N_BITS + 1
             around, n_asked = loss.around(search.codes), 0
@@ -605,13 +605,13 @@ def test_zeros_move_only_when_nothing_else_improves(search, seed):
     start = loss.start * np.array([0, 1, 0, 1, 0, 1])
     running = begin(loss, start, seed=seed, search=search, sparse=True)
     codes = running.codes.copy()
-    for j, code, told, made in moves(running, loss):
+    for j, code, moved_loss, made in moves(running, loss):
         if made and codes[j] == 0 and search == "gray":
             others = loss.around(codes, np.flatnonzero(codes))
             assert min(others.values(), default=np.inf) >= loss(codes) * (1 - 1e-6)
         if made:
             codes[j] = code
-            assert loss(codes) == told
+            assert loss(codes) == moved_loss
 
 
 @pytest.mark.parametrize("search", ["gray", "adaptive"])

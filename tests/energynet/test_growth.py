@@ -47,19 +47,19 @@ FAST = Schedule(learning_rate=0.2, batch_size=64)
 WIDTH_ONLY = DescriptionLengthOptions(final_clock=1.0)
 
 
-def told(grow, *args):
-    """What a growth reports, and what it returns."""
+def with_records(grow, *args):
+    """Records that a growth reports, and what it returns."""
     records = []
     grown = grow(*args, lambda record, make_rbm: records.append(record))
     return records, grown
 
 
-def untold(record, make_rbm):
-    """A report that nobody listens to."""
+def no_report(record, make_rbm):
+    """A report that keeps nothing."""
 
 
 def width(X, schedule=FAST, options=WIDTH_ONLY, seed=0):
-    _, grown = told(grow_by_description_length, X, schedule, options, seed)
+    _, grown = with_records(grow_by_description_length, X, schedule, options, seed)
     return grown.run.rbm.n_hidden
 
 
@@ -78,7 +78,7 @@ def digits():
 @pytest.fixture(scope="module")
 def growth(digits):
     """What a growth reports and returns; the final training comes after its width."""
-    return told(
+    return with_records(
         grow_by_description_length,
         digits,
         FAST,
@@ -140,7 +140,7 @@ def test_width_on_digits_depends_little_on_how_one_trains(digits):
 def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
     def described(seed, fraction):
         options = replace(WIDTH_ONLY, final_clock=100.0, worthwhile_fraction=fraction)
-        _, grown = told(grow_by_description_length, digits, FAST, options, seed)
+        _, grown = with_records(grow_by_description_length, digits, FAST, options, seed)
         rbm = grown.run.rbm
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
@@ -245,8 +245,8 @@ def test_growth_by_nats_says_what_it_does(growth):
 
 def test_growth_by_nats_can_be_repeated(digits):
     X, dear = digits[:200], replace(WIDTH_ONLY, unit_cost=3)
-    _, grown = told(grow_by_description_length, X, FAST, dear, 3)
-    _, again = told(grow_by_description_length, X, FAST, dear, 3)
+    _, grown = with_records(grow_by_description_length, X, FAST, dear, 3)
+    _, again = with_records(grow_by_description_length, X, FAST, dear, 3)
     assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
 
 
@@ -257,7 +257,7 @@ def test_starts_that_are_left_out_would_not_have_been_the_best(
     X = clusters(4, n_samples, n_columns=6)
 
     def initialized_mlp():
-        records, ladder = told(DescriptionLengthGrowth, X, FAST, WIDTH_ONLY, 0)
+        records, ladder = with_records(DescriptionLengthGrowth, X, FAST, WIDTH_ONLY, 0)
         run = ladder.start(unit_price(X))
         return len(dict.fromkeys(r["units"] for r in records)), run.rbm.weights
 
@@ -280,7 +280,9 @@ def test_entropy_of_rows_is_that_of_their_numbers():
 )
 def test_growth_by_nats_ends_at_its_limits(options, limit):
     limited = replace(WIDTH_ONLY, **options)
-    records, grown = told(grow_by_description_length, clusters(32), FAST, limited, 0)
+    records, grown = with_records(
+        grow_by_description_length, clusters(32), FAST, limited, 0
+    )
     assert (grown.limit, grown.reason) == (limit, limit)
     assert grown.run.rbm.n_hidden <= 10
     growing = [r["steps"] for r in records if r["stage"] != "final"]
@@ -290,9 +292,9 @@ def test_growth_by_nats_ends_at_its_limits(options, limit):
 def test_growth_by_gamma_converts_and_trains_on():
     X = clusters(4, n_samples=400, n_columns=12)
     options = InfiniteGrowthOptions(learning_rate=0.1, threshold=0.2)
-    raw_records, raw = told(grow_infinite_rbm, X, Schedule(), options, 0)
+    raw_records, raw = with_records(grow_infinite_rbm, X, Schedule(), options, 0)
     options = replace(options, n_final_epochs=30)
-    records, polished = told(grow_infinite_rbm, X, Schedule(), options, 0)
+    records, polished = with_records(grow_infinite_rbm, X, Schedule(), options, 0)
     assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
     assert raw_records[-1]["gamma"] <= 0.2
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
@@ -307,14 +309,14 @@ def test_growth_by_gamma_converts_and_trains_on():
 
 def test_growth_by_gamma_ends_at_its_limits():
     options = InfiniteGrowthOptions(learning_rate=0.1, max_units=5, n_final_epochs=1)
-    _, grown = told(grow_infinite_rbm, clusters(4), Schedule(), options, 0)
+    _, grown = with_records(grow_infinite_rbm, clusters(4), Schedule(), options, 0)
     assert (grown.reason, grown.limit) == ("max_units", "max_units")
     assert grown.run.rbm.n_hidden == 5
 
 
 def test_given_width_trains_for_the_epochs_asked(digits):
     start = new_rbm(digits, 7, 0)
-    records, grown = told(given_width, digits, FAST, start, 3, 0)
+    records, grown = with_records(given_width, digits, FAST, start, 3, 0)
     assert [r["stage"] for r in records] == ["train"] * 3
     assert grown.reason == GIVEN_REASON
     assert grown.run.rbm.weights.shape == (7, 64)
@@ -334,7 +336,7 @@ def by_nats(inputs, seed, report, groups=None, missing=None):
 @pytest.mark.slow
 def test_stack_keeps_the_layers_that_shorten_the_description():
     X = clusters(8)[:600]
-    records, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
+    records, stack = with_records(grow_stack, X, by_nats, StackOptions(), 0)
     totals = [r["description_length"] for r in records if r["stage"] == "layer"]
     kept = [layer.description.total for layer in stack.layers]
     assert stack.reason == DEEP_ENOUGH
@@ -398,7 +400,7 @@ def test_a_layer_that_may_be_worth_it_is_measured_in_full():
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
-    _, stack = told(grow_stack, X, by_nats, StackOptions(), 0)
+    _, stack = with_records(grow_stack, X, by_nats, StackOptions(), 0)
     assert stack.reason == DEEP_ENOUGH
     assert len(stack.layers) == 1
     assert stack.layers[0].description.total >= stack.without.total
@@ -424,7 +426,7 @@ def test_layers_see_the_probabilities_of_those_below():
                 len(bits), gains[rbms[-1].n_hidden]
             ),
         )
-        records, stack = told(grow_stack, X, layer, options, 5)
+        records, stack = with_records(grow_stack, X, layer, options, 5)
     shapes = [layer.rbm.weights.shape for layer in stack.layers]
     assert shapes == [(6, 64), (5, 6), (4, 5)]
     assert stack.reason == ALL_LAYERS
@@ -449,7 +451,7 @@ def test_stack_by_the_rademacher_bound():
         return grow_infinite_rbm(inputs, schedule, options, seed, report)
 
     options = StackOptions(max_layers=2, complexity="rademacher")
-    _, stack = told(grow_stack, X, layer, options, 0)
+    _, stack = with_records(grow_stack, X, layer, options, 0)
     assert stack.layers[0].description.total < stack.without.total
     assert stack.layers[0].grown.limit == "max_units"
     bound = stack.layers[0].description.complexity
@@ -480,7 +482,7 @@ def test_copies_of_columns_need_a_unit_each(n_seeds, most, longest):
     widths, lengths = [], []
     # One draw moves by a few units with the order in which a processor adds.
     for seed in range(n_seeds):
-        _, grown = told(
+        _, grown = with_records(
             grow_by_description_length,
             X,
             Schedule(batch_size=50),
@@ -514,7 +516,7 @@ def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(
     made_by = len(X) * (noise + np.log(k))
     units_more = []
     for seed in range(n_seeds):
-        _, grown = told(
+        _, grown = with_records(
             grow_by_description_length,
             X,
             Schedule(batch_size=50),
@@ -551,14 +553,16 @@ def test_new_units_do_not_start_as_others_did(digits, monkeypatch):
 
     monkeypatch.setattr("skmohn.energynet._growth.new_rbm", watched)
     options = replace(WIDTH_ONLY, max_steps=3300)
-    told(grow_by_description_length, digits, FAST, options, 0)
+    with_records(grow_by_description_length, digits, FAST, options, 0)
     # Four starts, then units beside those there are.
     assert len(seeds) == 5
     assert seeds[4] not in seeds[:4]
 
 
 def test_units_are_dropped_after_a_third_of_the_clock():
-    records, _ = told(grow_by_description_length, clusters(4), FAST, WIDTH_ONLY, 0)
+    records, _ = with_records(
+        grow_by_description_length, clusters(4), FAST, WIDTH_ONLY, 0
+    )
     steps = [r["steps"] for r in records if r["stage"] == "drop" and "price" not in r]
     widths = [r["units"] for r in records if r["stage"] == "drop" and "price" not in r]
     first = [steps[widths.index(units)] for units in dict.fromkeys(widths)]
@@ -570,7 +574,7 @@ def test_units_are_dropped_after_a_third_of_the_clock():
 # ---------------------------------------------------------------------- the ladder
 
 
-def make_ladder(n_columns=6, report=untold, **options):
+def make_ladder(n_columns=6, report=no_report, **options):
     X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
     schedule = Schedule(learning_rate=0.2, batch_size=25)
     return DescriptionLengthGrowth(
@@ -616,13 +620,13 @@ def test_rbms_are_compared_by_the_nats_they_need(n_hidden, is_exact):
 def test_data_are_drawn_where_they_are_probabilities():
     X = np.full((4000, 2), 0.25, np.float32)
     drawn = DescriptionLengthGrowth(
-        X, Schedule(resample=True), DescriptionLengthOptions(), 0, untold
+        X, Schedule(resample=True), DescriptionLengthOptions(), 0, no_report
     ).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
     assert (
         DescriptionLengthGrowth(
-            X, Schedule(), DescriptionLengthOptions(), 0, untold
+            X, Schedule(), DescriptionLengthOptions(), 0, no_report
         ).data
         is X
     )
@@ -631,13 +635,13 @@ def test_data_are_drawn_where_they_are_probabilities():
 def test_of_many_samples_some_value_the_units(digits, monkeypatch):
     rbm = trained(FAST, digits, new_rbm(digits, 12, 0), 1500, 0).rbm
     monkeypatch.setattr(_growth, "_MOST_VALUED", 600)
-    some = DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, 0, untold)
+    some = DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, 0, no_report)
     assert some.X is digits
     rows = {row.tobytes() for row in digits}
     assert len(some.data) == 600
     assert all(row.tobytes() in rows for row in some.data)
     bits = DescriptionLengthGrowth(
-        digits / 4, Schedule(resample=True), WIDTH_ONLY, 0, untold
+        digits / 4, Schedule(resample=True), WIDTH_ONLY, 0, no_report
     ).data
     assert bits.shape == (600, digits.shape[1])
     assert set(bits.ravel()) == {0.0, 1.0}
@@ -645,7 +649,7 @@ def test_of_many_samples_some_value_the_units(digits, monkeypatch):
     monkeypatch.undo()
     found = some.value(rbm)[0]
     every = [
-        DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, k, untold).value(rbm)[0]
+        DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, k, no_report).value(rbm)[0]
         for k in range(5)
     ]
     error = np.std(every, axis=0).mean()
@@ -766,7 +770,7 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
     schedule = Schedule(learning_rate=0.2, batch_size=25)
     options = DescriptionLengthOptions(clock=0.9, final_clock=final_clock, **options)
-    records, grown = told(grow_by_description_length, X, schedule, options, 0)
+    records, grown = with_records(grow_by_description_length, X, schedule, options, 0)
     found = ", ".join(f"{stage} {width}" for stage, width, _ in log if stage != "final")
     assert found == widths
     clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "final": final_clock}

@@ -306,15 +306,15 @@ def test_networks_are_compared_long_before_they_come_to_rest(monkeypatch):
     mlp = MLPClassifier(
         (30,), alpha=1.0, tol=1e-4, solver="lbfgs", max_iter=5000, random_state=0
     )
-    to_the_end, told = clone(mlp).fit(X, y), initialized_mlp(mlp, ())
-    losses, evaluate = [], type(told)._loss_grad_lbfgs
+    to_the_end, watched = clone(mlp).fit(X, y), initialized_mlp(mlp, ())
+    losses, evaluate = [], type(watched)._loss_grad_lbfgs
 
     def noted(network, *args):
         loss, gradient = evaluate(network, *args)
         losses.append(loss)
         return loss, gradient
 
-    monkeypatch.setattr(type(told), "_loss_grad_lbfgs", noted)
-    fit_silently(told, X, y, None)
+    monkeypatch.setattr(type(watched), "_loss_grad_lbfgs", noted)
+    fit_silently(watched, X, y, None)
     assert len(losses) < 0.5 * to_the_end.n_iter_
     assert to_the_end.loss_ < min(losses) < 1.05 * to_the_end.loss_

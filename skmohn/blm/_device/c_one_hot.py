@@ -17,7 +17,7 @@ _KNOWN = {
 class Picks:
     """Writes what concerns categories; false, and nothing to write, without them.
 
-    Of each input that is a category ``picks`` has the place of its weights in a row,
+    Of each input that is a category ``picks`` has the index of its weights in a row,
     ``factors`` what its one stands for, and zero if there is no such category.
 
     Parameters

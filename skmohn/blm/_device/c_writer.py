@@ -1,5 +1,6 @@
 """What programs in integers and in single precision have in common as C."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
@@ -17,7 +18,7 @@ Program = FloatProgram | IntProgram
 ProgramType = TypeVar("ProgramType", FloatProgram, IntProgram)
 
 
-class Writer(Generic[ProgramType]):
+class Writer(ABC, Generic[ProgramType]):
     """Writes the functions of a program.
 
     Names begin with an @ that the name of the program replaces. Children have the
@@ -48,13 +49,13 @@ class Writer(Generic[ProgramType]):
     output: str
     zero_points: Sequence[object]
 
+    @abstractmethod
     def helpers(self) -> list[str]:
         """Lines of the functions that a network calls."""
-        raise NotImplementedError
 
+    @abstractmethod
     def layer(self, depth: int, x: str, to: str | None) -> list[str]:
         """Lines of a layer, from one buffer to another, or to the outputs."""
-        raise NotImplementedError
 
     def arrays(self) -> list[Array]:
         """All tables."""
@@ -71,7 +72,7 @@ class Writer(Generic[ProgramType]):
         return [*self.helpers(), *self._member(), *reset, *self._run()]
 
     def _buffers(self) -> tuple[list[str], dict[str, int]]:
-        """Name of the buffer that each layer hears, and sizes of all buffers."""
+        """Name of the buffer that each layer reads, and sizes of all buffers."""
         # Other members still need the inputs.
         names = ["q", "r" if self.n_members > 1 else "x"]
         used = ["x", *(names[k % 2] for k in range(len(self.sizes) - 2))]

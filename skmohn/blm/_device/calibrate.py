@@ -179,7 +179,7 @@ def _refuse_far(
 
 def _clip_range_seen(most: float, network: Network) -> float:
     """Range of the inputs of the network, given the largest one."""
-    # Rows that hardly differ tell nothing.
+    # Rows that hardly differ have no range of their own.
     return max(most, 1.0 if network.is_standardized else 1e-6)
 
 
@@ -215,7 +215,7 @@ def _activation_ranges_unseen(
     if network.layout.recurrent:
         raise ValueError(
             f'how far units with activation="{network.activation}" go depends on the '
-            "sequences that a recurrent network hears: pass X, some of them"
+            "sequences that a recurrent network reads: pass X, some of them"
         )
     size, activation_ranges = 1.0 if network.is_standardized else clip_range / 2.0, []
     for depth in range(network.n_layers - 1):

@@ -54,7 +54,7 @@ class DeviceModel:
     those of the compiled C, in every bit: computed by numpy in the same arithmetic. The
     C forbids compilers to fuse products with sums. Bits of floats may differ all the
     same where a compiler has no arithmetic of IEEE 754 in single precision (x87), or is
-    told to have none (clang's ``-ffast-math`` or ``-ffp-contract=fast``).
+    set to have none (clang's ``-ffast-math`` or ``-ffp-contract=fast``).
 
     Parameters
     ----------

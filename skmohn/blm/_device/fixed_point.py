@@ -113,7 +113,7 @@ class TanhTable(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The place of the last point."""
+        """Position of the last point."""
         return (len(self.points) - 1) * STEP_FRACTIONS
 
     def __call__(self, positions: NDArray) -> Any:

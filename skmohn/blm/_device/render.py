@@ -148,7 +148,8 @@ def _macros(program: Program, writer: Writer, answers: OutputDecoder) -> list[st
     if answers.labels is None or answers.has_probabilities:
         lines.append("/* An output stands for output * scale + offset. */")
         for what in ("scale", "offset"):
-            values = getattr(program, f"output_{what}")
+            # Equal or not in single precision, as in the function that reads them.
+            values = getattr(program, f"output_{what}").astype(np.float32)
             macro = f"#define @{what.upper()}"
             if np.all(values == values[0]):
                 lines.append(f"{macro} {number(values[0])}")
