@@ -181,7 +181,7 @@ def is_kernels_import(module, name):
     folder = re.escape(module.rpartition(".")[0])
     return f"{name}.".startswith(
         tuple(f"{may}." for may in KERNELS_MAY_IMPORT)
-    ) or bool(re.match(rf"{folder}\.\w+_kernels\.", name))
+    ) or bool(re.match(rf"{folder}\.\w*_kernels\.", name))
 
 
 @cache

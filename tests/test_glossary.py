@@ -11,11 +11,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "skmohn"
 # Subpackages that are written in these words throughout.
-DONE = ("_core", "blm", "energynet", "integrations", "mohn", "optimize")
+DONE = (
+    *("_core", "blm", "datasets", "energynet", "inspection"),
+    *("integrations", "mohn", "optimize"),
+)
 # And those of tests.
 TESTS = ("energynet",)
-# Parameters of the papers, columns of tables, and terms of other fields.
+# Parameters of the papers, columns of tables, an attribute of a display, and terms of
+# other fields.
 ALLOWED = {
+    "shares_ax_",
     *("order_share", "mode_share", "clique_share", "max_weight_share"),
     *("duality_gap", "_duality_gap"),
 }

@@ -6,15 +6,14 @@ are means over instances: R2 on 2000 fresh rows without noise, precision and rec
 the terms where a learner has terms, the fraction of fresh targets with noise in its 90
 % intervals where it says any, and seconds.
 
-Ours are the defaults, told nothing, and strategy="spike_slab" and "pursuit" with
-max_order=2. The lasso, the adaptive lasso (two steps of LassoCV) and orthogonal
-matching pursuit get explicit columns of all pairs, and so are told the highest order;
-trees get the columns, and so does the explainable boosting machine with its pairs, if
-`interpret` is installed. The limit is that of state evolution from no information,
-which the script computes: the R2 that the best polynomial algorithm known reaches on
-average on many columns, given the true prior and noise (Krzakala et al.,
-Statistical-physics-based reconstruction in compressed sensing, Physical Review X 2,
-2012).
+Ours are the defaults, and strategy="spike_slab" and "pursuit" with max_order=2. The
+lasso, the adaptive lasso (two steps of LassoCV) and orthogonal matching pursuit get
+explicit columns of all pairs, and so know the highest order; trees get the columns, and
+so does the explainable boosting machine with its pairs, if `interpret` is installed.
+The limit is that of state evolution from no information, which the script computes: the
+R2 that the best polynomial algorithm known reaches on average on many columns, given
+the true prior and noise (Krzakala et al., Statistical-physics-based reconstruction in
+compressed sensing, Physical Review X 2, 2012).
 
 --cells chooses rows of the grid by "couplings:rows:ratio", --learners some of them.
 """

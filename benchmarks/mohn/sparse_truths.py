@@ -14,11 +14,11 @@ rows. The functions:
 - correlated: the same of columns that are signs of an autoregressive process with a
   correlation of 0.9 between neighbors
 
-Ours are the default and strategy="spike_slab", told nothing. Other learners, and what
-is printed, are those of `noise_grid`: linear ones get all pairs. The second table has
-noise alone on 40 even columns: in how many fits (--null says of how many) ours and the
-lasso list a term, and the mean square of predictions beside the variance of the noise.
-Aimed at is that 95 of 100 of ours list nothing.
+Ours are the default and strategy="spike_slab", with no other parameter. Other learners,
+and what is printed, are those of `noise_grid`: linear ones get all pairs. The second
+table has noise alone on 40 even columns: in how many fits (--null says of how many)
+ours and the lasso list a term, and the mean square of predictions beside the variance
+of the noise. Aimed at is that 95 of 100 of ours list nothing.
 
 --cells chooses rows by "function:rows:ratio", --learners some of them.
 """

@@ -13,7 +13,7 @@ from skmohn.datasets._sampling import Count, Number
 from skmohn.mohn import Genotypes
 
 _COUNT = [Count(0)]
-_SHARE = [Number(0.0, 1.0, closed="left")]
+_FRACTION = [Number(0.0, 1.0, closed="left")]
 
 
 @validate_params(
@@ -23,12 +23,12 @@ _SHARE = [Number(0.0, 1.0, closed="left")]
         "n_pairs": _COUNT,
         "n_main_effects": _COUNT,
         "n_pairs_with_main_effects": _COUNT,
-        "pair_variance": _SHARE,
-        "main_effect_variance": _SHARE,
+        "pair_variance": _FRACTION,
+        "main_effect_variance": _FRACTION,
         "block_size": [Count(1)],
-        "correlation": _SHARE,
+        "correlation": _FRACTION,
         "min_maf": [Number(0.0, 0.5, closed="neither")],
-        "missing": _SHARE,
+        "missing": _FRACTION,
         "case_control": ["boolean"],
         "random_state": ["random_state"],
         "return_X_y": ["boolean"],
@@ -112,8 +112,8 @@ def make_gwas(
     Raises
     ------
     ValueError
-        If a parameter is out of range, the shares add up to 1 or more, or there are too
-        few blocks: each effect has a block of its own.
+        If a parameter is out of range, the variances add up to 1 or more, or there are
+        too few blocks: each effect has a block of its own.
 
     Notes
     -----

@@ -74,6 +74,6 @@ def make_two_spirals(
 def _arm(n_points: int) -> NDArray[np.float64]:
     """Points of one arm, from its outer end: shape (n_points, 2)."""
     # 97 points in steps of 1/16 of a half turn, the last at a radius of half a unit.
-    place = np.linspace(0.0, 96.0, n_points)
-    angle, radius = place * np.pi / 16.0, 6.5 * (104.0 - place) / 104.0
+    step = np.linspace(0.0, 96.0, n_points)
+    angle, radius = step * np.pi / 16.0, 6.5 * (104.0 - step) / 104.0
     return np.column_stack([radius * np.sin(angle), radius * np.cos(angle)])

@@ -1,4 +1,4 @@
-"""What displays of associations share: colors, and heights of p-values."""
+"""Colors, and heights of p-values, of the displays of associations."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

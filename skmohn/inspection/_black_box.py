@@ -170,16 +170,16 @@ class OptimizationHistoryDisplay:
             (dots,) = ax.plot(
                 number[own], value[own], ".", color=color, label=name, ms=5, zorder=1
             )
-            share = np.histogram(number[own], edges)[0] / all_counts
+            fraction = np.histogram(number[own], edges)[0] / all_counts
             self.bars_[name] = self.shares_ax_.bar(
                 edges[:-1],
-                share,
+                fraction,
                 np.diff(edges),
                 below,
                 align="edge",
                 color=dots.get_color(),
             )
-            self.dots_[name], below = dots, below + share
+            self.dots_[name], below = dots, below + fraction
         ax.set(ylabel="value", xlim=(edges[0], edges[-1]))
         ax.tick_params(labelbottom=False)
         self.shares_ax_.set(
@@ -338,12 +338,12 @@ class ImportancesDisplay:
             )
         ax = get_axes(self, ax)
         order = np.argsort(-total, kind="stable")[: self.n_variables]
-        place = np.arange(len(order))
+        rows = np.arange(len(order))
         self.total_bars_ = ax.barh(
-            place, total[order], color=BLUE, alpha=0.35, label="with interactions"
+            rows, total[order], color=BLUE, alpha=0.35, label="with interactions"
         )
-        self.first_order_bars_ = ax.barh(place, first[order], color=BLUE, label="alone")
-        ax.set_yticks(place, shorten([names[i] for i in order], _LONGEST))
+        self.first_order_bars_ = ax.barh(rows, first[order], color=BLUE, label="alone")
+        ax.set_yticks(rows, shorten([names[i] for i in order], _LONGEST))
         ax.set(xlabel="proportion of the variance", xlim=(0, None))
         ax.invert_yaxis()
         ax.legend(loc="lower right", framealpha=1.0, edgecolor="none", fontsize=9)
@@ -583,8 +583,8 @@ def _written(values: Sequence[Any]) -> Sequence[Any]:
     """The values that there is room for."""
     if len(values) <= _MOST_WRITTEN:
         return values
-    places = np.linspace(0, len(values) - 1, 5).round().astype(int)
-    return [values[i] for i in places]
+    indices = np.linspace(0, len(values) - 1, 5).round().astype(int)
+    return [values[i] for i in indices]
 
 
 def _write(ax: Any, x: float, height: float, value: Any) -> Any:

@@ -143,9 +143,9 @@ class HypergraphDisplay:
             The display itself.
         """
         terms, weights, names = read_weights(self)
-        places = position_components(InteractionGraph.of_terms(terms, len(names)))
-        self.variables_ = sorted(places)
-        self.positions_ = np.array([places[i] for i in self.variables_])
+        positions = position_components(InteractionGraph.of_terms(terms, len(names)))
+        self.variables_ = sorted(positions)
+        self.positions_ = np.array([positions[i] for i in self.variables_])
         n_drawn = len(self.variables_)
         size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
         side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
@@ -154,7 +154,7 @@ class HypergraphDisplay:
 
         strength = np.abs(weights) / (np.abs(weights).max() or 1.0)
         color = np.where(weights > 0, RED, BLUE)
-        points = [np.array([places[i] for i in term]) for term in terms]
+        points = [np.array([positions[i] for i in term]) for term in terms]
         orders = np.array([len(term) for term in terms])
         two, more = np.flatnonzero(orders == 2), np.flatnonzero(orders > 2)
         centers = np.array([points[j].mean(axis=0) for j in more]).reshape(-1, 2)
@@ -205,8 +205,8 @@ class HypergraphDisplay:
         for term, s, c in zip(terms, strength, color, strict=True):
             if len(term) == 1:
                 # White is no weight: the smallest has a color, on any a name is read.
-                share = 0.15 + 0.45 * s
-                fill[term[0]] = [1.0 - share * (1.0 - part) for part in to_rgb(c)]
+                opacity = 0.15 + 0.45 * s
+                fill[term[0]] = [1.0 - opacity * (1.0 - part) for part in to_rgb(c)]
         self.nodes_ = ax.scatter(
             *self.positions_.T, s=230.0 * size**2, zorder=4, linewidths=0.9,
             c=list(fill.values()), edgecolors=_EDGE,
@@ -216,12 +216,12 @@ class HypergraphDisplay:
             style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
             style["fontsize"] = max(8.0 * size**0.5, 5.0)
             style = merge_style("text", style, text_kw)
-            for i, place in zip(self.variables_, self.positions_, strict=True):
-                self.texts_.append(ax.text(*place, names[i], **style))
+            for i, position in zip(self.variables_, self.positions_, strict=True):
+                self.texts_.append(ax.text(*position, names[i], **style))
 
 
 def _put_in_boxes(texts: Sequence[Any], nodes: Any) -> None:
-    """Where names are wider than their circles, put boxes in the place of these."""
+    """Where names are wider than their circles, put boxes in place of these."""
     diameter = np.sqrt(nodes.get_sizes()[0]) / 72.0 * texts[0].figure.dpi
     if max(text.get_window_extent().width for text in texts) <= diameter:
         return
@@ -251,11 +251,11 @@ def _room(texts: Sequence[Any]) -> float:
     """Fraction of their size that texts may have to stay apart and in the figure."""
     boxes = np.array([text.get_window_extent().bounds for text in texts])
     padding = 2.0 * _PADDING * texts[0].get_fontsize() / 72.0 * texts[0].figure.dpi
-    places, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:] + padding
+    centers, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:] + padding
     i, j = np.triu_indices(len(texts), 1)
     # Two boxes are apart if they are in one of the directions.
-    apart = 2.0 * np.abs(places[i] - places[j]) / (sizes[i] + sizes[j])
-    left, width = places[:, 0], texts[0].figure.bbox.width
+    apart = 2.0 * np.abs(centers[i] - centers[j]) / (sizes[i] + sizes[j])
+    left, width = centers[:, 0], texts[0].figure.bbox.width
     inside = 2.0 * np.minimum(left, width - left) / sizes[:, 0]
     return min(apart.max(axis=1).min(initial=np.inf), inside.min())
 

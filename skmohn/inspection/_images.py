@@ -11,9 +11,9 @@ from skmohn._core._validation import is_integer
 from skmohn.energynet import EnergyNetTransformer
 from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
 
-# Of the weights, the share that the scale of colors covers: a few large ones would
+# Of the weights, the fraction that the scale of colors covers: a few large ones would
 # leave the others pale.
-_SHOWN_SHARE = 0.995
+_SHOWN_FRACTION = 0.995
 
 _Display = TypeVar("_Display")
 
@@ -135,7 +135,7 @@ class FiltersDisplay:
             The display itself.
         """
         filters = _read_images(self.filters, "filters")
-        reach = np.quantile(np.abs(filters), _SHOWN_SHARE) or 1.0
+        reach = np.quantile(np.abs(filters), _SHOWN_FRACTION) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
         return _draw(self, filters, ax, style, imshow_kw)
 

@@ -9,17 +9,17 @@ import numpy as np
 from skmohn.inspection._fitted import GRAY
 
 # Points between a legend and the data below it.
-_GAP = 6.0
+_DISTANCE = 6.0
 # Points that axes lose to a title that is set later.
 _TITLE = 26.0
 # A legend may have no more than this fraction of the height of its axes.
-_LARGEST_SHARE = 0.7
+_LARGEST_FRACTION = 0.7
 
 
 def add_legend(ax: Any, *sharing: Any) -> None:
     """Add a legend above the data: the vertical axis grows to make room for it.
 
-    It has the entries of further axes that are behind `ax` in the same place, too.
+    It also has the entries of further axes, which are behind `ax`.
     """
     entries = [
         entry
@@ -32,16 +32,16 @@ def add_legend(ax: Any, *sharing: Any) -> None:
     height = ax.get_window_extent().height
     if not ax.get_title():
         height -= _TITLE * point
-    place = {"loc": "upper left", "framealpha": 1.0, "edgecolor": "none"}
-    legend = fit_legend(ax, ax.bbox.width, handles=handles, labels=labels, **place)
-    taken = legend.get_window_extent().height + _GAP * point
-    share = min(taken / height, _LARGEST_SHARE)
+    style = {"loc": "upper left", "framealpha": 1.0, "edgecolor": "none"}
+    legend = fit_legend(ax, ax.bbox.width, handles=handles, labels=labels, **style)
+    taken = legend.get_window_extent().height + _DISTANCE * point
+    fraction = min(taken / height, _LARGEST_FRACTION)
     for axes in (ax, *sharing):
         siblings = axes.get_shared_y_axes().get_siblings(axes)
         bottom, top = axes.get_ylim()
         highest = max(sibling.dataLim.y1 for sibling in siblings)
         if np.isfinite(highest):
-            needed = bottom + (highest - bottom) / (1.0 - share)
+            needed = bottom + (highest - bottom) / (1.0 - fraction)
             axes.set_ylim(top=max(top, needed))
 
 
@@ -60,7 +60,7 @@ def fit_legend(
 
 
 def lay_out(ax: Any) -> None:
-    """Give the axes, and what is on them, their final places."""
+    """Give the axes, and what is on them, their final positions."""
     # Of a subfigure, the figure that it is a part of.
     figure = ax.figure.figure
     engine = figure.get_layout_engine()

@@ -222,7 +222,7 @@ class ManhattanDisplay:
             label = f"{_LEVEL} / {number:,} {what}"
             ax.axhline(level, color=color, ls=line, lw=1.0, zorder=1, label=label)
         self._plot_pairs(ax, pairs, terms)
-        places = self._plot_terms(ax, neg_log10_p, pairs, terms)
+        positions = self._plot_terms(ax, neg_log10_p, pairs, terms)
         ax.set_ylabel("$-\\log_{10}$ p-value")
         ax.set_xlim(-0.01 * len(neg_log10_p), 1.01 * len(neg_log10_p))
         ax.set_ylim(bottom=0.0)
@@ -230,7 +230,7 @@ class ManhattanDisplay:
         # Names need room above what they name.
         ax.update_datalim([(0.0, _ROOM * ax.dataLim.y1)])
         add_legend(ax)
-        self._name(ax, places)
+        self._name(ax, positions)
         return self
 
     def _read_pairs(self, n_columns: int) -> dict[Term, float]:
@@ -326,7 +326,7 @@ class ManhattanDisplay:
         terms = [t for t in terms if np.isfinite(pairs.get(t, neg_log10_p[t[0]]))]
         singles = [term[0] for term in terms if len(term) == 1]
         both = [term for term in terms if len(term) == 2]
-        places: dict[Term, Any] = {(j,): (j, neg_log10_p[j]) for j in singles}
+        positions: dict[Term, Any] = {(j,): (j, neg_log10_p[j]) for j in singles}
         self.found_, self.arcs_ = None, []
         if singles:
             ring = {"mfc": "none", "mec": _DARK, "ms": 8.0, "mew": 1.2, "zorder": 5}
@@ -342,10 +342,10 @@ class ManhattanDisplay:
             y = height + 4.0 * bow * along * (1.0 - along)
             label = None if self.arcs_ else "pairs in the model"
             self.arcs_ += ax.plot(x, y, "-o", label=label, **style)
-            places[term] = np.mean(term), height + bow
-        return places
+            positions[term] = np.mean(term), height + bow
+        return positions
 
-    def _name(self, ax: Any, places: Mapping[Term, tuple[float, float]]) -> None:
+    def _name(self, ax: Any, positions: Mapping[Term, tuple[float, float]]) -> None:
         """Names of terms, the most significant first, where there is room."""
         self.texts_ = []
         if self.names is None:
@@ -356,12 +356,12 @@ class ManhattanDisplay:
         lay_out(ax)
         legend = ax.get_legend()
         taken = [] if legend is None else [legend.get_window_extent()]
-        order = sorted(places, key=lambda term: -places[term][1])
+        order = sorted(positions, key=lambda term: -positions[term][1])
         for term in order[:_MOST_NAMES]:
             single = len(term) == 1
             text = ax.annotate(
                 " x ".join(str(self.names[j]) for j in term),
-                places[term],
+                positions[term],
                 xytext=(0, 0),
                 textcoords="offset points",
                 fontsize=8,

@@ -237,6 +237,6 @@ def _quantiles(
     """
     ranks = np.arange(1, len(neg_log10_p) + 1)
     expected, *band = (
-        -np.log10(beta.ppf(share, ranks, number - ranks + 1)) for share in (0.5, *_BAND)
+        -np.log10(beta.ppf(level, ranks, number - ranks + 1)) for level in (0.5, *_BAND)
     )
     return expected, neg_log10_p, band

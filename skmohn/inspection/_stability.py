@@ -23,7 +23,7 @@ from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import NUMERIC, InputCoding
 
 # Rows that are different in a large bootstrap sample.
-_SHARE = 1.0 - math.exp(-1.0)
+_FRACTION = 1.0 - math.exp(-1.0)
 
 
 @validate_params(
@@ -157,7 +157,7 @@ def _draw(n_rows: int, replace: bool, random: np.random.RandomState) -> NDArray:
     if replace:
         return np.bincount(random.randint(n_rows, size=n_rows), minlength=n_rows)
     counts = np.zeros(n_rows)
-    counts[random.permutation(n_rows)[: math.ceil(_SHARE * n_rows)]] = 1.0
+    counts[random.permutation(n_rows)[: math.ceil(_FRACTION * n_rows)]] = 1.0
     return counts
 
 

@@ -22,7 +22,7 @@ _MOST_NAMES = 60
 _MOST_LINES = 80
 # Fraction of the width of the figure that names may take; none is made shorter than
 # this.
-_NAMES_SHARE, _SHORTEST = 0.3, 5
+_NAMES_FRACTION, _SHORTEST = 0.3, 5
 # Columns that a figure as wide as these get has pixels for.
 _MOST_COLUMNS = 1000
 
@@ -190,8 +190,8 @@ class WeightsDisplay:
     def _name(self, ax: Any, names: Sequence[str], orders: Sequence[int]) -> None:
         """Names of rows, and orders of columns, as far as there is room."""
         # Room for labels of 8 points, which are about as wide as one of two digits.
-        place, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
-        step = -(-len(self.rows_) // min(_MOST_NAMES, int(place.height * scale / 9.0)))
+        extent, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
+        step = -(-len(self.rows_) // min(_MOST_NAMES, int(extent.height * scale / 9.0)))
         shown = range(0, len(self.rows_), step)
         self._name_rows(ax, shown, [names[self.rows_[r]] for r in shown])
         unused = len(names) - len(self.rows_)
@@ -210,7 +210,7 @@ class WeightsDisplay:
         style = {"fontsize": 8, "parse_math": False}
         ax.set_yticks(shown, names, **style)
         widest = max(label.get_window_extent().width for label in ax.get_yticklabels())
-        room = _NAMES_SHARE * ax.figure.bbox.width / widest
+        room = _NAMES_FRACTION * ax.figure.bbox.width / widest
         if room < 1.0:
             length = max(int(room * max(map(len, names))), _SHORTEST)
             ax.set_yticks(shown, shorten(names, length), **style)

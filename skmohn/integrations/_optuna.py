@@ -308,7 +308,7 @@ class _Search:
         identity: tuple[str, dict[str, Any], float | str],
         losses: dict[int, float],
     ) -> bool:
-        """Whether it is this search, and the losses it knows are the same."""
+        """Whether it is this search, and the losses it has learned are the same."""
         return identity == self.identity and all(
             number in losses and np.array_equal(losses[number], loss, equal_nan=True)
             for number, loss in self._learned.items()

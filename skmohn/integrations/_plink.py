@@ -139,8 +139,9 @@ def read_plink(
         sign[part], nonzero[part] = low & high, ~(low ^ high) & whole
         known[part] = ~(low & ~high) & whole
         is_full = is_full and bool(np.all(known[part] == whole))
-    unknown = None if is_full else known
-    return Genotypes(sign, nonzero, unknown, n_samples, coding=coding, **about)
+    if is_full:
+        known = None
+    return Genotypes(sign, nonzero, known, n_samples, coding=coding, **about)
 
 
 def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:

@@ -157,19 +157,15 @@ class LocalSearch:
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_MOST_ENDS:]
         if self._value < self._best_end_value:
-            self._best_end, self._best_end_value, self._n_kicks = (
-                self._state,
-                self._value,
-                0,
-            )
+            self._best_end, self._best_end_value = self._state, self._value
+            self._n_kicks = 0
         self._value = np.inf  # the next point is stood at, whatever it is worth
         self._n_kicks += 1
         if self._n_kicks <= _MOST_KICKS:
-            for state in (
-                self._crossings(interactions, rng) if self._n_kicks % 2 else ()
-            ):
-                if state.tobytes() not in taken:
-                    return state
+            if self._n_kicks % 2:
+                for state in self._crossings(interactions, rng):
+                    if state.tobytes() not in taken:
+                        return state
             for _ in range(_TRIED_KICKS):
                 state = self._kick(interactions, rng)
                 if state.tobytes() not in taken:

@@ -221,7 +221,7 @@ def tenures(n_variables: int, tenure: int | None = None) -> tuple[int, int]:
 
 
 def make_memory(n_variables: int, longest: int) -> Memory:
-    """Room for what tabu search remembers, up to the longest tenure."""
+    """Empty arrays of a tabu search, up to the longest tenure."""
     n_leaves = 1 << (n_variables - 1).bit_length()
     return _kernels.Memory(
         free=np.empty(2 * n_leaves),

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -330,6 +330,45 @@ def minimize(
     )
 
 
+class _Points(NamedTuple):
+    """Points of a model, of which a search sees the free variables.
+
+    Attributes
+    ----------
+    model : Model
+
+    start : ndarray of shape (n_variables,)
+        Values of all variables, among them those that are held.
+
+    used : ndarray of shape (n_free,), int
+        What is searched.
+
+    are_spins : bool
+        Whether the search has spins; if not, it has states.
+    """
+
+    model: Model
+    start: NDArray
+    used: NDArray[np.integer]
+    are_spins: bool
+
+    def coded_start(self) -> NDArray:
+        """Where the search begins."""
+        chosen = self.start[self.used]
+        return np.where(chosen, 1, -1).astype(np.int8) if self.are_spins else chosen
+
+    def values_at(self, found: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
+        """Points in the user's coding, and values, for rows of what was searched."""
+        points = np.tile(self.start, (len(found), 1))
+        points[:, self.used] = found > 0 if self.are_spins else found
+        return self.model.write(points), self.model.predict(points)
+
+    def result_of(self, found: SearchResult) -> OptimizeResult:
+        """The point of a search, its value, and what it took."""
+        x, fun = self.values_at(found.spins[None])
+        return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
+
+
 def _find_best(
     model: Any,
     sign: float,
@@ -351,11 +390,7 @@ def _find_best(
     n_evaluations = np.inf if max_evaluations is None else max_evaluations
     options = check_options(method, options)
     check_use(
-        method,
-        x0=x0,
-        n_restarts=n_restarts,
-        return_optima=return_optima,
-        n_jobs=n_jobs,
+        method, x0=x0, n_restarts=n_restarts, return_optima=return_optima, n_jobs=n_jobs
     )
     estimator, model = model, read_model(model)
     model = model.hold(_read_fixed(model.columns, fixed))
@@ -363,34 +398,22 @@ def _find_best(
     used, function = _of_free_variables(model, sign)
     if fixed is None and has_read_inputs(estimator):
         _warn_of_moves(model, used)
-    has_spins = isinstance(function, WalshPolynomial)
-
-    def values_at(found: NDArray) -> tuple[NDArray, NDArray[np.float64]]:
-        """Points in the user's coding, and values, for rows of what was searched."""
-        points = np.tile(start, (len(found), 1))
-        points[:, used] = found > 0 if has_spins else found
-        return model.write(points), model.predict(points)
-
-    def result_of(found: SearchResult) -> OptimizeResult:
-        x, fun = values_at(found.spins[None])
-        return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
+    points = _Points(model, start, used, isinstance(function, WalshPolynomial))
 
     def report(found: SearchResult) -> bool:
         if callback is None:
             return False
         try:
-            callback(result_of(found))
+            callback(points.result_of(found))
         except StopIteration:
             return True
         return False
 
+    found = SearchResult(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     if used.size:
-        chosen = (
-            np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
-        )
         problem = SearchProblem(
             graph=function,
-            start=None if x0 is None else chosen,
+            start=None if x0 is None else points.coded_start(),
             seed=int(check_random_state(random_state).randint(2**31)),
             n_restarts=n_restarts,
             budget=Budget(n_evaluations, deadline),
@@ -398,24 +421,26 @@ def _find_best(
             keep_optima=return_optima,
             report=report,
         )
-        solve = solve_polynomial if has_spins else solve_product_sum
+        solve = solve_polynomial if points.are_spins else solve_product_sum
         found = solve(problem, method, options)
-    else:
-        found = SearchResult(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
-    result = result_of(found)
+    result = points.result_of(found)
+    _describe_end(result, found, method)
+    result.variables = list(model.columns.names)
+    if return_optima:
+        x, fun = points.values_at(np.unique(np.array(found.optima), axis=0))
+        order = np.argsort(-sign * fun, kind="stable")
+        result.local_optima, result.local_optima_fun = x[order], fun[order]
+    return result
+
+
+def _describe_end(result: OptimizeResult, found: SearchResult, method: str) -> None:
+    """Write how a search ended into its result."""
     is_broken_off = method == "exact" and found.status == TIME
     result.success = found.status != CALLBACK and not is_broken_off
     result.status = found.status
     proof = "; no point is better" if found.optimal else ""
     result.message = _MESSAGES[found.status] + proof
     result.optimal = found.optimal
-    result.variables = list(model.columns.names)
-    if return_optima:
-        optima = np.unique(np.array(found.optima), axis=0)
-        x, fun = values_at(optima)
-        order = np.argsort(-sign * fun, kind="stable")
-        result.local_optima, result.local_optima_fun = x[order], fun[order]
-    return result
 
 
 def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:

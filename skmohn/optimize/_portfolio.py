@@ -148,10 +148,8 @@ class Portfolio:
     def copy(self) -> Self:
         """One that goes on by itself; they share what is never changed in place."""
         other = _copy_parts(self)
-        other.archive, other._local_search = (
-            _copy_parts(self.archive),
-            _copy_parts(self._local_search),
-        )
+        other.archive = _copy_parts(self.archive)
+        other._local_search = _copy_parts(self._local_search)
         other._surrogate = copy.copy(self._surrogate)
         other._sparse_search = copy.copy(self._sparse_search)
         other._rng = copy.deepcopy(self._rng)
@@ -282,10 +280,8 @@ class Portfolio:
     def _next_replicate(self) -> NDArray[np.integer] | None:
         """The point that may well be the best, when its value is to be seen again."""
         archive, deviation = self.archive, self.deviation()
-        n_observations, n_repeats = (
-            len(archive.observations),
-            int(np.sum(archive.counts - 1)),
-        )
+        n_observations = len(archive.observations)
+        n_repeats = n_observations - len(archive)
         if self.noise == 0.0:
             return None
         if not deviation:
@@ -337,7 +333,7 @@ class Portfolio:
         return None if i is None else self._not_pending(archive.states[i])
 
     def _not_failed(self, indices: Iterable[int]) -> Iterator[int]:
-        """Yield places of points that had a value each time."""
+        """Yield indices of points that had a value each time."""
         archive = self.archive
         return (p for p in indices if archive.states[p].tobytes() not in self._failed)
 

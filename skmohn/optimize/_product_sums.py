@@ -1,8 +1,8 @@
 """All weights as sums of products with a factor for each variable, and their search.
 
 The posterior mean of all weights under the product prior is one, see
-`GPModel.products`. A variable is in one of two states or more; what all moves of a
-variable to another state gain comes from one matrix product.
+`GPModel.to_product_sum`. A variable is in one of two states or more; what all moves of
+a variable to another state gain comes from one matrix product.
 """
 
 import math
@@ -33,8 +33,8 @@ _AT_ONCE = 2**20
 _STEPS_AT_ONCE = 100
 # Gains smaller than this fraction of the sum of all products are rounding error.
 _ROUNDING = 1e-12
-# Smaller factors than this take its place: no sum of products is so exact that it would
-# tell, and the search divides by factors.
+# Factors below this are raised to it: the search divides by factors, and the difference
+# is below the rounding error of any sum of products.
 _LEAST_FACTOR = 1e-15
 
 

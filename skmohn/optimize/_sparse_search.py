@@ -24,7 +24,7 @@ from skmohn.optimize._space import Space
 
 # Evaluations before the first model, at least.
 FEWEST = 8
-# A model is tried when the samples have grown by this share since the last trial; by
+# A model is tried when the samples have grown by this factor since the last trial; by
 # the second one where more samples than most functions need have not led to one.
 _GROWTH, _SLOW_GROWTH = 1.05, 1.5
 SAMPLES_PER_VARIABLE = 30
@@ -139,7 +139,7 @@ class SparseModelSearch:
 
     Attributes
     ----------
-    linkage : WalshPolynomial
+    interactions : WalshPolynomial
         The model of the last trial, exact or not.
     """
 

@@ -31,7 +31,7 @@ _STARTS = 3
 _MOST_LISTED = 1500
 # Fraction of the values that keep their differences where some are far worse than all
 # others.
-_TOLD_APART = 0.2
+_KEPT_APART = 0.2
 # Multiplications that one proposal may take, roughly.
 _WORK = 4e8
 
@@ -79,7 +79,7 @@ class Surrogate:
         is_anew = self.posterior is None or n_known >= _GROWTH * self._n_learned
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
-            self._worst = np.quantile(values, _TOLD_APART) if is_tailed else np.inf
+            self._worst = np.quantile(values, _KEPT_APART) if is_tailed else np.inf
             self._learn(states, self.scored(values), seed)
             self._n_learned = n_known
         else:

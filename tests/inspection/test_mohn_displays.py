@@ -270,30 +270,30 @@ def test_lines_between_components_hide_no_weight():
     assert {line.get_linewidth() < 0.25 * cell for line in display.ax_.lines} == {True}
 
 
-def test_places_are_apart_and_near_their_neighbors():
+def test_positions_are_apart_and_near_their_neighbors():
     glass = make_ising((5, 6), n_samples=10, random_state=0)
     terms = [*glass.terms, (30, 31), (31, 32), (40,)]
-    places = position_components(InteractionGraph.of_terms(terms, 41))
-    points = np.array(list(places.values()))
-    gaps = np.linalg.norm(points[:, None] - points, axis=2)
-    assert gaps[np.triu_indices(len(points), 1)].min() > 0.2
-    linked = [np.linalg.norm(places[i] - places[j]) for i, j in glass.terms]
+    positions = position_components(InteractionGraph.of_terms(terms, 41))
+    points = np.array(list(positions.values()))
+    distances = np.linalg.norm(points[:, None] - points, axis=2)
+    assert distances[np.triu_indices(len(points), 1)].min() > 0.2
+    linked = [np.linalg.norm(positions[i] - positions[j]) for i, j in glass.terms]
     inside = [
-        np.linalg.norm(places[i] - places[j]) for i in range(30) for j in range(i)
+        np.linalg.norm(positions[i] - positions[j]) for i in range(30) for j in range(i)
     ]
     assert np.mean(linked) < 0.6 * np.mean(inside)
     # Boxes of components do not overlap.
-    glass_box = np.array([places[i] for i in range(30)])
+    glass_box = np.array([positions[i] for i in range(30)])
     for i in (30, 31, 32, 40):
-        is_inside = (places[i] > glass_box.min(axis=0)) & (
-            places[i] < glass_box.max(axis=0)
+        is_inside = (positions[i] > glass_box.min(axis=0)) & (
+            positions[i] < glass_box.max(axis=0)
         )
         assert not is_inside.all()
 
 
-def test_places_of_a_clique_are_a_regular_polygon():
-    places = position_components(InteractionGraph.of_terms([(0, 1, 2, 3, 4)], 5))
-    points = np.array([places[i] for i in range(5)])
+def test_positions_of_a_clique_are_a_regular_polygon():
+    positions = position_components(InteractionGraph.of_terms([(0, 1, 2, 3, 4)], 5))
+    points = np.array([positions[i] for i in range(5)])
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])
     assert np.linalg.norm(points[0] - points[1]) == pytest.approx(1.0)
