@@ -200,7 +200,7 @@ def make_schedule(
         else:
             bits.append([])
     added: list[list[tuple[list[int], float, list[int]]]] = [[] for _ in order]
-    for term, coef in zip(polynomial.terms, polynomial.coef.tolist(), strict=True):
+    for term, coef in zip(polynomial.terms, polynomial.weights.tolist(), strict=True):
         free = [i for i in term if i in rank]
         if free:
             first = min(free, key=rank.__getitem__)

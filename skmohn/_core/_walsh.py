@@ -60,14 +60,14 @@ def evaluate(
 
 @dataclass(frozen=True)
 class WalshPolynomial:
-    """The immutable set of weights: ``f(x) = intercept + sum_j coef_j prod_i x_i``.
+    """The immutable set of weights: ``f(x) = intercept + sum_j w_j prod_i x_i``.
 
     Parameters
     ----------
     terms : sequence of tuples of int
         The inputs that each weight connects; none is empty.
 
-    coef : ndarray of shape (n_terms,)
+    weights : ndarray of shape (n_terms,)
 
     intercept : float
 
@@ -78,7 +78,7 @@ class WalshPolynomial:
     """
 
     terms: tuple
-    coef: np.ndarray
+    weights: np.ndarray
     intercept: float
     indptr: np.ndarray = field(init=False, repr=False)
     members: np.ndarray = field(init=False, repr=False)
@@ -126,7 +126,9 @@ class WalshPolynomial:
 
     def times(self, factor: float) -> "WalshPolynomial":
         """The function times a number."""
-        return WalshPolynomial(self.terms, factor * self.coef, factor * self.intercept)
+        return WalshPolynomial(
+            self.terms, factor * self.weights, factor * self.intercept
+        )
 
     @property
     def n_variables(self) -> int:
@@ -136,11 +138,13 @@ class WalshPolynomial:
     @property
     def variance(self) -> float:
         """Variance over uniform inputs of -1 and +1, where terms are orthonormal."""
-        return float(self.coef @ self.coef)
+        return float(self.weights @ self.weights)
 
     def predict(self, inputs: NDArray | PackedRows) -> NDArray[np.float64]:
         """Evaluate rows of inputs; an input of 0 averages over its two values."""
-        return self.intercept + evaluate(inputs, self.indptr, self.members, self.coef)
+        return self.intercept + evaluate(
+            inputs, self.indptr, self.members, self.weights
+        )
 
     def exact_value(self, spins: NDArray) -> float:
         """Value at one row of -1 and +1, rounded once."""
@@ -148,7 +152,7 @@ class WalshPolynomial:
         signs = (
             -1.0 if len(minus.intersection(term)) % 2 else 1.0 for term in self.terms
         )
-        return math.fsum([self.intercept, *(self.coef * list(signs))])
+        return math.fsum([self.intercept, *(self.weights * list(signs))])
 
 
 def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -129,7 +129,7 @@ def sample(
         noise = np.sqrt(polynomial.variance / snr)
     spins = 2 * rng.randint(2, size=(n_samples, n_features), dtype=np.int8) - 1
     # The constant comes first, so that rounding is that of a plain sum.
-    weights = np.array([polynomial.intercept, *polynomial.coef])
+    weights = np.array([polynomial.intercept, *polynomial.weights])
     y = evaluate(spins, *flatten_sets([(), *polynomial.terms]), weights)
     if noise:
         y += noise * rng.standard_normal(n_samples)
@@ -148,7 +148,7 @@ def sample(
         X=X,
         y=y,
         terms=list(polynomial.terms),
-        weights=polynomial.coef,
+        weights=polynomial.weights,
         intercept=polynomial.intercept,
         noise=float(noise),
         feature_names=feature_names or [f"x{i}" for i in range(n_features)],

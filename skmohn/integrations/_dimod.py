@@ -76,7 +76,7 @@ def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
         names = list(map(str, model.feature_names_in_))
     weights: dict[Any, Any] = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
     weights[()] = known.intercept
-    for term, coef in zip(known.terms, known.coef.tolist(), strict=True):
+    for term, coef in zip(known.terms, known.weights.tolist(), strict=True):
         weights[tuple(names[i] for i in term)] = coef
     polynomial = dimod.BinaryPolynomial(weights, "SPIN")
     if vartype == "SPIN":

@@ -53,7 +53,7 @@ def measure(
         members = {m for term in samples.term_names.indices(terms) for m in term}
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
-    known = samples.rows, samples.coding, samples.weight, inputs
+    known = samples.rows, samples.coding, samples.sample_weight, inputs
     # Of transformed targets and of classes more than moments is asked for.
     has_members = hasattr(model, "members")
     with_values = has_members or getattr(model, "is_transformed", False)

@@ -23,7 +23,7 @@ def find_collinear_sets(
     samples: TrainingData, terms: Sequence[Term]
 ) -> list[list[tuple[Any, float]]]:
     """Sets of columns that are collinear with each term, and their correlations."""
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     label, groups = samples.term_names.label, samples.term_names.groups
     return [
         [
@@ -43,7 +43,7 @@ def findings_of(
     terms = solution.terms
     if not estimator.model_.is_sparse:
         return no_findings(terms)
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     y = rank_scores(samples.y) if solution.on_scores else samples.y
     p_values = p_values_of_terms(design, y, terms)
     tested = design, y, terms, p_values

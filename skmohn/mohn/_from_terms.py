@@ -123,6 +123,6 @@ def read_polynomial(model: Any) -> WalshPolynomial | None:
     if isinstance(model.model_, SpikeSlabModel) and not model.model_.is_transformed:
         graph, label = model.model_.polynomial, model.term_names_.label
         return WalshPolynomial(
-            tuple(map(label, graph.terms)), graph.coef, graph.intercept
+            tuple(map(label, graph.terms)), graph.weights, graph.intercept
         )
     return None

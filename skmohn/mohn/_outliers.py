@@ -84,14 +84,14 @@ class Fit:
         if self.solution.is_exact or np.ptp(samples.y) == 0.0:
             return None
         if model is None:
-            design = make_design(samples.inputs, samples.weight)
+            design = make_design(samples.inputs, samples.sample_weight)
             model = SparseModel.condition(self.solution.graph, design, samples.y)
         if not (model.has_posterior and model.noise_variance):
             return None
         if self.has_planes:
             return model
         return model.with_missing_inputs(
-            samples.rows, samples.y, samples.weight, samples.coding
+            samples.rows, samples.y, samples.sample_weight, samples.coding
         )
 
     @property
@@ -139,7 +139,7 @@ class Targets:
         weight = self.weight if without is None else self.weight * ~without
         data = read_training_data(
             self._table, self.y, weight, task="regression", **self._how
-        )._replace(together=together)
+        )._replace(multitask=together)
         if without is not None and not isinstance(self._table, Genotypes):
             data = data._replace(coding=data.coding.admit(self._table[without]))
         if not self._how["strategy"].may_be_dense:
@@ -162,10 +162,10 @@ class Targets:
                 samples.term_names.alphabets,
                 0,
                 samples.y,
-                samples.weight,
+                samples.sample_weight,
                 samples.seed,
             )
-            yield samples._replace(scale=scale, together=None)
+            yield samples._replace(target_transform=scale, multitask=None)
 
     def distances(self, fit: Fit) -> NDArray:
         """Residuals in standard deviations, left out of the fit where they are large.
@@ -185,7 +185,7 @@ class Targets:
             drawn = np.random.default_rng(0).permutation(len(y))[:_ROWS_OF_SPREAD]
             chosen = np.union1d(np.flatnonzero(suspects), drawn)
             left, count = model.left_out_distances(
-                samples.rows, y, samples.weight, chosen, with_equals=True
+                samples.rows, y, samples.sample_weight, chosen, with_equals=True
             )
             left = _standardize(left, np.isin(chosen, drawn))
             inside[chosen] = np.where(count > 0.0, left, around[chosen])
@@ -208,7 +208,7 @@ class Targets:
         _, precision = count_and_precision(
             np.where(self.weight > 0.0, self.weight, 1.0), len(self.y)
         )
-        precision = precision[others] / fit.samples.weight_unit
+        precision = precision[others] / fit.samples.weight_scale
         std = np.full(len(y), model.y_std * np.sqrt(model.noise_variance))
         if not fit.has_planes:
             std = model.std_on_scale(rows, precision)

@@ -571,7 +571,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             terms, weights, intercept, n_features, feature_names, low, high
         )
         model = cls(strategy="given", terms=terms)
-        model.terms_, model.weights_ = list(graph.terms), graph.coef
+        model.terms_, model.weights_ = list(graph.terms), graph.weights
         model.intercept_ = graph.intercept
         model.coding_ = coding
         model._categories = Categories({}, model.handle_unknown)
@@ -1087,7 +1087,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         term_names = self._vocabulary(coding)
         return {
             "terms_": [term_names.label(term) for term in graph.terms],
-            "weights_": graph.coef,
+            "weights_": graph.weights,
             "intercept_": graph.intercept,
             "coding_": coding,
             "model_": model() if callable(model) else model or SparseModel.point(graph),
@@ -1110,11 +1110,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self._marginals = effects.measure(samples, self.model_, self.terms_)
         self.history_, self.n_iter_ = fit.history, max(len(fit.history), 1)
         # What unknown inputs hide is part of the noise that was found.
-        known = samples.rows, samples.y, samples.weight
+        known = samples.rows, samples.y, samples.sample_weight
         self.model_ = self.model_.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
             self.model_ = self.model_.with_tails(*known, n_outliers)
-        self._weight_unit = 1.0 if self.model_.is_sparse else samples.weight_unit
+        self._weight_unit = 1.0 if self.model_.is_sparse else samples.weight_scale
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 

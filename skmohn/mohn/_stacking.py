@@ -559,7 +559,7 @@ def _read_member_fits(
             MemberFit.read(
                 samples.rows.as_float(),
                 (samples.y, len(classes)),
-                (samples.weight, samples.count),
+                (samples.sample_weight, samples.counts),
                 coding.alphabets,
                 numeric,
                 memory_budget=settings.memory_budget,
@@ -712,7 +712,7 @@ def _combine(
     """Weigh the members; show the terms of the one that counts most."""
     observed = None
     if all(member_fit.is_exact for member_fit in member_fits):
-        observed = Observed(samples.rows, samples.y, cast(NDArray, samples.given))
+        observed = Observed(samples.rows, samples.y, cast(NDArray, samples.raw_weight))
         if members[0].name == SPARSE:
             sparse_reference = (
                 members[0] if sparse_reference is None else sparse_reference
@@ -722,7 +722,7 @@ def _combine(
             )
     chances = np.transpose(left_out)
     known = ~np.isnan(chances).any(axis=1)
-    weight = None if samples.weight is None else samples.weight[known]
+    weight = None if samples.sample_weight is None else samples.sample_weight[known]
     pseudo_counts = [_PSEUDO_COUNTS.get(member.name, 1.0) for member in members]
     ensemble_weights = stacking_weights(chances[known], np.array(pseudo_counts), weight)
     by_squares = [
@@ -739,7 +739,9 @@ def _combine(
         readable = LogisticModel(
             *member_fit.significant_terms(gp, settings.max_order), _NO_PENALTY
         )
-    missing_inputs = MissingInputs.of(samples.rows, samples.coding, samples.weight)
+    missing_inputs = MissingInputs.of(
+        samples.rows, samples.coding, samples.sample_weight
+    )
     return StackedClassModel(
         tuple(members), ensemble_weights, missing_inputs, readable, gp, observed
     )

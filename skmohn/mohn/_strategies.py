@@ -209,7 +209,7 @@ def solve_auto(
     n_inputs = samples.inputs.shape[1]
     if not n_inputs:
         return sparse
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     left_out = 0.0
     if sparse.selection is not None and sparse.selection.errors is not None:
         # The unit of the errors that are known.
@@ -317,16 +317,16 @@ def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
 def _condition_mean(samples: TrainingData, y: NDArray[np.float64]) -> SparseModel:
     """Posterior of the mean of a target."""
     graph = WalshPolynomial(
-        (), np.empty(0), float(np.average(y, weights=samples.weight))
+        (), np.empty(0), float(np.average(y, weights=samples.sample_weight))
     )
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     return SparseModel.condition(graph, design, y)
 
 
 def _length_of_mean(samples: TrainingData, transform: Transform) -> float:
     """Description length of a target whose mean on a scale is all that is known."""
     model = _condition_mean(samples, transform.forward(samples.y))
-    slope = sum_log_slope(transform, samples.y, samples.weight)
+    slope = sum_log_slope(transform, samples.y, samples.sample_weight)
     return model.description_length() - slope
 
 
@@ -516,10 +516,14 @@ def _left_out_errors(
     model: Model, folds: Sequence[tuple[NDArray, NDArray]], samples: TrainingData
 ) -> NDArray[np.float64]:
     """Mean squares of leave-one-out errors in the rows of each fold."""
-    data = samples.rows.as_float(), samples.y, samples.weight
+    data = samples.rows.as_float(), samples.y, samples.sample_weight
     (mean,) = model.left_out_means(*data)
     squares = ((samples.y - mean) / power_of_two_scale(samples.y)) ** 2
-    weights = np.ones(len(squares)) if samples.weight is None else samples.weight
+    weights = (
+        np.ones(len(squares))
+        if samples.sample_weight is None
+        else samples.sample_weight
+    )
     return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
 
 
@@ -536,7 +540,7 @@ def _fold_errors(
     for train, test in folds:
         if len(train) > most_rows:
             train = rng.permutation(train)[:most_rows]
-        weights = samples.weight
+        weights = samples.sample_weight
         part = fit_gp(
             rows.take(train),
             samples.y[train],

@@ -47,17 +47,17 @@ class ValidationData(NamedTuple):
 
     y : ndarray of shape (n_samples,)
 
-    weight : ndarray of shape (n_samples,) or None
+    sample_weight : ndarray of shape (n_samples,) or None
     """
 
     rows: EncodedRows
     y: np.ndarray
-    weight: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
 
     @property
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
-        return self.rows.inputs, self.y, self.weight
+        return self.rows.inputs, self.y, self.sample_weight
 
 
 class TrainingData(NamedTuple):
@@ -71,20 +71,20 @@ class TrainingData(NamedTuple):
     y : ndarray of shape (n_samples,)
         Numbers, or numbers of classes.
 
-    weight : ndarray of shape (n_samples,), default=None
+    sample_weight : ndarray of shape (n_samples,), default=None
         Positive; None when all are 1.
 
-    count : ndarray of shape (n_samples,), default=None
+    counts : ndarray of shape (n_samples,), default=None
         How many observations each stands for; None where the weights determine it, see
         `count_observations`.
 
-    given : ndarray of shape (n_samples,), default=None
+    raw_weight : ndarray of shape (n_samples,), default=None
         Weights of samples as they were passed.
 
     classes : ndarray of shape (n_classes,), default=None
         Labels; None when the targets are numbers.
 
-    held : ValidationData, default=None
+    validation : ValidationData, default=None
         Samples to validate on.
 
     folds : list of (train, test), default=None
@@ -92,10 +92,10 @@ class TrainingData(NamedTuple):
 
     seed : int, default=0
 
-    start : list of tuples of int, default=()
+    initial_terms : list of tuples of int, default=()
         Terms to begin with.
 
-    earlier : Model, default=None
+    warm_start_model : Model, default=None
         The model to begin with, in its own coding.
 
     coding : InputCoding, default=None
@@ -103,16 +103,16 @@ class TrainingData(NamedTuple):
     term_names : TermNames, default=None
         How inputs are called.
 
-    scale : Scale, default=None
+    target_transform : Scale, default=None
         Of the target, where `choose_transform_and_levels` has chosen it.
 
-    weight_unit : float, default=1.0
+    weight_scale : float, default=1.0
         What the weights were divided by.
 
-    unit : float, default=1.0
+    y_scale : float, default=1.0
         What the targets were divided by.
 
-    together : TaskView, default=None
+    multitask : TaskView, default=None
         What is learned of this target with others.
 
     row_index : ndarray of shape (n_samples,), int, default=None
@@ -121,22 +121,22 @@ class TrainingData(NamedTuple):
 
     rows: EncodedRows
     y: np.ndarray
-    weight: np.ndarray | None = None
-    count: np.ndarray | None = None  # pyright: ignore[reportIncompatibleMethodOverride]
-    given: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
+    counts: np.ndarray | None = None
+    raw_weight: np.ndarray | None = None
     classes: np.ndarray | None = None
-    held: ValidationData | None = None
+    validation: ValidationData | None = None
     folds: Folds | None = None
     seed: int = 0
-    start: Sequence[Term] = ()
-    earlier: Model | None = None
+    initial_terms: Sequence[Term] = ()
+    warm_start_model: Model | None = None
     # None where nothing reads them, as in a search among inputs alone.
     coding: InputCoding = None  # pyright: ignore[reportAssignmentType]
     term_names: TermNames = None  # pyright: ignore[reportAssignmentType]
-    scale: Any = None
-    weight_unit: float = 1.0
-    unit: float = 1.0
-    together: Any = None
+    target_transform: Any = None
+    weight_scale: float = 1.0
+    y_scale: float = 1.0
+    multitask: Any = None
     row_index: np.ndarray | None = None
 
     @property
@@ -152,26 +152,30 @@ class TrainingData(NamedTuple):
     @property
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
-        return self.rows.inputs, self.y, self.weight
+        return self.rows.inputs, self.y, self.sample_weight
 
     def without_levels(self) -> Self:
         """The samples whose numeric columns are lines alone."""
         coding = self.coding.without_levels()
         n_categoricals = len(coding.categoricals)
-        held = self.held
-        if held is not None:
-            held = held._replace(rows=held.rows.first_categoricals(n_categoricals))
+        validation = self.validation
+        if validation is not None:
+            validation = validation._replace(
+                rows=validation.rows.first_categoricals(n_categoricals)
+            )
         return self._replace(
             rows=self.rows.first_categoricals(n_categoricals),
-            held=held,
+            validation=validation,
             coding=coding,
             term_names=self.term_names.without_levels(),
         )
 
-    def in_units(self, unit: float) -> Self:
+    def in_units(self, y_scale: float) -> Self:
         """The samples with all targets divided by a number."""
-        held = self.held and self.held._replace(y=self.held.y / unit)
-        return self._replace(y=self.y / unit, held=held, unit=unit)
+        validation = self.validation
+        if validation is not None:
+            validation = validation._replace(y=validation.y / y_scale)
+        return self._replace(y=self.y / y_scale, validation=validation, y_scale=y_scale)
 
     def repeat_rows(self) -> tuple[Self, NDArray[np.intp]]:
         """Repeat rows as their weights count them, where that costs little."""
@@ -179,7 +183,7 @@ class TrainingData(NamedTuple):
         # is the same as if they had been there so often. Returned are also the rows
         # that these were.
         rows = np.arange(len(self.y))
-        counts = self.weight
+        counts = self.sample_weight
         if counts is None or np.any(counts != np.rint(counts)):
             return self, rows
         if counts.sum() > _MOST_COPIES * len(rows) or np.any(np.abs(self.inputs) != 1):
@@ -194,7 +198,10 @@ class TrainingData(NamedTuple):
                 for fold in folds
             ]
         samples = self._replace(
-            rows=self.rows.take(origin), y=self.y[origin], weight=None, folds=folds
+            rows=self.rows.take(origin),
+            y=self.y[origin],
+            sample_weight=None,
+            folds=folds,
         )
         return samples, origin
 
@@ -241,7 +248,7 @@ def read_training_data(
     how = classes is not None, split_params, groups
     folds = wanted_folds(settings.cv, table, y, weights.rows, *how)
     samples = _Samples.of(table, y, weights, groups)
-    as_bytes = weights.weight is None if is_regression else not is_dense
+    as_bytes = weights.sample_weight is None if is_regression else not is_dense
     if isinstance(table, Genotypes) and is_regression and not as_bytes:
         _refuse_weights()
     # None finds none.
@@ -257,7 +264,7 @@ def read_training_data(
     held_weight = None
     if settings.early_stopping and is_searched and validation is None:
         samples, apart = samples.hold_out(settings.validation_fraction, seed)
-        validation, held_weight = (apart.table, apart.y), apart.weights.weight
+        validation, held_weight = (apart.table, apart.y), apart.weights.sample_weight
     most_levels = _most_levels(samples.table, task, settings) if is_dense else 1
     coding = learn_coding(samples.table, n_categories, one_hot, most_levels)
     if coding.categoricals and is_regression and not is_dense:
@@ -269,11 +276,11 @@ def read_training_data(
         replace(coded, group=samples.groups),
         samples.y,
         classes=classes,
-        held=held,
+        validation=held,
         folds=folds,
         seed=seed,
-        start=start,
-        earlier=earlier_model,
+        initial_terms=start,
+        warm_start_model=earlier_model,
         coding=coding,
         term_names=TermNames(coding, categories, columns),
     )
@@ -392,19 +399,23 @@ def _positive_rows(weight: NDArray[np.float64]) -> NDArray[np.intp]:
 class _Weights(NamedTuple):
     """Weights of the samples that have any, as in `TrainingData`."""
 
-    weight: NDArray[np.float64] | None
-    count: NDArray[np.float64] | None  # pyright: ignore[reportIncompatibleMethodOverride]
-    given: NDArray[np.float64]
+    sample_weight: NDArray[np.float64] | None
+    counts: NDArray[np.float64] | None
+    raw_weight: NDArray[np.float64]
     rows: NDArray[np.intp]
-    unit: float
+    scale: float
 
     def take(self, index: NDArray[np.intp]) -> Self:
         """Those of some of the samples."""
         weight, count = (
-            None if part is None else part[index] for part in (self.weight, self.count)
+            None if part is None else part[index]
+            for part in (self.sample_weight, self.counts)
         )
         return self._replace(
-            weight=weight, count=count, given=self.given[index], rows=self.rows[index]
+            sample_weight=weight,
+            counts=count,
+            raw_weight=self.raw_weight[index],
+            rows=self.rows[index],
         )
 
     def describe(self, rows: EncodedRows, y: NDArray, **parts: Any) -> TrainingData:
@@ -412,10 +423,10 @@ class _Weights(NamedTuple):
         return TrainingData(
             rows,
             y,
-            self.weight,
-            self.count,
-            self.given,
-            weight_unit=self.unit,
+            self.sample_weight,
+            self.counts,
+            self.raw_weight,
+            weight_scale=self.scale,
             row_index=self.rows,
             **parts,
         )

@@ -473,9 +473,9 @@ def _of_free_variables(
         used = np.unique(graph.members)
         if not used.size:
             return used, graph
-        return used, _count_anew(graph, used, sign / power_of_two_scale(graph.coef))
+        return used, _count_anew(graph, used, sign / power_of_two_scale(graph.weights))
     used = function.used()
-    return used, function.take(used, sign / power_of_two_scale(model.graph.coef))
+    return used, function.take(used, sign / power_of_two_scale(model.graph.weights))
 
 
 def _count_anew(
@@ -485,7 +485,7 @@ def _count_anew(
     index = np.empty(used[-1] + 1, dtype=int)
     index[used] = np.arange(len(used))
     terms = tuple(tuple(index[list(term)].tolist()) for term in graph.terms)
-    return WalshPolynomial(terms, factor * graph.coef, 0.0)
+    return WalshPolynomial(terms, factor * graph.weights, 0.0)
 
 
 def _read_start(model: Model, x0: ArrayLike | None) -> NDArray[np.integer]:

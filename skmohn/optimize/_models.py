@@ -313,10 +313,10 @@ def read_model(model: Any) -> Model:
             f"{type(model).__name__}; from a Pipeline or a search, pass the fitted step"
         )
     graph = read.graph
-    if not (np.isfinite(graph.coef).all() and np.isfinite(graph.intercept)):
+    if not (np.isfinite(graph.weights).all() and np.isfinite(graph.intercept)):
         raise ValueError("model has weights that are not finite")
     with np.errstate(over="ignore"):
-        largest = np.abs(graph.coef).sum() + abs(graph.intercept)
+        largest = np.abs(graph.weights).sum() + abs(graph.intercept)
     if not np.isfinite(largest):
         raise ValueError(
             "model has weights whose sum exceeds the largest float, 1.8e308: divide "
@@ -450,7 +450,7 @@ def _require_terms_only(model: Any, read: Model, method: str) -> None:
     nameless = copy(model)
     vars(nameless).pop("feature_names_in_", None)
     predicted = getattr(nameless, method)(read.write(ends))
-    scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
+    scale = np.abs(graph.weights).sum() + abs(graph.intercept) + 1.0
     values = read.predict(ends)
     if not np.allclose(values, predicted, rtol=0.0, atol=1e-6 * scale):
         raise ValueError(

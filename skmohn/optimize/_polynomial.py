@@ -18,7 +18,7 @@ _ROUNDING = 1e-12
 
 def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
     """Lay out a function of at least as many variables as it has for the kernels."""
-    indptr, members, coef = graph.indptr, graph.members, graph.coef
+    indptr, members, coef = graph.indptr, graph.members, graph.weights
     sizes = np.diff(indptr)
     owners = np.repeat(np.arange(len(sizes)), sizes)
     pairs = indptr[:-1][sizes == 2]
@@ -149,7 +149,7 @@ def fix_variables(
             [i for i in term if i not in values],
             coef * math.prod(values[i] for i in term if i in values),
         )
-        for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True)
+        for term, coef in zip(graph.terms, graph.weights.tolist(), strict=True)
     )
     return WalshPolynomial.collect(weights, graph.intercept)
 
@@ -178,7 +178,7 @@ def split(
     terms = {label: ([], []) for label in groups}
     for variables in groups.values():
         index[variables] = np.arange(len(variables))
-    for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
+    for term, coef in zip(graph.terms, graph.weights.tolist(), strict=True):
         sets, coefs = terms[labels[term[0]]]
         sets.append(tuple(index[list(term)].tolist()))
         coefs.append(coef)

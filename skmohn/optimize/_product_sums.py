@@ -57,7 +57,7 @@ class GPMean:
     transform: Unchanged | Logarithm | YeoJohnson
 
     @property
-    def coef(self) -> NDArray[np.float64]:
+    def weights(self) -> NDArray[np.float64]:
         """All weights, of products and lines."""
         of = self.products
         return np.concatenate([of.coef, of.slopes, *of.steps])
@@ -124,7 +124,7 @@ class DiscreteProductSum:
         Scale of the sums; it rises, so that their optimum is that of predictions.
     """
 
-    coef: np.ndarray
+    weights: np.ndarray
     factors: np.ndarray
     steps: np.ndarray
     sizes: np.ndarray
@@ -167,7 +167,7 @@ class DiscreteProductSum:
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
         return DiscreteProductSum(
-            factor * self.coef * self.factors[others].prod(axis=0),
+            factor * self.weights * self.factors[others].prod(axis=0),
             self.factors[states],
             factor * self.steps[states],
             self.sizes[variables],
@@ -180,7 +180,7 @@ class DiscreteProductSum:
     def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
         """Values at rows of states, ndarray of shape (n_rows,)."""
         values = [
-            self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
+            self.weights @ self.factors[states].prod(axis=0) + self.steps[states].sum()
             for states in self.first + points
         ]
         values = self.transform.inverse(np.array(values) + self.intercept)
@@ -214,7 +214,7 @@ class _State:
         owner = np.repeat(np.arange(len(n_moves)), n_moves)
         ends = np.cumsum(n_moves)
         factors, steps = function.factors[here], function.steps[here]
-        self.products = function.coef * factors.prod(axis=0)
+        self.products = function.weights * factors.prod(axis=0)
         self.ratios = function.factors[targets]
         self.ratios /= factors[owner]
         self.sum = float(steps.sum())
@@ -331,7 +331,7 @@ def solve_product_sum(
                 "method='auto' searches by all points or by tabu search"
             )
         n_points = function.n_points
-        cost = n_points * len(function.coef)
+        cost = n_points * len(function.weights)
         is_cheap = cost <= _EXACT_COST and n_points <= problem.budget.n_evaluations
         if is_cheap and n_points <= 2**max_width:
             return _try_all(problem)
@@ -369,13 +369,13 @@ def _try_all(problem: SearchProblem) -> SearchResult:
     middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
     n_right = math.prod(function.sizes[middle:].tolist())
     require_memory(
-        16.0 * len(function.coef) * n_right + 8.0 * _AT_ONCE,
+        16.0 * len(function.weights) * n_right + 8.0 * _AT_ONCE,
         f"the values at all points of {function.n_variables} variables",
         'fix variables or use method="tabu"',
     )
     left, left_steps = _tabulate(function, range(middle))
     right, right_steps = _tabulate(function, range(middle, function.n_variables))
-    left *= function.coef
+    left *= function.weights
     best, index, n_evaluations, status = -np.inf, 0, 0, DONE
     n_at_once = max(1, _AT_ONCE // n_right)
     for first in range(0, len(left), n_at_once):
@@ -405,7 +405,7 @@ def _tabulate(
 
     Of the points the first variable is the slowest.
     """
-    products, sums = np.ones((1, len(function.coef))), np.zeros(1)
+    products, sums = np.ones((1, len(function.weights))), np.zeros(1)
     for i in reversed(variables):
         first = function.first[i]
         states = range(first, first + function.sizes[i])

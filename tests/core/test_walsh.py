@@ -103,7 +103,7 @@ def test_collected_is_in_normal_form():
     weights = [((2, 0), 1.0), ((3,), 0.0), ((), 5.0), ((0, 2), 2.0), ((), 1.0)]
     polynomial = WalshPolynomial.collect([*weights, ((1,), 4.0)], 0.5)
     assert polynomial.terms == ((1,), (0, 2))
-    assert_array_equal(polynomial.coef, [4.0, 3.0])
+    assert_array_equal(polynomial.weights, [4.0, 3.0])
     assert polynomial.intercept == 6.5
     assert polynomial.variance == 25.0
     assert polynomial.n_variables == 3

@@ -80,7 +80,7 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
     assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
 
 
-@pytest.mark.parametrize("route", ["cholesky", "walsh", "nystroem"])
+@pytest.mark.parametrize("route", ["cholesky", "hadamard", "nystroem"])
 def test_products_sum_to_the_mean(route, monkeypatch):
     if route != "cholesky":
         monkeypatch.setattr(_gp_model, "_MANY_ROWS", 10)
@@ -175,9 +175,9 @@ def test_route_follows_rows_inputs_and_memory():
     assert route(30, 4000) == "cholesky"
     assert route(30, 10_000) == "cholesky"
     assert route(30, 10_001) == "nystroem"
-    assert route(16, 12_000) == "walsh"
-    assert route(12, 6000) == "walsh"
-    assert route(13, 2000) == "walsh"
+    assert route(16, 12_000) == "hadamard"
+    assert route(12, 6000) == "hadamard"
+    assert route(13, 2000) == "hadamard"
     assert route(13, 2000, change=0.0) == "cholesky"
     assert route(16, 12_000, change=0.5) == "nystroem"
     assert route(30, 4000, memory=1.6e8) == "cholesky"
@@ -192,17 +192,17 @@ def test_memory_is_refused_with_the_figure():
         choose_route(sample, (), 100.0)
 
 
-@pytest.mark.slow_cases("11-850-400-walsh")
+@pytest.mark.slow_cases("11-850-400-hadamard")
 @pytest.mark.parametrize(
     ("n", "n_rows", "most_exact", "route"),
-    [(11, 850, 400, "walsh"), (9, 450, 60, "nystroem"), (9, 450, 250, "part")],
+    [(11, 850, 400, "hadamard"), (9, 450, 60, "nystroem"), (9, 450, 250, "subset")],
 )
 def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
     monkeypatch.setattr(_gp_model, "MOST_LEFT_OUT", 400)
     monkeypatch.setattr(_gp_model, "_MOST_EXACT", most_exact)
     monkeypatch.setattr(_gp_model, "_INDUCING", 225)
     inputs, y, values = make_data(n, 2 * n_rows, 0.2)
-    if route != "walsh":
+    if route != "hadamard":
         inputs[0, 0] = 0.0
     model = fit_gp(plain(inputs), y)
     assert model.inference == route
@@ -215,20 +215,20 @@ def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
         more.predictive_mean(plain(inputs[:5])).mean()
         > model.predictive_mean(plain(inputs[:5])).mean()
     )
-    if route == "walsh":
+    if route == "hadamard":
         with pytest.raises(ValueError, match="fit again on all rows"):
             model.update(plain(np.zeros((1, 11))), np.zeros(1))
 
 
-@pytest.mark.slow_cases("part")
-@pytest.mark.parametrize("route", ["part", "nystroem"])
+@pytest.mark.slow_cases("subset")
+@pytest.mark.parametrize("route", ["subset", "nystroem"])
 def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route):
     monkeypatch.setattr(_gp_model, "_MOST_EXACT", 300)
     monkeypatch.setattr(_gp_model, "_INDUCING", 40)
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (1000, 12))
     y = inputs @ rng.standard_normal(12)
-    if route == "part":
+    if route == "subset":
         y = y + 6.0 * inputs[:, :4].prod(axis=1) * (inputs[:, 4] - inputs[:, 5])
     else:
         y = y + 3.0 * rng.standard_normal(1000)
@@ -245,14 +245,14 @@ def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route)
     part = sample.take(drawn)
     rate = ExactPosterior.condition(covariance, part).log_evidence() / part.count.sum()
     assert model.log_evidence() == pytest.approx(1000 * (rate - np.log(model.y_std)))
-    if route == "part":
+    if route == "subset":
         exact = ExactPosterior.condition(covariance, part)
         assert_allclose(
             model.posterior.latent_mean(part.rows), exact.latent_mean(part.rows)
         )
     # With hardly more rows than can be had, there is nothing to weigh.
     few = fit_gp(plain(inputs[:350]), y[:350], noise="constant")
-    assert few.inference == "part"
+    assert few.inference == "subset"
     assert len(few.posterior.sample) == 300
 
 
@@ -266,7 +266,7 @@ def test_precisions_of_a_part_count_as_in_all(monkeypatch):
     whole = learn()
     monkeypatch.setattr(_gp_model, "_MOST_EXACT", 700)
     part = learn(covariance=whole.covariance)
-    assert part.inference == "part"
+    assert part.inference == "subset"
     assert part.log_evidence() == pytest.approx(whole.log_evidence(), abs=15)
 
 

@@ -27,7 +27,7 @@ from skmohn.mohn._table.rows import EncodedRows
 
 EXACT = {
     "cholesky": ExactPosterior.condition,
-    "walsh": WalshPosterior.condition,
+    "hadamard": WalshPosterior.condition,
     # Inducing rows at all data rows leave nothing unexplained.
     "nystroem": lambda covariance, sample: NystroemPosterior.condition(
         covariance, sample, len(sample)
@@ -126,7 +126,7 @@ def test_posterior_is_regression_on_all_weights(route, n):
     assert_allclose(
         posterior.latent_variance(rows),
         np.einsum("ij,jk,ik->i", U, spread, U),
-        rtol=1e-4 if route == "walsh" else 1e-6,
+        rtol=1e-4 if route == "hadamard" else 1e-6,
     )
     if route == "cholesky":
         assert_allclose(
@@ -175,7 +175,7 @@ def test_unknown_inputs_are_averages_over_the_cube(route):
     assert_allclose(
         posterior.latent_variance(plain(schemas)),
         exact.latent_variance(plain(schemas)),
-        rtol=1e-4 if route == "walsh" else 1e-6,
+        rtol=1e-4 if route == "hadamard" else 1e-6,
     )
 
 
@@ -190,7 +190,7 @@ def test_evidence_is_the_density_of_the_targets(route):
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-@pytest.mark.slow_cases("walsh")
+@pytest.mark.slow_cases("hadamard")
 @any_route
 def test_draws_have_the_posterior_moments(route):
     covariance, sample, rows = make_problem()
@@ -231,7 +231,7 @@ def test_order_of_updates_is_irrelevant(route):
         assert posterior.log_evidence() == pytest.approx(whole.log_evidence(), abs=1e-4)
 
 
-@pytest.mark.parametrize("route", ["cholesky", "walsh"])
+@pytest.mark.parametrize("route", ["cholesky", "hadamard"])
 def test_rows_that_are_there_already_may_be_added(route):
     covariance, sample, rows = make_problem()
     again = join_equal_rows(sample.rows, sample.target + 0.5)

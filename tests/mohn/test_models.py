@@ -27,8 +27,8 @@ def test_every_model_answers_the_same_questions(fitted, way):
     model, rows = estimator.model_, estimator._to_rows(X)
     assert_allclose(model.predictive_mean(rows), estimator.predict(X))
     graph, errors = model.significant_terms()
-    assert_allclose(graph.coef, estimator.weights_)
-    assert errors.shape == graph.coef.shape
+    assert_allclose(graph.weights, estimator.weights_)
+    assert errors.shape == graph.weights.shape
     variables, _ = estimator.term_names_.columns(estimator._marginals)
     variance, first, total = model.sobol_variances(variables)
     assert variance > 0

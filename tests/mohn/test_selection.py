@@ -180,7 +180,7 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
         rows=SimpleNamespace(group=None),
         y=X[:, 0],
         data=(X, X[:, 0], None),
-        held=held,
+        validation=held,
         folds=None,
         seed=0,
     )

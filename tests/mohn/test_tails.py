@@ -179,7 +179,7 @@ def test_rows_beyond_a_part_are_predicted_already(monkeypatch):
     control = GPOptions(noise="constant", clip=False)
     model = MOHNRegressor("gp", gp_options=control, random_state=0).fit(X, y)
     fitted = model.model_
-    assert fitted.inference == "part"
+    assert fitted.inference == "subset"
     rows = model._to_rows(X)
     found = fitted.leave_out(rows, y, None, np.arange(150))
     place = find_rows(rows, fitted.posterior.sample.rows)

@@ -46,7 +46,7 @@ def read(
 
 def assert_same(data, other):
     """Assert that data are encoded alike."""
-    for part, same in ((data, other), (data.held, other.held)):
+    for part, same in ((data, other), (data.validation, other.validation)):
         assert_array_equal(part.rows.inputs, same.rows.inputs)
         assert_array_equal(part.rows.categories, same.rows.categories)
         assert part.rows.categories.flags["C_CONTIGUOUS"]
@@ -72,7 +72,7 @@ def test_the_evidence_chooses_between_lines_and_levels(monkeypatch, has_levels):
     held = {"validation": (X[:7], Y[:7])}
     data = read(**held)
     chosen = choose_transform_and_levels(data, GPOptions())
-    assert chosen.scale is scale
+    assert chosen.target_transform is scale
     assert_same(chosen, data if has_levels else data.without_levels())
 
 
@@ -81,9 +81,9 @@ def test_targets_that_share_have_the_levels_of_all(has_levels):
     held = {"validation": (X[:7], Y[:7])}
     data = read(**held)
     shared = data if has_levels else data.without_levels()
-    data = data._replace(together=SimpleNamespace(coding=shared.coding))
+    data = data._replace(multitask=SimpleNamespace(coding=shared.coding))
     chosen = choose_transform_and_levels(data, GPOptions())
-    assert chosen.scale is None
+    assert chosen.target_transform is None
     assert_same(chosen, shared)
 
 
@@ -98,13 +98,13 @@ def test_held_out_rows_take_their_weights_and_groups_along():
     groups = np.arange(40) // 4
     data = read(weight=WEIGHT, strategy="pursuit", early_stopping=True, groups=groups)
     rows = data.row_index
-    assert len(data.y) + len(data.held.y) == 30
+    assert len(data.y) + len(data.validation.y) == 30
     assert_array_equal(data.y, Y[rows])
     assert_array_equal(data.rows.group, groups[rows])
-    assert_array_equal(data.weight * data.weight_unit, WEIGHT[rows])
+    assert_array_equal(data.sample_weight * data.weight_scale, WEIGHT[rows])
     apart = np.setdiff1d(np.flatnonzero(WEIGHT), rows)
-    assert_array_equal(np.sort(data.held.y), np.sort(Y[apart]))
-    assert_array_equal(data.held.weight * data.weight_unit, WEIGHT[apart])
+    assert_array_equal(np.sort(data.validation.y), np.sort(Y[apart]))
+    assert_array_equal(data.validation.sample_weight * data.weight_scale, WEIGHT[apart])
 
 
 def test_a_search_for_terms_has_no_levels():
@@ -128,6 +128,6 @@ def test_classes_without_weight_are_none():
     )
     assert data.classes.tolist() == ["a", "b"]
     assert_array_equal(data.y, labels[:30])
-    assert_array_equal(data.weight, factor[:30])
-    assert_array_equal(data.count, np.ones(30))
-    assert_array_equal(data.given, np.ones(30))
+    assert_array_equal(data.sample_weight, factor[:30])
+    assert_array_equal(data.counts, np.ones(30))
+    assert_array_equal(data.raw_weight, np.ones(30))

@@ -52,7 +52,7 @@ def test_best_of_all_points(fitted, method, search):
     assert result.success
 
 
-@pytest.mark.parametrize("kind", ["unknown", "numbers", "walsh", "nystroem"])
+@pytest.mark.parametrize("kind", ["unknown", "numbers", "hadamard", "nystroem"])
 def test_any_gaussian_process(kind, monkeypatch):
     X, y = make_data(100, n_inputs=8)
     params = {}
@@ -62,13 +62,13 @@ def test_any_gaussian_process(kind, monkeypatch):
         X[:, 3] = np.random.default_rng(1).uniform(0, 1, len(X))
         X[:2, 3] = 0, 1
         params["numeric"] = "multilinear"
-    elif kind == "walsh":
+    elif kind == "hadamard":
         monkeypatch.setattr(dense, "_MANY_ROWS", 10)
     elif kind == "nystroem":
         monkeypatch.setattr(dense, "_MOST_EXACT", 10)
         monkeypatch.setattr(dense, "_MOST_WALSH_INPUTS", 1)
     model = fit(X, y, **params)
-    if kind in ("walsh", "nystroem"):
+    if kind in ("hadamard", "nystroem"):
         assert model.model_.inference == kind
         assert model.model_.covariance.terms == ((0, 1, 2),)
     result = maximize(model)

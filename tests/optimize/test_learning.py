@@ -29,7 +29,7 @@ def test_a_trial_in_parts_is_a_trial_at_once():
     assert n_parts > 3
     assert is_exact
     assert list(graph.terms) == problem.terms
-    assert_allclose(graph.coef, problem.weights, rtol=1e-9)
+    assert_allclose(graph.weights, problem.weights, rtol=1e-9)
     trial.work = 1e12
     (at_once, is_exact), n_parts = finish(trial)
     assert n_parts == 1
@@ -53,7 +53,7 @@ def test_a_trial_goes_on_from_where_it_was(again):
     assert n_parts == same_parts > 5
     assert is_exact == same_exact
     assert graph.terms == same.terms
-    assert_array_equal(graph.coef, same.coef)
+    assert_array_equal(graph.weights, same.weights)
 
 
 def test_an_interrupted_trial_begins_again(monkeypatch):

@@ -140,7 +140,7 @@ def test_another_order_of_states_and_variables_has_the_same_optimum(function, se
     states = [function.states_of([i]) for i in variables]
     order = np.concatenate([rng.permutation(own) for own in states])
     moved = DiscreteProductSum(
-        function.coef,
+        function.weights,
         function.factors[order],
         function.steps[order],
         function.sizes[variables],

@@ -89,7 +89,7 @@ class GPModel(Model):
         Number of observations.
 
     inference : str
-        ``"cholesky"``, ``"walsh"``, ``"part"`` or ``"nystroem"``.
+        ``"cholesky"``, ``"hadamard"``, ``"subset"`` or ``"nystroem"``.
 
     noise_map : NoiseMap or None
         Noise variance by row, relative to that of the prior; None for one level.
@@ -334,7 +334,7 @@ class GPModel(Model):
             more = replace(
                 more, excess=self.noise_map.weighing(more.rows) ** self.noise_exponent
             )
-        if self.inference == "walsh" and not is_on_cube(more.rows).all():
+        if self.inference == "hadamard" and not is_on_cube(more.rows).all():
             raise ValueError(
                 "this Gaussian process cannot be updated with missing values, or "
                 "values other than the two seen in fit: fit again on all rows"
@@ -350,7 +350,7 @@ class GPModel(Model):
         ).with_targets(y)
 
     def _require_room(self, n_rows: int) -> None:
-        if self.inference in ("cholesky", "part"):
+        if self.inference in ("cholesky", "subset"):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
                 _exact_bytes(n_all),
@@ -412,7 +412,7 @@ def fit_gp(
         route, posterior, rate = _condition_many(
             covariance, sample, shuffled, n_part, n_inducing, seed
         )
-    elif route == "walsh":
+    elif route == "hadamard":
         posterior = WalshPosterior.condition(covariance, sample)
     elif posterior is None or drawn is not sample:
         posterior = ExactPosterior.condition(covariance, sample)
@@ -504,7 +504,7 @@ def _condition_many(
     some = ExactPosterior.condition(covariance, part)
     rate = some.log_evidence() / float(part.count.sum())
     if len(sample) < _MANY_MORE * n_part:
-        return "part", some, rate
+        return "subset", some, rate
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
     others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
     off = (
@@ -515,7 +515,7 @@ def _condition_many(
         np.sum(others.weight / others.excess * difference**2) for difference in off
     ]
     if errors[0] < errors[1]:
-        return "part", some, rate
+        return "subset", some, rate
     return "nystroem", through, rate
 
 
@@ -528,15 +528,15 @@ def choose_route(
     """
     n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
     is_exact = _is_exact(n_rows, memory_budget)
-    can_walsh = (
+    can_transform = (
         not alphabets
         and n_rows > _MANY_ROWS
         and n_inputs <= _MOST_WALSH_INPUTS
         and _walsh_bytes(n_inputs) <= memory_budget
         and is_on_cube(sample.rows).all()
     )
-    if can_walsh and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
-        return "walsh", 0
+    if can_transform and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
+        return "hadamard", 0
     n_inducing = choose_inducing(n_rows, memory_budget)
     return ("nystroem" if n_inducing else "cholesky"), n_inducing
 

@@ -85,7 +85,7 @@ class MultitaskGP:
         self.transform = Logarithm() if self.wanted == "log" else Unchanged()
         require_domain(self.transform, samples.y)
         self.standard, self.centers, self.scales = standardize(
-            self.transform.forward(samples.y), samples.weight
+            self.transform.forward(samples.y), samples.sample_weight
         )
 
     @cached_property
@@ -99,7 +99,7 @@ class MultitaskGP:
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
             return [], None
-        sample, scale = self.join(vary), self.samples.scale
+        sample, scale = self.join(vary), self.samples.target_transform
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
         singles = [self.join(k).take(drawn) for k in vary]
@@ -124,7 +124,7 @@ class MultitaskGP:
     def _keep_scale(self, sharing: NDArray[np.intp], prior: Prior) -> NDArray[np.bool_]:
         """Which targets have no use for a scale of their own."""
         samples, covariance = self.samples, Covariance(prior, self.alphabets)
-        data = self.rows, samples.y[:, sharing], samples.weight
+        data = self.rows, samples.y[:, sharing], samples.sample_weight
         return keep_scale(covariance, *data, samples.seed)
 
     def model(
@@ -156,7 +156,7 @@ class MultitaskGP:
     def join(self, targets: NDArray[np.intp] | int | list[int]) -> AggregatedData:
         """The standardized sample of one target or several."""
         standard = self.standard[:, targets]
-        return join_equal_rows(self.rows, standard, self.samples.weight)
+        return join_equal_rows(self.rows, standard, self.samples.sample_weight)
 
 
 class TaskView(NamedTuple):
@@ -311,7 +311,7 @@ class _Group:
             model = fit_gp(
                 together.rows,
                 samples.y[:, k],
-                samples.weight,
+                samples.sample_weight,
                 alphabets=together.alphabets,
                 memory_budget=settings.memory_budget,
                 covariance=self.covariance,
@@ -342,13 +342,13 @@ class _Group:
             self.n_evaluations,
             self._uncertainty_of(index),
             self.log_occam_factor,
-            sum_log_slope(together.transform, y, samples.weight),
+            sum_log_slope(together.transform, y, samples.sample_weight),
             missing_inputs=MissingInputs(together.alphabets),
             transform=together.transform,
             y_min=float(np.min(y)),
             y_max=float(np.max(y)),
         )
-        return model.with_range(together.rows, y, samples.weight)
+        return model.with_range(together.rows, y, samples.sample_weight)
 
     @cached_property
     def posteriors(self) -> list[ExactPosterior]:

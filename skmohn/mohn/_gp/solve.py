@@ -29,8 +29,8 @@ from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
-    "walsh": "conjugate gradients with Walsh-Hadamard products",
-    "part": "a Cholesky factor of a part of the rows",
+    "hadamard": "conjugate gradients with Walsh-Hadamard products",
+    "subset": "a Cholesky factor of a part of the rows",
     "nystroem": "inducing rows",
 }
 # Samples with which two values are hardly chance, and the proportion of the variance of
@@ -73,13 +73,13 @@ def solve_gp(
     graph, errors = model.significant_terms(settings.max_order)
     terms = list(graph.terms)
     held = float(
-        np.sum((graph.coef / model.y_std) ** 2 * term_names.uniform_variances(terms))
+        np.sum((graph.weights / model.y_std) ** 2 * term_names.uniform_variances(terms))
     )
     fraction = held / max(model.function_variance(term_names.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise_variance),
-        "validation_rmse": _validation_rmse(model, samples.held),
+        "validation_rmse": _validation_rmse(model, samples.validation),
         "way": model.inference,
         "n_weights": len(terms),
     }
@@ -113,7 +113,7 @@ def solve_additive_categories(
     model = fit_additive(
         samples.rows.as_float(),
         samples.y,
-        samples.weight,
+        samples.sample_weight,
         term_names.alphabets,
         transform,
         settings.memory_budget,
@@ -146,7 +146,7 @@ def _learn(
         fit_gp,
         samples.rows.as_float(),
         samples.y,
-        samples.weight,
+        samples.sample_weight,
         alphabets=alphabets,
         transform=scale.transform,
         max_order=settings.max_order,
@@ -160,8 +160,8 @@ def _learn(
         return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
 
     start = _earlier_prior(samples)
-    if samples.together is not None:
-        model = samples.together.model(start, tell)
+    if samples.multitask is not None:
+        model = samples.multitask.model(start, tell)
         if model is not None:
             return model
     first = scale.maximize_evidence if start is None else None
@@ -197,7 +197,7 @@ def _on_own_scale(
     A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
     heavy tails these can contradict it.
     """
-    data = samples.rows.as_float(), samples.y, samples.weight
+    data = samples.rows.as_float(), samples.y, samples.sample_weight
     if not model.is_transformed or len(samples.y) > MOST_LEFT_OUT:
         return model
     error = model.left_out_error(*data)
@@ -230,24 +230,24 @@ def _are_classes(y: NDArray[np.float64]) -> bool:
 
 def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
     """Scale of the target: of all that fraction, chosen with the coding, or its own."""
-    if samples.together is not None and samples.together.is_member:
-        return Scale(samples.together.transform, False)
-    if samples.scale is not None:
-        return samples.scale
+    if samples.multitask is not None and samples.multitask.is_member:
+        return Scale(samples.multitask.transform, False)
+    if samples.target_transform is not None:
+        return samples.target_transform
     return choose_scale(
         settings.gp_options.target_transform,
         samples.rows.as_float(),
         samples.term_names.alphabets,
         0,
         samples.y,
-        samples.weight,
+        samples.sample_weight,
         samples.seed,
     )
 
 
 def _earlier_prior(samples: SolverData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit and have products."""
-    earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
+    earlier, n_inputs = samples.warm_start_model, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.ard_rates) != n_inputs:
         return None
     if earlier.covariance.alphabets != samples.term_names.alphabets:
@@ -270,4 +270,4 @@ def _validation_rmse(model: GPModel, held: SolverValidationData | None) -> float
     if held is None:
         return None
     residual = held.y - model.predictive_mean(held.rows)
-    return float(np.sqrt(np.average(residual**2, weights=held.weight)))
+    return float(np.sqrt(np.average(residual**2, weights=held.sample_weight)))

@@ -177,7 +177,7 @@ def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:
     that are learned together have the coding of all. The scale alone is chosen by
     `solve_gp`, which not all strategies end with.
     """
-    shared = None if samples.together is None else samples.together.coding
+    shared = None if samples.multitask is None else samples.multitask.coding
     if shared is not None:
         return samples if shared.thresholds else samples.without_levels()
     if options.numeric != "auto" or not samples.coding.thresholds:
@@ -188,11 +188,11 @@ def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:
         samples.coding.alphabets,
         len(samples.coding.thresholds),
         samples.y,
-        samples.weight,
+        samples.sample_weight,
         samples.seed,
     )
     chosen = samples if scale.has_levels else samples.without_levels()
-    return chosen._replace(scale=scale)
+    return chosen._replace(target_transform=scale)
 
 
 def _costs_accuracy(

@@ -44,7 +44,7 @@ def learn(
     samples: SolverData, settings: FitSettings, report: Report, terms: list[Term]
 ) -> FitResult:
     """Learn the weights of a fixed structure by the learning rule."""
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
     # Without terms the constant is the mean under every rule.
     rule = rules[settings.learning_rule] if terms else _by_ols
@@ -96,12 +96,14 @@ def _by_lasso(
         [terms[j] for j in kept], fit.coef[kept], fit.intercept
     )
     report(record_of(samples, graph), graph)
-    return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
+    return graph, f"lasso with alpha={samples.y_scale * alpha:.3g}", None
 
 
 def penalty_of(samples: SolverData, settings: FitSettings) -> float | Literal["auto"]:
     """Lasso penalty in the unit of the target, or "auto"."""
-    return "auto" if settings.alpha == "auto" else float(settings.alpha) / samples.unit
+    return (
+        "auto" if settings.alpha == "auto" else float(settings.alpha) / samples.y_scale
+    )
 
 
 def _scaled_lasso(second: Moments) -> tuple[LassoFit, float]:
@@ -130,7 +132,7 @@ def _by_delta(
 ) -> tuple[WalshPolynomial, str, str | None]:
     coef, intercept = (
         np.zeros(len(terms)),
-        float(np.average(samples.y, weights=samples.weight)),
+        float(np.average(samples.y, weights=samples.sample_weight)),
     )
     rng = np.random.default_rng(samples.seed)
     best = (np.inf, coef, intercept)
@@ -145,13 +147,13 @@ def _by_delta(
             intercept,
             learning_rate=control.learning_rate,
             rng=rng,
-            sample_weight=samples.weight,
+            sample_weight=samples.sample_weight,
         )
         coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
         graph = WalshPolynomial.sort(terms, coef, intercept)
         record = record_of(samples, graph)
         stop = report(record, graph)
-        if samples.held is not None:
+        if samples.validation is not None:
             rmse = record["validation_rmse"]
         waited = 0 if rmse < best[0] * (1 - control.tol) else waited + 1
         if rmse < best[0]:
@@ -171,10 +173,12 @@ def _by_delta(
 def record_of(samples: SolverData, graph: WalshPolynomial) -> dict[str, Any]:
     """History record of a model whose structure is fixed."""
     validation_rmse = None
-    if samples.held is not None:
-        inputs, y, weight = samples.held.data
+    if samples.validation is not None:
+        inputs, y, weight = samples.validation.data
         validation_rmse = rms(y - graph.predict(inputs), weight)
-    training_rmse = rms(samples.y - graph.predict(samples.inputs), samples.weight)
+    training_rmse = rms(
+        samples.y - graph.predict(samples.inputs), samples.sample_weight
+    )
     return {
         "learned_rmse": training_rmse,
         "training_rmse": training_rmse,
@@ -200,7 +204,7 @@ def describe(
 ) -> FitResult:
     """Estimate noise and standard errors of a model."""
     columns: Any = design.columns(graph.terms)
-    residual = y - graph.intercept - design.combine(columns, graph.coef)
+    residual = y - graph.intercept - design.combine(columns, graph.weights)
     spare = design.weight_sum - len(graph.terms) - 1
     noise = rms(residual, design.weights)
     noise *= math.sqrt(design.weight_sum / max(spare, 1.0))

@@ -192,7 +192,7 @@ def _path(
     return LogisticPath(
         design,
         samples.y,
-        samples.weight,
+        samples.sample_weight,
         len(samples.classes),
         control,
         pairs=pair_cache and pair_cache.whole,
@@ -210,7 +210,7 @@ def _fold(
     """The path of a fold's training samples, validated on its held-out samples."""
 
     def take(rows: NDArray[np.intp]) -> Validation:
-        weight = None if samples.weight is None else samples.weight[rows]
+        weight = None if samples.sample_weight is None else samples.sample_weight[rows]
         return design.take(rows), samples.y[rows], weight
 
     own, labels, weight = take(train)

@@ -93,13 +93,13 @@ class SparseModel(Model):
     @classmethod
     def point(cls, graph: WalshPolynomial) -> "SparseModel":
         """A model whose weights have unknown standard errors."""
-        scale = power_of_two_scale(graph.coef)
+        scale = power_of_two_scale(graph.weights)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
     def certain(cls, graph: WalshPolynomial) -> "SparseModel":
         """A model that reproduces every sample."""
-        return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.coef))
+        return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.weights))
 
     @classmethod
     def condition(
@@ -188,16 +188,16 @@ class SparseModel(Model):
         The new model has no posterior; its noise is the error before each correction.
         """
         graph = self.polynomial
-        unit = power_of_two_scale(np.concatenate([y, graph.coef, [graph.intercept]]))
+        unit = power_of_two_scale(np.concatenate([y, graph.weights, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
         if rate == "auto":
             # Later rows may weigh more: each step is clipped by itself, in any batch.
-            rate = longest = longest_step(len(graph.coef))
+            rate = longest = longest_step(len(graph.weights))
         fit = delta_rule(
             rows.inputs,
             y / unit,
             graph.terms,
-            graph.coef / unit,
+            graph.weights / unit,
             graph.intercept / unit,
             learning_rate=rate,
             longest=longest,
@@ -212,7 +212,7 @@ class SparseModel(Model):
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
         """All weights and their standard deviations."""
         if not self.has_posterior:
-            return self.polynomial, np.full(len(self.polynomial.coef), np.nan)
+            return self.polynomial, np.full(len(self.polynomial.weights), np.nan)
         errors = [self.weight_posterior(term)[1] for term in self.polynomial.terms]
         return self.polynomial, np.array(errors)
 
@@ -291,7 +291,7 @@ class SparseModel(Model):
         if term not in terms:
             return 0.0, 0.0
         j = terms.index(term)
-        mean = float(np.append(self.polynomial.intercept, self.polynomial.coef)[j])
+        mean = float(np.append(self.polynomial.intercept, self.polynomial.weights)[j])
         if self.factor is None:
             return mean, 0.0
         unit = np.zeros(len(terms))

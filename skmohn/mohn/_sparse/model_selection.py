@@ -196,8 +196,8 @@ class PathValidation:
         n_rows = groups.max() + 1
         if samples.rows.group is not None:
             groups = samples.rows.group
-        if samples.held is not None:
-            inputs, y, weight = samples.held.data
+        if samples.validation is not None:
+            inputs, y, weight = samples.validation.data
             held = make_design(inputs, weight), y, weight
             own = self.pair_cache and self.pair_cache.view(
                 design, np.arange(design.n_samples)
@@ -220,7 +220,7 @@ class PathValidation:
     def _fold(
         self, train: NDArray[np.intp], test: NDArray[np.intp]
     ) -> RegularizationPath:
-        samples, weight = self.samples, self.samples.weight
+        samples, weight = self.samples, self.samples.sample_weight
         part, held = self.design.take(train), self.design.take(test)
         held = held, samples.y[test], None if weight is None else weight[test]
         view = self.pair_cache and self.pair_cache.view(part, train)

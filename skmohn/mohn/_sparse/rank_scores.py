@@ -134,16 +134,16 @@ def search_scores(
     if not is_open or len(y) < FEWEST_ROWS:
         return None
     scored = samples._replace(y=rank_scores(y))
-    if samples.held is not None:
-        held = samples.held._replace(y=rank_scores(y, samples.held.y))
-        scored = scored._replace(held=held)
+    if samples.validation is not None:
+        held = samples.validation._replace(y=rank_scores(y, samples.validation.y))
+        scored = scored._replace(validation=held)
     # Records of a search of scores are in another unit: they are not reported.
     other = pursue(scored, report=lambda record, graph: None)
     chosen = other.selection
     # Weights that the lasso shrinks are those of the scores.
     if chosen is None or chosen.how == "lasso":
         return None
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     of_scores = ActiveSet.of(design, normal_scores(y), chosen.terms).residual
     if not is_closer_to_normal(of_scores, residual):
         return None

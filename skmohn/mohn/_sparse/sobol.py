@@ -34,7 +34,7 @@ def split_variance(
     """
     n_inputs = max(graph.n_variables, _n_inputs(variables))
     means, variances = input_moments(n_inputs, variables)
-    weights = graph.coef / power_of_two_scale(graph.coef)
+    weights = graph.weights / power_of_two_scale(graph.weights)
     if _is_expanded(graph.terms, means):
         centered = standardize_terms(graph.terms, weights, means)
         variance, first, total = _sum_squares(*centered, variances)

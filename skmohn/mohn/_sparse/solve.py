@@ -128,7 +128,7 @@ def _mention_dependent(samples: SolverData) -> str:
     # Inner products of wide tables would take much memory.
     if samples.is_wide or n_inputs >= n_samples:
         return ""
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     columns = design.columns([(i,) for i in range(n_inputs)])
     n_dependent = n_inputs - ols(moments(design, columns, samples.y)).rank
     if not n_dependent:
@@ -205,7 +205,7 @@ def _search(
     always: tuple[Term, ...],
 ) -> tuple[Pursuit, PathValidation, str]:
     """The search of all samples, its rivals by validation, and the stopping reason."""
-    design = make_design(samples.inputs, samples.weight)
+    design = make_design(samples.inputs, samples.sample_weight)
     control = PursuitControl(
         max_order=min(settings.max_order or design.n_features, design.n_features),
         max_rounds=settings.max_iter,
@@ -213,7 +213,7 @@ def _search(
         memory_budget=settings.memory_budget,
         always=always,
     )
-    tell = _pursuit_reporter(report, samples.held)
+    tell = _pursuit_reporter(report, samples.validation)
     pair_cache = None
     if samples.is_wide:
         pair_cache = PairCache(design, settings.n_jobs, settings.watch)
@@ -230,7 +230,12 @@ def _search(
         # second pass is seldom exact.
         pair_cache.joint_searches = path_validation.begin
     search = Pursuit(
-        design, samples.y, control, tell, samples.start, pair_cache and pair_cache.whole
+        design,
+        samples.y,
+        control,
+        tell,
+        samples.initial_terms,
+        pair_cache and pair_cache.whole,
     )
     reason = search.run()
     if reason == "exact":
@@ -259,7 +264,7 @@ def _conclude(
             max_screened=search.frontier.highest_productive_order,
         )
         chosen = choose_model(path_validation, n_jobs=settings.n_jobs)
-        if settings.selection == "auto" and samples.held is None:
+        if settings.selection == "auto" and samples.validation is None:
             chosen = shorter(chosen, search)
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
@@ -297,14 +302,16 @@ _SHORT = (
 def _pursuit_reporter(
     report: Report, held: SolverValidationData | None
 ) -> Callable[[Pursuit], bool]:
-    design: Any = None if held is None else make_design(held.rows.inputs, held.weight)
+    design: Any = (
+        None if held is None else make_design(held.rows.inputs, held.sample_weight)
+    )
 
     def tell(search: Pursuit) -> bool:
         model = search.model
         validation_rmse = None
         if held is not None:
             fitted = design.combine(design.columns(model.terms), model.coef)
-            validation_rmse = rms(held.y - fitted, held.weight)
+            validation_rmse = rms(held.y - fitted, held.sample_weight)
         record = {
             "learned_rmse": search.learned_rms,
             "training_rmse": model.rms,
@@ -325,7 +332,7 @@ def _from_least_squares(
 ) -> FitResult:
     graph = WalshPolynomial.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
-        zeros = np.zeros(len(graph.coef))
+        zeros = np.zeros(len(graph.weights))
         return FitResult.of_weights(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
     least = math.sqrt(rounding_variance(model.y))
     errors = dict(zip(model.terms, model.standard_errors(least), strict=True))
@@ -347,10 +354,10 @@ def _from_least_squares(
 
 
 def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
-    design = make_design(samples.inputs, samples.weight)
-    held, validation = samples.held, None
+    design = make_design(samples.inputs, samples.sample_weight)
+    held, validation = samples.validation, None
     if held is not None:
-        validation = make_design(held.rows.inputs, held.weight), held.y
+        validation = make_design(held.rows.inputs, held.sample_weight), held.y
 
     def tell(record: dict[str, Any], model: _msda.Model) -> bool:
         record = {name: record[name] for name in _RECORD}
@@ -368,7 +375,7 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Fit
         learning_rate=settings.delta_options.learning_rate,
         validation=validation,
         on_iteration=tell,
-        initial_terms=samples.start,
+        initial_terms=samples.initial_terms,
     )
     graph = WalshPolynomial.sort(*model)
     warning = None

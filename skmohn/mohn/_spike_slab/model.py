@@ -161,7 +161,7 @@ class SpikeSlabModel(Model):
 
     def to_product_sum(self) -> ProductSum:
         """Expand the mean, see `GPModel.to_product_sum`."""
-        terms, coef = self.polynomial.terms, self.polynomial.coef
+        terms, coef = self.polynomial.terms, self.polynomial.weights
         low, high = np.ones((2, self.n_inputs, len(terms)))
         for k, term in enumerate(terms):
             low[list(term), k] = -1.0
@@ -280,7 +280,7 @@ class SpikeSlabModel(Model):
         means, stds = np.zeros((2, len(terms)))
         for k, term in enumerate(terms):
             if (j := index.get(tuple(term))) is not None:
-                means[k], stds[k] = self.polynomial.coef[j], self.beliefs[1][j]
+                means[k], stds[k] = self.polynomial.weights[j], self.beliefs[1][j]
         return means, stds
 
     def significant_terms(
@@ -300,7 +300,7 @@ class SpikeSlabModel(Model):
             is_listed = find_discoveries(inclusion * is_allowed)
         kept = np.flatnonzero(is_listed)
         terms = tuple(graph.terms[j] for j in kept)
-        return WalshPolynomial(terms, graph.coef[kept], graph.intercept), stds[kept]
+        return WalshPolynomial(terms, graph.weights[kept], graph.intercept), stds[kept]
 
     def relevance(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probability that each input is in a term whose weight is not zero."""
@@ -334,7 +334,7 @@ class SpikeSlabModel(Model):
         graph = self.polynomial
         orders = np.diff(graph.indptr)
         values = rows.inputs[0].astype(float)[graph.members]
-        parts = graph.coef * np.multiply.reduceat(values, graph.indptr[:-1]) / orders
+        parts = graph.weights * np.multiply.reduceat(values, graph.indptr[:-1]) / orders
         split = np.zeros(self.n_inputs)
         np.add.at(split, graph.members, np.repeat(parts, orders))
         return split
@@ -342,7 +342,7 @@ class SpikeSlabModel(Model):
     def function_variance(self, variables: list[Variable]) -> float:
         """Variance of the standardized mean over independent inputs."""
         variance, _, _ = split_variance(self.polynomial, variables)
-        unit = power_of_two_scale(self.polynomial.coef)
+        unit = power_of_two_scale(self.polynomial.weights)
         return float(variance) * (unit / self.y_std) ** 2
 
     def log_evidence(self) -> float:

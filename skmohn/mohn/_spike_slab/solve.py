@@ -66,7 +66,7 @@ def solve_spike_slab(
         model = fit_spike_slab(
             inputs,
             samples.y,
-            samples.weight,
+            samples.sample_weight,
             order,
             starts,
             samples.seed,
@@ -79,7 +79,9 @@ def solve_spike_slab(
         if best is None or model.description_length() < best.description_length():
             best = model
         if report(
-            _record(model, order, samples.held), model.significant_terms()[0], model
+            _record(model, order, samples.validation),
+            model.significant_terms()[0],
+            model,
         ):
             break
     if best is None:
@@ -104,9 +106,9 @@ def solve_spike_slab(
 def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> FitResult:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
-    model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
+    model = fit_additive(rows.inputs, samples.y, samples.sample_weight, transform)
     if model.is_transformed:
-        model = model.with_range(rows, samples.y, samples.weight)
+        model = model.with_range(rows, samples.y, samples.sample_weight)
     graph, errors = model.significant_terms()
     n_terms = len(model.candidates.terms)
     coverage = [{"order": 1, "possible": rows.inputs.shape[1], "tried": n_terms}]
@@ -189,7 +191,9 @@ def _record(
     validation_rmse = None
     if held is not None:
         residual = held.y - model.predictive_mean(held.rows)
-        validation_rmse = float(np.sqrt(np.average(residual**2, weights=held.weight)))
+        validation_rmse = float(
+            np.sqrt(np.average(residual**2, weights=held.sample_weight))
+        )
     return {
         "order": order,
         "description_length": model.description_length(),
