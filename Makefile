@@ -101,6 +101,7 @@ lint: $(VENV)/installed-lint
 
 types: $(VENV)/installed-lint $(VENV)/installed-test
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/mypy
 
 docs: $(VENV)/installed-docs
 	rm -rf docs/auto_examples docs/generated

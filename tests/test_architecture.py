@@ -17,8 +17,14 @@ import sklearn.base
 
 import skmohn
 from skmohn.mohn._models import FitResult
-from skmohn.mohn._options import Task
-from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._options import (
+    ClassificationStrategy,
+    RegressionStrategy,
+    Task,
+    TermsStrategy,
+)
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
+from skmohn.optimize._methods import METHODS, MethodName
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -606,6 +612,16 @@ def test_strategies_have_one_table():
         if module.startswith("skmohn.mohn") and (tables := strategy_tables(source))
     }
     assert found == {"skmohn.mohn._strategies": ["STRATEGIES"]}
+
+
+def test_types_name_all_strategies():
+    for task, names in (
+        ("regression", RegressionStrategy),
+        ("classification", ClassificationStrategy),
+        ("terms", TermsStrategy),
+    ):
+        assert sorted(get_args(names)) == sorted(strategies_for(task))
+    assert sorted(get_args(MethodName)) == sorted(METHODS)
 
 
 def test_all_strategies_have_one_type_of_result():

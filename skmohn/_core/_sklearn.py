@@ -57,8 +57,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.linear_model import LassoCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
@@ -130,7 +129,8 @@ else:
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 if TYPE_CHECKING or VERSION >= (1, 9):
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 else:
 
     class CallbackSupportMixin:
@@ -145,9 +145,25 @@ else:
                 "pip install --upgrade scikit-learn"
             )
 
-    def with_callbacks(method: _Method) -> _Method:
+    def _with_callbacks(method: _Method) -> _Method:
         """Leave a method as it is: there is nothing to tear down after it."""
         return method
+
+
+# Type checkers know no decorator of scikit-learn: without these they would lose the
+# types of what is decorated.
+def with_callbacks(method: _Method) -> _Method:
+    """Tear callbacks down after a `fit`, by scikit-learn's decorator."""
+    decorated: Any = _with_callbacks(method)
+    return decorated
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[_Method], _Method]:
+    """Check parameters before a method, by scikit-learn's decorator."""
+    decorate: Any = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
 
 
 class _NoCallbacks:

@@ -10,12 +10,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, compute_sample_weight
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import StrOptions, check_partial_fit_first_call, fit_context
-from skmohn._core._types import TableLike
+from skmohn._core._types import TableLike, available_if
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,6 +63,7 @@ from skmohn.energynet._table import (
 )
 
 # Attributes that say how well layers describe the samples of a fit.
+GrowthName: TypeAlias = Literal["held_out", "description_length", "infinite_rbm"]
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
 # Rows that stand for the data where only their means are needed.
 _ROWS_OF_MEANS = 1000
@@ -288,10 +289,7 @@ class EnergyNetTransformer(
     _seed: int
 
     _parameter_constraints = {
-        "growth": [
-            StrOptions({"description_length", "held_out", "infinite_rbm"}),
-            None,
-        ],
+        "growth": [StrOptions(set(get_args(GrowthName))), None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             "array-like",
@@ -334,7 +332,7 @@ class EnergyNetTransformer(
 
     def __init__(
         self,
-        growth: str | None = "held_out",
+        growth: GrowthName | None = "held_out",
         n_components: ArrayLike | None = None,
         *,
         max_layers: int = 10,

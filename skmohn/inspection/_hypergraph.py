@@ -194,7 +194,7 @@ class HypergraphDisplay:
         terms: Sequence[Term],
         names: Sequence[str],
         strength: NDArray[np.float64],
-        color: Sequence[str],
+        color: NDArray,
         size: float,
         text_kw: dict[str, Any],
     ) -> None:
@@ -206,7 +206,8 @@ class HypergraphDisplay:
             if len(term) == 1:
                 # White is no weight: the smallest has a color, on any a name is read.
                 opacity = 0.15 + 0.45 * s
-                fill[term[0]] = [1.0 - opacity * (1.0 - part) for part in to_rgb(c)]
+                red, green, blue = (1.0 - opacity * (1.0 - part) for part in to_rgb(c))
+                fill[term[0]] = red, green, blue
         self.nodes_ = ax.scatter(
             *self.positions_.T, s=230.0 * size**2, zorder=4, linewidths=0.9,
             c=list(fill.values()), edgecolors=_EDGE,

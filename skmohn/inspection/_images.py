@@ -1,12 +1,12 @@
 """Filters and samples of a stack of layers, drawn as images."""
 
 from math import ceil, isqrt, prod, sqrt
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
 
+from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.energynet import EnergyNetTransformer
 from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
@@ -14,8 +14,6 @@ from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
 # Of the weights, the fraction that the scale of colors covers: a few large ones would
 # leave the others pale.
 _SHOWN_FRACTION = 0.995
-
-_Display = TypeVar("_Display")
 
 
 class FiltersDisplay:
@@ -137,7 +135,8 @@ class FiltersDisplay:
         filters = _read_images(self.filters, "filters")
         reach = np.quantile(np.abs(filters), _SHOWN_FRACTION) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
-        return _draw(self, filters, ax, style, imshow_kw)
+        _draw(self, filters, ax, style, imshow_kw)
+        return self
 
 
 class SamplesDisplay:
@@ -253,7 +252,8 @@ class SamplesDisplay:
             The display itself.
         """
         samples = _read_images(self.samples, "samples")
-        return _draw(self, samples, ax, {"cmap": "gray_r"}, imshow_kw)
+        _draw(self, samples, ax, {"cmap": "gray_r"}, imshow_kw)
+        return self
 
 
 def _image_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, ...]:
@@ -313,7 +313,7 @@ def _column_gains(stack: EnergyNetTransformer, layer: int) -> NDArray[np.float64
 
 
 def _reconstructed(
-    stack: EnergyNetTransformer, samples: ArrayLike
+    stack: EnergyNetTransformer, samples: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Up the stack and down again, by probabilities."""
     states = stack.coding_.encode(samples)
@@ -334,18 +334,17 @@ def _read_images(images: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _draw(
-    display: _Display,
+    display: Any,
     images: NDArray[np.float64],
     ax: Any,
     style: dict[str, Any],
     imshow_kw: dict[str, Any],
-) -> _Display:
+) -> None:
     """Draw images as a single one with missing values of a pixel."""
     ax = get_axes(display, ax)
     style = merge_style("image", style, imshow_kw)
     display.image_ = ax.imshow(_mosaic(images), **style)
     ax.set_axis_off()
-    return display
 
 
 def _mosaic(images: NDArray[np.float64]) -> NDArray[np.float64]:

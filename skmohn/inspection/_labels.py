@@ -5,6 +5,7 @@ from itertools import pairwise, takewhile
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.inspection._fitted import GRAY
 
@@ -49,6 +50,7 @@ def fit_legend(
     ax: Any, width: float, *, handles: Sequence[Any], **legend_kw: Any
 ) -> Any:
     """Add a legend with as many columns as a width in pixels has room for."""
+    legend = None
     for fontsize in (9, 8, 7):
         for ncols in range(len(handles), 0, -1):
             legend = ax.legend(
@@ -106,7 +108,9 @@ def _without_middle(name: str, length: int) -> str:
     return f"{name[: length - 1 - end]}…{name[-end:]}"
 
 
-def name_layers(ax: Any, starts: Sequence[float], layers: Sequence[int]) -> None:
+def name_layers(
+    ax: Any, starts: Sequence[float], layers: Sequence[int] | NDArray
+) -> None:
     """Write numbers of layers where they start, with lines between them."""
     for start in starts:
         if start:
@@ -121,7 +125,7 @@ def name_layers(ax: Any, starts: Sequence[float], layers: Sequence[int]) -> None
 
 
 def name_above(
-    ax: Any, x: Sequence[float], names: Sequence[str], **text_kw: Any
+    ax: Any, x: Sequence[float] | NDArray, names: Sequence[str], **text_kw: Any
 ) -> list[Any]:
     """Write names above the axes, at some points of the horizontal one."""
     axis = ax.secondary_xaxis("top")

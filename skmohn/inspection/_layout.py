@@ -57,7 +57,7 @@ def _position(
         scaling = KernelPCA(2, kernel="precomputed", random_state=0)
         start = scaling.fit_transform(-0.5 * distances**2)
         options = {"n_init": 1, "max_iter": _MAX_ITER, "eps": _LEAST_GAIN}
-        positions = smacof(distances, init=start, **options)[0]
+        positions = np.asarray(smacof(distances, init=start, **options)[0])
     return positions - positions.min(axis=0)
 
 

@@ -211,7 +211,7 @@ class ManhattanDisplay:
         if not np.isfinite(neg_log10_p).any():
             raise ValueError("columns has no p-value to draw")
         pairs = self._read_pairs(len(neg_log10_p))
-        terms = [tuple(term) for term in read_sets(self.terms, "terms")]
+        terms: list[Any] = [tuple(term) for term in read_sets(self.terms, "terms")]
         self._check_terms(terms, pairs, len(neg_log10_p))
         ax = get_axes(self, ax, (8.0, 4.2))
         self._plot_columns(ax, neg_log10_p, line_kw)

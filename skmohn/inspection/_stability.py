@@ -118,12 +118,12 @@ def selection_stability(
     # Needed at the end: the refits take long.
     pandas = import_optional("pandas", "selection_stability")
     seeds = check_random_state(random_state).randint(2**31, size=int(n_resamples))
-    reader = clone(model)
+    reader: Any = clone(model)
     # A column of targets is one target.
     table, y = read_table(reader, X, y, reset=True)
     ends = InputCoding.learn(table)
     with say_when_long("selection_stability", "fewer n_resamples take less time"):
-        refits = Parallel(n_jobs=n_jobs)(
+        refits: Any = Parallel(n_jobs=n_jobs)(
             delayed(_refit)(model, X, y, replace, ends, seed) for seed in seeds.tolist()
         )
     n_early = sum(ended_early for _, ended_early in refits)
@@ -172,7 +172,8 @@ def _refit(
     """Names, orders and weights of the terms of one refit, and if it ended early."""
     random = np.random.RandomState(seed)
     counts = _draw(len(y), replace, random)
-    refit = clone(model).set_params(random_state=random.randint(2**31))
+    refit: Any = clone(model)
+    refit.set_params(random_state=random.randint(2**31))
     with gather_warnings() as gathered, table_is_read():
         refit.fit(X, y, sample_weight=counts)
     is_late = [isinstance(warning, ConvergenceWarning) for warning in gathered]

@@ -34,7 +34,7 @@ from skmohn.mohn._effects import (
 from skmohn.mohn._findings import find_collinear_sets, tabulate_collinear_terms
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import NoPosteriorError
-from skmohn.mohn._options import FitSettings, GPOptions
+from skmohn.mohn._options import ClassificationStrategy, FitSettings, GPOptions
 from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
 from skmohn.mohn._stacking import (
     Observed,
@@ -282,7 +282,7 @@ class MOHNClassifier(
 
     def __init__(
         self,
-        strategy: str = "auto",
+        strategy: ClassificationStrategy = "auto",
         max_order: int | None = None,
         max_terms: int | None = None,
         *,

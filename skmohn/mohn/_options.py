@@ -20,6 +20,14 @@ _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 # What is learned: numbers, classes, or which products matter for either.
 Task: TypeAlias = Literal["regression", "classification", "terms"]
+# Rows of STRATEGIES that have a solver for the task.
+RegressionStrategy: TypeAlias = Literal[
+    "auto", "pursuit", "gp", "spike_slab", "msda", "full", "given"
+]
+ClassificationStrategy: TypeAlias = Literal[
+    "auto", "gp", "logistic", "pursuit", "full", "given"
+]
+TermsStrategy: TypeAlias = Literal["auto", "logistic", "pursuit", "full", "given"]
 # Given a record and what was found so far; whether to stop.
 Report: TypeAlias = Callable[..., bool]
 

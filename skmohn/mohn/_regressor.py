@@ -52,7 +52,13 @@ from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._interaction_graph import InteractionGraph, link_columns
 from skmohn.mohn._models import Model
-from skmohn.mohn._options import DeltaOptions, FitSettings, GPOptions, MSDAOptions
+from skmohn.mohn._options import (
+    DeltaOptions,
+    FitSettings,
+    GPOptions,
+    MSDAOptions,
+    RegressionStrategy,
+)
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._reports import (
     add_summary,
@@ -327,7 +333,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def __init__(
         self,
-        strategy: str = "auto",
+        strategy: RegressionStrategy = "auto",
         learning_rule: str = "auto",
         max_order: int | None = None,
         *,

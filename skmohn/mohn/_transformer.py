@@ -29,7 +29,7 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import FitResult
-from skmohn.mohn._options import FitSettings, Task
+from skmohn.mohn._options import FitSettings, Task, TermsStrategy
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
@@ -307,7 +307,7 @@ class MOHNTransformer(
 
     def __init__(
         self,
-        strategy: str = "auto",
+        strategy: TermsStrategy = "auto",
         max_order: int | None = None,
         max_terms: int | None = None,
         *,

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -384,7 +384,10 @@ class Method(NamedTuple):
     has_starts: bool = True
 
 
-METHODS = {
+MethodName: TypeAlias = Literal[
+    "auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", "exact"
+]
+METHODS: Mapping[str, Method] = {
     "auto": Method({"max_width": _WIDTH, "n_sweeps": _COUNT}),
     "hill_climb": Method({}, hill_climb),
     "annealing": Method(

@@ -23,6 +23,7 @@ from skmohn.optimize._methods import (
     METHODS,
     TIME,
     Budget,
+    MethodName,
     check_options,
     check_use,
 )
@@ -57,7 +58,7 @@ _LISTED = 8
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def maximize(
     model: Any,
-    method: str = "auto",
+    method: MethodName = "auto",
     *,
     fixed: Mapping | None = None,
     x0: ArrayLike | None = None,
@@ -245,7 +246,7 @@ def maximize(
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
 def minimize(
     model: Any,
-    method: str = "auto",
+    method: MethodName = "auto",
     *,
     fixed: Mapping | None = None,
     x0: ArrayLike | None = None,

@@ -1,7 +1,8 @@
-"""Right and wrong uses of the public names, for pyright; nothing here is ever run.
+"""Right and wrong uses of the public names, for pyright and mypy; nothing here is run.
 
-A wrong use has a comment that expects pyright's report. Where there is none any longer,
-the comment is reported, as one without need.
+A wrong use has a comment that expects the report of each; mypy, which does not know the
+bases of scikit-learn, reports no unknown attribute. Where there is no report any
+longer, the comment is reported, as one without need.
 """
 
 import numpy as np
@@ -32,7 +33,7 @@ from skmohn.optimize import maximize
 
 def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
     model = MOHNRegressor("pursuit", max_order=3).fit(X, y)
-    terms: list[tuple] = model.terms_
+    terms: list[tuple[int | str, ...]] = model.terms_
     weights: np.ndarray = model.weights_
     linkage: InteractionGraph = model.interaction_graph_
     seconds = model.history_[-1]["seconds"]
@@ -75,21 +76,22 @@ def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def mistakes_are_reported(model: MOHNRegressor, X: np.ndarray) -> None:
-    MOHNRegressor(strategi="x")  # pyright: ignore[reportCallIssue]
-    MOHNClassifier(alpha=1.0)  # pyright: ignore[reportCallIssue]
-    BLMClassifier(hidden=(3,))  # pyright: ignore[reportCallIssue]
-    BLMController(n_bit=3)  # pyright: ignore[reportCallIssue]
-    EnergyNetTransformer(n_layers=2)  # pyright: ignore[reportCallIssue]
+    MOHNRegressor(strategi="x")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    MOHNRegressor("nonsense")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    MOHNClassifier(alpha=1.0)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    BLMClassifier(hidden=(3,))  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    BLMController(n_bit=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    EnergyNetTransformer(n_layers=2)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     print(model.nonsense)  # pyright: ignore[reportAttributeAccessIssue]
     print(model.coef_)  # pyright: ignore[reportAttributeAccessIssue]
-    model.fit(X)  # pyright: ignore[reportCallIssue]
-    model.interaction_graph_.neighbours(0)  # pyright: ignore[reportAttributeAccessIssue]
+    model.fit(X)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    model.interaction_graph_.neighbours(0)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
     MOHNTransformer().predict(X)  # pyright: ignore[reportAttributeAccessIssue]
     print(BLMRegressor().classes_)  # pyright: ignore[reportAttributeAccessIssue]
     print(EnergyNetTransformer().terms_)  # pyright: ignore[reportAttributeAccessIssue]
-    WeightsDisplay(terms=[], weight=[])  # pyright: ignore[reportCallIssue]
-    FiltersDisplay.of(model)  # pyright: ignore[reportAttributeAccessIssue]
-    minimize_black_box(len, 30)  # pyright: ignore[reportCallIssue]
-    BlackBoxOptimizer(30, maximise=True)  # pyright: ignore[reportCallIssue]
-    maximize(model, methods="tabu")  # pyright: ignore[reportCallIssue]
-    skmohn.MOHNRegresor()  # pyright: ignore[reportAttributeAccessIssue]
+    WeightsDisplay(terms=[], weight=[])  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    FiltersDisplay.of(model)  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    minimize_black_box(len, 30)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    BlackBoxOptimizer(30, maximise=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    maximize(model, methods="tabu")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    skmohn.MOHNRegresor()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
