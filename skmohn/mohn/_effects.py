@@ -1,9 +1,8 @@
-"""Effects of columns: Sobol indices, and changes in the target's unit.
+"""Effects of columns: Sobol indices, and changes in the target's unit."""
 
-Everything that is said of columns is read from here: Sobol indices, importances, unused
-columns and the table of effects. Columns vary independently of each other, each as it
-was distributed in the rows of the fit, or evenly where that is asked for.
-"""
+# Everything that is said of columns is read from here: Sobol indices, importances,
+# unused columns and the table of effects. Columns vary independently of each other,
+# each as it was distributed in the rows of the fit, or evenly where that is asked for.
 
 import math
 from abc import ABC, abstractmethod
@@ -165,13 +164,11 @@ def split_ensemble(
     rows: EncodedRows,
     classes: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Contributions of columns to a row's score by the other models of an ensemble.
-
-    The score is no sum over members, but along the straight path from log-odds of 0 to
-    theirs each of its steps is: their slopes, averaged over the path, are weights of
-    their log-odds, whose parts are then those of the score (integrated gradients:
-    Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
-    """
+    """Contributions of columns to a row's score by the other models of an ensemble."""
+    # The score is no sum over members, but along the straight path from log-odds of 0
+    # to theirs each of its steps is: their slopes, averaged over the path, are weights
+    # of their log-odds, whose parts are then those of the score (integrated gradients:
+    # Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
     slopes, score = _average_slopes(log_odds, model.ensemble_weights, classes)
     changes = -_split_member(model.shown or model.gp, term_names, rows, classes)
@@ -185,10 +182,8 @@ def _average_slopes(
     ensemble_weights: NDArray[np.float64],
     classes: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Mean slopes of an ensemble's score by its members' log-odds, and the score.
-
-    Slopes are (n_members, n_classes), averaged over a path to these log-odds.
-    """
+    """Mean slopes of an ensemble's score by its members' log-odds, and the score."""
+    # Slopes are (n_members, n_classes), averaged over a path to these log-odds.
     nodes, lengths = np.polynomial.legendre.leggauss(_N_NODES)
     path = np.append((nodes + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
     log_proba = log_softmax(path, axis=2)
@@ -228,14 +223,9 @@ def _list_moves(
     columns: list[tuple[int, ...]],
     marginals: Marginals | None,
 ) -> list[_Move]:
-    """From where to where columns move.
-
-    Returns
-    -------
-    moves : list of tuples
-        The column, its variable, both ends as inputs and categories, and as users know
-        them.
-    """
+    """Moves of columns, from which value to which."""
+    # Returned are the column, its variable, and both ends, as inputs and categories and
+    # as values of the table.
     coding, names = estimator.coding_, column_names(estimator)
     kind, moves, ends = coding.kind, [], np.full((2, len(coding.kind)), np.nan)
     for number, (variable, own) in enumerate(zip(variables, columns, strict=True)):
@@ -322,12 +312,12 @@ def _independent_errors(
 
 
 class _Averages(ABC):
-    """A function of rows that no sum over terms or rows gives.
+    """Function of rows whose effects no sum over terms or rows gives."""
 
-    So it is averaged over rows with low discrepancy, whose columns are independent: the
-    Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
-    analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b, f).
-    """
+    # It is averaged over rows with low discrepancy, whose columns are independent: the
+    # Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
+    # analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b,
+    # f).
 
     def __init__(
         self, estimator: Any, variables: list[Variable], marginals: Marginals | None
@@ -454,11 +444,9 @@ class _Classes(_Averages):
     """Log-odds and chances of classes, by one model or by an ensemble of several."""
 
     def effects(self, wanted: Sequence[Contrast | None]) -> NDArray[np.float64]:
-        """What moves do to chances and log-odds, with standard errors.
-
-        An ensemble says that one of its members is right: these are standard deviations
-        of draws of a member and of its function.
-        """
+        """Effects of moves on probabilities and log-odds, with standard errors."""
+        # In an ensemble one member is right: these are standard deviations of draws of
+        # a member and of its function.
         members, ensemble_weights = self.model.members, self.model.ensemble_weights
         rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
         few = rows.take(slice(_ROWS_OF_DRAWS))

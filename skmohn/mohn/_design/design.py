@@ -1,9 +1,8 @@
-"""Parity columns of a data set: how they are made, compared and screened.
+"""Parity columns of a data set: how they are made, compared and screened."""
 
-Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_i``.
-:class:`PackedDesign` holds -1/+1 inputs at one bit a value; :class:`DenseDesign` takes
-any inputs in [-1, 1] and weighted samples.
-"""
+# Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_i``.
+# :class:`PackedDesign` holds -1/+1 inputs at one bit a value; :class:`DenseDesign`
+# takes any inputs in [-1, 1] and weighted samples.
 
 from __future__ import annotations
 
@@ -88,14 +87,10 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
 
 
 class _Design:
-    """What both designs share: the search for the sets that go best with a residual.
+    """Search for the sets that go best with a residual, which both designs share."""
 
-    Attributes
-    ----------
-    variants : ndarray of shape (n_features,), int, or None
-        The variant that each input codes, where several code the same.
-    """
-
+    # (n_features,), int; the variant that each input codes, where several code the
+    # same.
     variants: NDArray[np.intp] | None = None
     n_features: int
     score_cost: float
@@ -147,10 +142,8 @@ class _Design:
         columns: NDArray,
         size: int,
     ) -> list[Term]:
-        """Find the sets ``parent + {i}`` that go best with a residual, each once.
-
-        The columns are the parity columns of the parents.
-        """
+        """Find the sets ``parent + {i}`` that go best with a residual, each once."""
+        # The columns are the parity columns of the parents.
         # A set with k parents among them is met k times.
         scores, sets = _indices(3 * size, 1 + max(map(len, parents)))
         found = self._screen_parents(parents, columns, residual, scores, sets)
@@ -168,28 +161,14 @@ def _best_first(scores: NDArray[np.float64], sets: NDArray[np.int32]) -> list[Te
 
 
 class ComparedBits(NamedTuple):
-    """Residuals as packed columns are compared with them.
+    """Residuals in the layout in which packed columns are compared with them."""
 
-    Attributes
-    ----------
-    planes : ndarray of shape (n_residuals, 3, W), uint64
-        Signs, and two bits of the magnitudes.
-
-    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
-        Ones, and the signed numbers.
-
-    totals, sums : ndarrays of shape (n_residuals,)
-        Of the magnitudes, and of the signed numbers.
-
-    steps : ndarray of shape (n_residuals,)
-        What a magnitude of 1 stands for.
-    """
-
+    # (n_residuals, 3, W), uint64; signs, and two bits of the magnitudes.
     planes: np.ndarray
-    factors: np.ndarray
-    totals: np.ndarray
-    sums: np.ndarray
-    steps: np.ndarray
+    factors: np.ndarray  # (1 + n_residuals, 64 * W), int8; ones, and the signed numbers
+    totals: np.ndarray  # (n_residuals,); of the magnitudes
+    sums: np.ndarray  # (n_residuals,); of the signed numbers
+    steps: np.ndarray  # (n_residuals,); what a magnitude of 1 stands for
 
 
 def _nonzero(spread: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -197,15 +176,12 @@ def _nonzero(spread: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 
 
 class PackedDesign(_Design):
-    """Unweighted samples of -1/+1 inputs, one bit a value.
+    """Unweighted samples of -1/+1 inputs, one bit a value."""
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-        Values -1 and +1.
-    """
-
-    def __init__(self, inputs: NDArray) -> None:
+    def __init__(
+        self,
+        inputs: NDArray,  # (n_samples, n_features); values -1 and +1
+    ) -> None:
         self._hold(pack_signs(inputs.T), len(inputs))
 
     def _hold(self, bits: NDArray[np.uint64], n_samples: int) -> None:
@@ -279,12 +255,10 @@ class PackedDesign(_Design):
 
     @cached_property
     def is_balanced(self) -> bool:
-        """Whether no input and no product of two has a mean worth correcting for.
-
-        A screening then ranks its candidates without counting means, which matters for
-        speed alone: the best ones are scored exactly later. Of wide tables it is not
-        known, since to look at all pairs would take longer than to count means.
-        """
+        """Whether no input and no product of two has a mean worth correcting for."""
+        # A screening then ranks its candidates without counting means, which matters
+        # for speed alone: the best ones are scored exactly later. Wide tables are not
+        # tested: looking at all pairs would take longer than counting means.
         if self.n_features >= WIDE:
             return False
         constant = np.zeros_like(self.bits[:1])
@@ -439,11 +413,9 @@ class PackedDesign(_Design):
     def _quantise(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float]:
-        """Sign and three magnitude bits of a residual, a row for scratch, and the sum.
-
-        Seven steps up to 2.8 standard deviations keep the correlation with the exact
-        score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
-        """
+        """Quantize a residual: sign, three magnitude bits, scratch row; and its sum."""
+        # Seven steps up to 2.8 standard deviations keep the correlation with the exact
+        # score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
         # A fold may be explained to the last bit.
         scale = np.sqrt(np.mean(residual**2)) or 1.0
         steps = _to_steps(residual, scale, *_FINE)
@@ -477,18 +449,13 @@ def _planes_of(
 
 
 class DenseDesign(_Design):
-    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Non-negative weights; None for equal ones.
-    """
+    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value."""
 
     def __init__(
-        self, inputs: NDArray, sample_weight: NDArray[np.float64] | None = None
+        self,
+        inputs: NDArray,  # (n_samples, n_features)
+        # (n_samples,); non-negative weights; None for equal ones.
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
         self.n_samples, self.n_features = inputs.shape
         self.inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)

@@ -36,11 +36,9 @@ def with_kept(
 def choice_length(
     terms: Sequence[Term], n_inputs: int, variants: NDArray[np.intp] | None = None
 ) -> float:
-    """Nats that it costs to say which of all sets of their orders the terms are.
-
-    Where inputs code variants, of products of two variants first which pairs these are,
-    then which products of each.
-    """
+    """Description length, in nats, of terms among all sets of their orders."""
+    # Where inputs code variants, of products of two variants first which pairs these
+    # are, then which products of each.
     length = 0.0
     if variants is not None:
         n_columns = Counter(variants.tolist())
@@ -66,11 +64,9 @@ def pair_of(term: Term, variants: NDArray[np.intp]) -> tuple[int, int] | None:
 
 
 def log_comb(n: int, k: int) -> float:
-    """Logarithm of the number of ways to choose k of n.
-
-    By integers: there are so many sets of a high order that differences of
-    logarithms of factorials have no digits left.
-    """
+    """Logarithm of the number of ways to choose k of n."""
+    # By integers: there are so many sets of a high order that differences of logarithms
+    # of factorials have no digits left.
     return math.log(math.comb(n, k))
 
 
@@ -114,10 +110,8 @@ def shared_children(parents: Sequence[Term], n_features: int) -> list[Term]:
 def _find_children(
     parents: Sequence[Term], n_features: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the different sets that extend one of some sets of one order by an input.
-
-    The first that makes each, as ``parent * n_features + input``, and how many do.
-    """
+    """Find the different sets that extend one of some sets of one order by an input."""
+    # The first that makes each, as ``parent * n_features + input``, and how many do.
     members = np.array(parents)
     # A set is known by the exclusive or of its members' random 64-bit names.
     names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)

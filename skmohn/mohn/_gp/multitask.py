@@ -1,11 +1,10 @@
-"""Several targets of the same rows: which share hyperparameters, and their models.
+"""Several targets of the same rows: which share hyperparameters, and their models."""
 
-One set of hyperparameters is learned for all targets from a part of the rows, and then
-one for each target alone. A target shares where its own set gains fewer nats than it
-costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4). Targets
-that share are given one Cholesky factor. A target with strong terms, or rows weighed by
-its own noise, takes a factor of its own beside the shared hyperparameters.
-"""
+# One set of hyperparameters is learned for all targets from a part of the rows, and
+# then one for each target alone. A target shares where its own set gains fewer nats
+# than it costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4).
+# Targets that share are given one Cholesky factor. A target with strong terms, or rows
+# weighed by its own noise, takes a factor of its own beside the shared hyperparameters.
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -66,17 +65,13 @@ _MOST_SHARED = 1600
 
 
 class MultitaskGP:
-    """Several targets, and the models of those that share hyperparameters.
+    """Several targets, and the models of those that share hyperparameters."""
 
-    Parameters
-    ----------
-    samples : SolverData
-        With targets of shape (n_samples, n_targets).
-
-    settings : FitSettings
-    """
-
-    def __init__(self, samples: SolverData, settings: FitSettings) -> None:
+    def __init__(
+        self,
+        samples: SolverData,  # y is (n_samples, n_targets)
+        settings: FitSettings,
+    ) -> None:
         self.samples, self.settings, self.group = samples, settings, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.term_names.alphabets
@@ -133,11 +128,9 @@ class MultitaskGP:
         start: Prior | None = None,
         report: Callable[[float, Prior], bool] | None = None,
     ) -> GPModel | None:
-        """The model of one target by the hyperparameters of all that share.
-
-        The first target that is asked for reports. None where it has to have
-        hyperparameters of its own.
-        """
+        """Model of one target by the hyperparameters of all that share."""
+        # Only the first call reports. None where the target needs hyperparameters of
+        # its own.
         if k not in self.members:
             return None
         if self.group is None:
@@ -160,18 +153,10 @@ class MultitaskGP:
 
 
 class TaskView(NamedTuple):
-    """What is learned of one target with others.
-
-    Attributes
-    ----------
-    together : Together
-
-    k : int
-        Which target it is.
-    """
+    """One target of several that are learned together."""
 
     together: MultitaskGP
-    k: int
+    k: int  # its number
 
     @property
     def coding(self) -> InputCoding | None:
@@ -212,12 +197,10 @@ def select_coupled_tasks(
     max_iter: int = MAX_ITER,
     earlier: EvidenceOptimum | None = None,
 ) -> tuple[NDArray[np.bool_], EvidenceOptimum]:
-    """Which targets are best explained by hyperparameters that they share.
-
-    The sample is of all targets, a part of the rows, `singles` the same of each; there
-    are `row_ratio` times as many rows. `earlier` is a climb for all on other rows.
-    Returned are which share, none or two at least, and their last climb.
-    """
+    """Select the targets that are best explained by hyperparameters that they share."""
+    # `sample` has all targets at some of the rows, `singles` has each of them; there
+    # are `row_ratio` times as many rows. `earlier` is an ascent for all on other rows.
+    # Returned are which share, none or two at least, and their last ascent.
     n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
     if earlier is None:
         found = maximize_evidence(evidence, start_prior(n_inputs, alphabets), max_iter)

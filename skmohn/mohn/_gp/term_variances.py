@@ -1,12 +1,11 @@
-"""Single weights that are stronger than the product prior expects.
+"""Single weights that are stronger than the product prior expects."""
 
-A weight's score test asks how much the evidence would gain from a variance of its own:
-with ``q = u' alpha`` and ``s = u' K^-1 u``, ``z^2 = q^2 / s``, the best further
-variance is ``(q^2 - s) / s^2`` and gains ``(z^2 - 1 - log z^2) / 2``.
-
-Source: Tipping and Faul, Fast marginal likelihood maximization for sparse Bayesian
-models, AISTATS 2003, Eq 18 to 22.
-"""
+# A weight's score test asks how much the evidence would gain from a variance of its
+# own: with ``q = u' alpha`` and ``s = u' K^-1 u``, ``z^2 = q^2 / s``, the best further
+# variance is ``(q^2 - s) / s^2`` and gains ``(z^2 - 1 - log z^2) / 2``.
+#
+# Source: Tipping and Faul, Fast marginal likelihood maximization for sparse Bayesian
+# models, AISTATS 2003, Eq 18 to 22.
 
 import math
 from collections.abc import Sequence
@@ -65,10 +64,8 @@ def screen(
     most: int,
     groups: NDArray[np.intp] | None = None,
 ) -> list[Term]:
-    """The sets of one order whose parities have the largest products with a vector.
-
-    The largest first; of each group of inputs, sets have one at most.
-    """
+    """Find the sets of one order whose parities best match a vector."""
+    # The largest first; of each group of inputs, sets have one at most.
     n_inputs = inputs.shape[1]
     if order == 1:
         sums = np.abs(inputs.T @ vector)
@@ -94,10 +91,8 @@ def screen(
 def find_strong_terms(
     posterior: ExactPosterior, max_order: int | None = None
 ) -> ExactPosterior:
-    """Give weights a variance of their own while the description length falls.
-
-    Without `max_order` of three inputs at most, or fewer where inputs are many.
-    """
+    """Give weights a variance of their own while the description length falls."""
+    # Without `max_order` of three inputs at most, or fewer where inputs are many.
     extended = _PosteriorUpdate(posterior)
     for _ in range(_MOST_ROUNDS):
         found = _strongest(extended, max_order)
@@ -122,14 +117,9 @@ def find_strong_terms(
 
 
 class _PosteriorUpdate:
-    """A posterior with further strong terms, by the lemma of Woodbury.
+    """Posterior with further strong terms, by the lemma of Woodbury."""
 
-    Its inverse covariance is that of the posterior less ``less @ less.T``.
-
-    Parameters
-    ----------
-    posterior : ExactPosterior
-    """
+    # Its inverse covariance is that of the posterior less ``less @ less.T``.
 
     def __init__(self, posterior: ExactPosterior) -> None:
         self.posterior, self.sample = posterior, posterior.sample
@@ -234,13 +224,10 @@ def find_significant_terms(
     tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]
     | tuple[list[tuple[int, int]], NDArray[np.float64], NDArray[np.float64]]
 ):
-    """Weights that are further from 0 than any zero is likely to be.
-
-    The test is Student's t of least squares, as of the terms of sparse models, beside
-    all other weights, which have their prior; see `find_significant` for the bar.
-
-    Their means and standard deviations are returned as well.
-    """
+    """Significant weights, with their means and standard deviations."""
+    # The test is Student's t of least squares, as for the terms of sparse models,
+    # beside all other weights, which have their prior; see `find_significant` for the
+    # bar.
     rows, alpha = model.dual_coefficients()
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))

@@ -175,10 +175,8 @@ def _by_scores(
     always: tuple[Term, ...],
     conclude: Callable[[], FitResult],
 ) -> FitResult:
-    """The model of a search or, with noise far from normal, of one of rank scores.
-
-    That is often known before a model is selected, which then is not needed.
-    """
+    """Conclude a search or, with noise far from normal, one of rank scores."""
+    # The latter is often chosen before a model is selected, which then is not needed.
     if reason in ("exact", "stopped"):
         return conclude()
     solution, residual = None, search.model.residual

@@ -1,7 +1,6 @@
-"""Scales that a target can be on: as it is, its logarithm; what is normal on a scale.
+"""Scales of a target: as it is, its logarithm; means of normals on a scale."""
 
-A third scale, the powers of Yeo and Johnson, is in ``_core/_powers.py``.
-"""
+# A third scale, the powers of Yeo and Johnson, is in ``_core/_powers.py``.
 
 from dataclasses import dataclass
 
