@@ -200,12 +200,10 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         return predicted
 
     def _sizes(self, y: NDArray) -> tuple[int, ...]:
-        """Widths of the hidden layers, from those of the transformer.
-
-        What is given is taken. Of what has grown, a layer of one unit says that no
-        structure was found, and nothing of a width: there are as many units as columns
-        then. Nor may the targets pass through fewer units than there are outputs.
-        """
+        """Widths of the hidden layers of the network, from those of the transformer."""
+        # Widths that the user sets are taken. Of grown layers, one with a single unit
+        # means that no structure was found: there are as many units as columns then.
+        # Nor may the targets pass through fewer units than there are outputs.
         found = self.transformer_
         first, *upper = found.n_components_per_layer_
         if widths_of(found) is not None:

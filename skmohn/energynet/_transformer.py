@@ -767,10 +767,8 @@ class EnergyNetTransformer(
         learn: bool,
         are_new: bool = False,
     ) -> Encoded:
-        """Check samples and parameters; encode the samples to train on.
-
-        They are new where the coding was learned from others.
-        """
+        """Check samples and parameters; encode the samples to train on."""
+        # `are_new`: the coding was learned from others.
         widths = widths_of(self)
         if widths is not None:
             check_layer(self.layer, len(widths))
@@ -800,10 +798,8 @@ class EnergyNetTransformer(
         encoded: Encoded,
         earlier: list[StandardScaler] | None = None,
     ) -> dict[str, Any]:
-        """Fitted attributes of layers, with the scalers of earlier samples if any.
-
-        Layers and units are in the layout that was learned from.
-        """
+        """Fitted attributes of layers, with the scalers of earlier samples if any."""
+        # Layers and units are in the layout that was learned from.
         coding, X = self.coding_, encoded.values
         rbms = [coding.layout.restore_rbm(rbms[0], coding.groups), *rbms[1:]]
         if np.isnan(X).any():
@@ -830,10 +826,8 @@ class EnergyNetTransformer(
     def _expose(
         self, built: TrainedStack, encoded: Encoded, log_density: float, loop: FitLoop
     ) -> None:
-        """End a fit: set attributes, warn of layers that did not come to their end.
-
-        The mean log-density is that of values within their levels.
-        """
+        """End a fit: set attributes, warn of layers that did not converge."""
+        # `log_density` is the mean over values within their levels.
         fitted = self._fitted(built.rbms, encoded)
         loop.attributes = lambda: fitted
         loop.finish()
