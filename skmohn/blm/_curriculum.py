@@ -1,8 +1,7 @@
-"""Black-box objectives: what a user passes, and training on it in stages.
+"""Black-box objectives: what a user passes, and training on it in stages."""
 
-Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
-networks", IEEE TNNLS 28 (2017), section V.
-"""
+# Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+# networks", IEEE TNNLS 28 (2017), section V.
 
 import time
 from collections.abc import Callable, Sequence
@@ -138,25 +137,14 @@ def call_objective(
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBoxProblem:
-    """A curriculum of objectives, with one stream of random numbers for each purpose.
-
-    Parameters
-    ----------
-    stages : tuple of Stage
-    layout : Layout
-    activation, out_activation : str
-    step : ndarray of shape (n_weights,)
-        What one unit of each code stands for.
-    is_noisy : bool
-        Whether equal weights have another loss each time; means are then compared.
-    """
+    """Curriculum of objectives, with one stream of random numbers for each purpose."""
 
     stages: tuple[Stage, ...]
     layout: Layout
     activation: str
     out_activation: str
-    step: NDArray[np.float64]
-    is_noisy: bool
+    step: NDArray[np.float64]  # (n_weights,); weight of one unit of each code
+    is_noisy: bool  # equal weights have another loss each time; means are then compared
 
     @property
     def last_stage(self) -> int:
@@ -351,18 +339,10 @@ class BlackBoxProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBoxValidation:
-    """An objective that decides which weights are kept; equal seeds for all of them.
-
-    Parameters
-    ----------
-    objective : callable
-    problem : BlackBoxProblem
-        It makes the policies.
-    seed : int
-    """
+    """Objective that decides which weights are kept; equal seeds for all of them."""
 
     objective: Objective
-    problem: BlackBoxProblem
+    problem: BlackBoxProblem  # makes the policies
     seed: int
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:

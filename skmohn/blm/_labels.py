@@ -24,16 +24,9 @@ _TYPES = re.compile(
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes of a problem.
+    """Classes of a problem."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels; the numbers of the labels when there are several for a sample.
-
-    multilabel : bool
-    """
-
+    # (n_classes,); labels; numbers of the labels when a sample has several.
     classes: np.ndarray
     multilabel: bool
 
@@ -73,13 +66,8 @@ class Labels:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """The labels that :meth:`to_plain` has described.
-
-        Raises
-        ------
-        ValueError
-            If it has described none of these, which may be from elsewhere.
-        """
+        """Restore the labels from :meth:`to_plain`."""
+        # ValueError is raised for anything else, which may be from elsewhere.
         name, values = plain["dtype"], plain["classes"]
         classes = _read_classes(name, values)
         if classes is None:

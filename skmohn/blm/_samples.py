@@ -24,20 +24,12 @@ _NAMES = {True: "steps", False: "sequences"}
 _FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
-def concatenate_sequences(X: TableLike) -> tuple[Any, NDArray[np.int64]]:
-    """The steps of all sequences in one table.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_sequences, n_steps, n_features) or list of array-likes \
-of shape (n_steps, n_features)
-
-    Returns
-    -------
-    rows : ndarray or data frame of shape (n_rows, n_features)
-        A data frame where all sequences are, with the names and types of its columns.
-    lengths : ndarray of shape (n_sequences,), int64
-    """
+def concatenate_sequences(
+    X: TableLike,  # (n_sequences, n_steps, n_features)
+) -> tuple[Any, NDArray[np.int64]]:
+    """Concatenate the steps of all sequences to one table; return also lengths."""
+    # The table is a data frame where all sequences are, with the names and types of its
+    # columns.
     parts = [part if _has_names(part) else np.asarray(to_numpy(part)) for part in X]
     _refuse_other_names(parts)
     shapes = {part.shape[1:] for part in parts}
@@ -256,17 +248,11 @@ class TableForm:
 
 @dataclass(frozen=True)
 class SequenceForm:
-    """Each sequence is a sample, and each of its steps a row.
+    """Form of samples that are sequences, whose steps are rows."""
 
-    The methods are those of :class:`TableForm`.
+    # The methods are those of :class:`TableForm`.
 
-    Parameters
-    ----------
-    per_step : bool
-        Whether there is a target for each step; else for each sequence.
-    """
-
-    per_step: bool
+    per_step: bool  # a target for each step; else for each sequence
 
     def inputs(self, X: TableLike) -> tuple[Any, NDArray[np.int64] | None]:
         """Steps of all sequences, and lengths of these."""
@@ -339,24 +325,12 @@ def form_of(per_step: bool | None) -> TableForm | SequenceForm:
 
 
 def learn_form(
-    recurrent: bool | str, X: TableLike, y: Any, of_classes: bool
+    recurrent: bool | str,
+    X: TableLike,
+    y: Any,
+    of_classes: bool,  # whether the targets are classes
 ) -> TableForm | SequenceForm:
-    """The form of samples, by the targets or as the user says.
-
-    Parameters
-    ----------
-    recurrent : bool, "steps" or "sequences"
-
-    X, y : array-likes or lists of them
-        As the user passes them.
-
-    of_classes : bool
-        Whether the targets are classes.
-
-    Returns
-    -------
-    form : TableForm or SequenceForm
-    """
+    """Form of samples, by the targets or by the user's choice."""
     if not recurrent:
         return TableForm()
     if recurrent in _NAMES.values():
@@ -378,11 +352,9 @@ def learn_form(
 def merge_rows(
     X: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Merge equal samples.
-
-    Then a repeated sample is one with a double weight, to the last bit; else rounding
-    would send the searches to different minima.
-    """
+    """Merge equal samples."""
+    # Then a repeated sample is one with a double weight, to the last bit; else rounding
+    # would send the searches to different minima.
     table = np.column_stack([X, targets])
     # Zeros of either sign are equal, and so are their bytes then.
     table += 0.0

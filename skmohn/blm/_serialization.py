@@ -1,23 +1,22 @@
-"""A trained network as bytes, and a parser of them that trusts nothing.
+"""Trained networks as bytes, and a parser that validates every value."""
 
-All numbers are little-endian:
-
-- ``BLM3``, and the first 8 bytes of the SHA-256 digest of all that follows;
-- a header of 6 bytes: which estimator, bits of a weight, activation, what is done with
-  the outputs, flags, layers of weights;
-- units of each layer, numbers of seven bits a byte, the highest bit of a byte saying
-  that there is more;
-- of each layer the range of its weights, in double precision; of a controller the steps
-  between layers, and within those where there are such weights;
-- means and scales of the inputs, then of the targets, if there are any;
-- labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
-  JSON, behind its number of bytes;
-- the weights, Gray codes of so many bits each.
-
-The digest finds damage, not forgery: whoever writes a file can write its digest. So
-each value is validated before anything of its size is allocated, all errors are
-ValueErrors, and nothing loads but what `to_packed` would write again.
-"""
+# All numbers are little-endian:
+#
+# - ``BLM3``, and the first 8 bytes of the SHA-256 digest of all that follows;
+# - a header of 6 bytes: which estimator, bits of a weight, activation, what is done
+#   with the outputs, flags, layers of weights;
+# - units of each layer, numbers of seven bits a byte, with the highest bit of a byte
+#   set if there is more;
+# - of each layer the range of its weights, in double precision; of a controller the
+#   steps between layers, and within those where there are such weights;
+# - means and scales of the inputs, then of the targets, if there are any;
+# - labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
+#   JSON, behind its number of bytes;
+# - the weights, Gray codes of so many bits each.
+#
+# The digest finds damage, not forgery: whoever writes a file can write its digest. So
+# each value is validated before anything of its size is allocated, all errors are
+# ValueErrors, and nothing loads but what `to_packed` would write again.
 
 import hashlib
 import json
@@ -262,21 +261,12 @@ def _warn_of_zones(model: Any) -> None:
         )
 
 
-def write_network(model: Any, names: bool, single: bool) -> bytes:
-    """Bytes of a fitted classifier or regressor.
-
-    Parameters
-    ----------
-    model : BLMClassifier or BLMRegressor
-    names : bool
-        Whether to write the names of columns.
-    single : bool
-        Whether means and scales are in single precision.
-
-    Returns
-    -------
-    packed : bytes
-    """
+def write_network(
+    model: Any,
+    names: bool,  # whether to write the names of columns
+    single: bool,  # whether means and scales are in single precision
+) -> bytes:
+    """Serialize a fitted classifier or regressor."""
     made_with, header = model._made_with, model._header()
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
@@ -340,20 +330,9 @@ def _are_counted(classes: Sequence[object], dtype: str) -> bool:
 def read_network(
     cls: type, packed: bytes
 ) -> tuple[dict[str, Any], Layout, NDArray[np.int32]]:
-    """Attributes of a network that :func:`write_network` has written.
-
-    Parameters
-    ----------
-    cls : type
-    packed : bytes
-
-    Returns
-    -------
-    header : dict
-        Parameters, columns, scalers and what the estimator wants.
-    layout : Layout
-    codes : ndarray of shape (n_weights,)
-    """
+    """Restore the attributes of a network from :func:`write_network`."""
+    # Returned are a header (parameters, columns, scalers and what the estimator needs),
+    # the layout and the codes.
     source, layout, n_bits, activation, last, flags = _read_header(packed, cls)
     loss = _read_loss(cls, last, flags, layout.sizes[-1])
     w_max = source.floats(len(layout.sizes) - 1)
@@ -449,19 +428,11 @@ def _read_columns(source: _Bytes, n: int) -> list[str]:
 # ------------------------------------------------------------------------ controllers
 
 
-def write_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> bytes:
-    """Bytes of a fitted controller.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_weights,)
-    made_with : dict
-        What it was made with.
-
-    Returns
-    -------
-    packed : bytes
-    """
+def write_controller(
+    codes: NDArray[np.integer],  # (n_weights,)
+    made_with: dict[str, Any],  # its parameters
+) -> bytes:
+    """Serialize a fitted controller."""
     layout = Layout(made_with["layers"], made_with["recurrent"])
     steps, own_steps = layout.gather(made_with["w_max"])
     head = _begin(

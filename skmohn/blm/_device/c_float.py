@@ -12,12 +12,7 @@ _LISTED = 4
 
 
 class FloatWriter(Writer[FloatProgram]):
-    """Writes the functions of a program in single precision.
-
-    Parameters
-    ----------
-    program : FloatProgram
-    """
+    """Writer of the functions of a program in single precision."""
 
     code = output = "float"
 

@@ -23,12 +23,7 @@ _SMALL, _SMALL_OF_2 = 256, 64
 
 
 class IntWriter(Writer[IntProgram]):
-    """Writes the functions of a program in integers.
-
-    Parameters
-    ----------
-    program : IntProgram
-    """
+    """Writer of the functions of a program in integers."""
 
     def __init__(self, program: IntProgram) -> None:
         biases = [bias for member in program.biases for bias in member]

@@ -36,18 +36,14 @@ def number(value: float | np.floating) -> str:
 
 
 class Array:
-    """A constant table in the program memory, or one constant where all are equal.
+    """Constant table in the program memory, or one constant where all are equal."""
 
-    Parameters
-    ----------
-    name : str
-    values : array-like
-        Integers, or floats in single precision.
-    always : bool, default=False
-        Whether it is a table even if all values are equal.
-    """
-
-    def __init__(self, name: str, values: ArrayLike, always: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        values: ArrayLike,  # integers, or floats in single precision
+        always: bool = False,  # a table even if all values are equal
+    ) -> None:
         self.name, self.values = name, np.ravel(values)
         self.is_float = self.values.dtype.kind == "f"
         self.kind = "float" if self.is_float else smallest_type(self.values)
@@ -116,10 +112,8 @@ def _read(name: str) -> tuple[str, ...]:
 
 
 def fill(name: str, /, **values: object) -> list[str]:
-    """Lines of a file of `c/`, with values in place of ``$names``.
-
-    A list of lines takes the place of a line that is its name, as far to the right.
-    """
+    """Lines of a file of `c/`, with values in place of ``$names``."""
+    # A list of lines replaces a line that is its name, with the same indentation.
     found = []
     for line in _read(name):
         text = line.lstrip()

@@ -19,20 +19,17 @@ ProgramType = TypeVar("ProgramType", FloatProgram, IntProgram)
 
 
 class Writer(ABC, Generic[ProgramType]):
-    """Writes the functions of a program.
+    """Writer of the functions of a program."""
 
-    Names begin with an @ that the name of the program replaces. Children have the
-    types `code` and `output`, `zero_points` of the hidden layers, further tables, the
-    `helpers` and each `layer`.
+    # Names begin with an @ that the name of the program replaces. Children have the
+    # types `code` and `output`, `zero_points` of the hidden layers, further tables, the
+    # `helpers` and each `layer`.
 
-    Parameters
-    ----------
-    program : IntProgram or FloatProgram
-    biases : ndarray
-        Of all units, member by member.
-    """
-
-    def __init__(self, program: ProgramType, biases: NDArray) -> None:
+    def __init__(
+        self,
+        program: ProgramType,
+        biases: NDArray,  # of all units, member by member
+    ) -> None:
         self.program, self.network = program, program.network
         self.packing = Packing(self.network.n_bits)
         self.picks = Picks(program.kind, program.categories, self.packing)

@@ -19,23 +19,15 @@ _MOST = 2**16 - 1
 
 @dataclass(frozen=True)
 class InputSpec:
-    """The numbers that a device is given.
+    """Inputs of a device."""
 
-    Parameters
-    ----------
-    kind : {"uint8", "int16", "float32"}
-    unit : ndarray of shape (n_numbers,)
-        What 1 stands for in each column of the table that is no category.
-    columns : ndarray of shape (n_columns,)
-        Columns of the table in the order of the device: numbers, then categories.
-    groups : tuple of int, default=()
-        Columns of each category.
-    """
-
-    kind: str
+    kind: str  # "uint8", "int16" or "float32"
+    # (n_numbers,); value of 1 in each column of the table that is no category.
     unit: np.ndarray
+    # (n_columns,); columns of the table in the order of the device: numbers, then
+    # categories.
     columns: np.ndarray
-    groups: tuple = ()
+    groups: tuple = ()  # columns of each category
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -130,23 +122,12 @@ class IntInputs(NamedTuple):
 
 
 def int_inputs(
-    reader: InputSpec, network: Network, scale: float, top: int
+    reader: InputSpec,
+    network: Network,
+    scale: float,  # of one unit of a code
+    top: int,  # largest code
 ) -> IntInputs:
-    """Prepare integers as inputs.
-
-    Parameters
-    ----------
-    reader : InputSpec
-    network : Network
-    scale : float
-        What one unit of a code stands for.
-    top : int
-        The largest code.
-
-    Returns
-    -------
-    inputs : IntInputs
-    """
+    """Quantize the inputs of a network as integers."""
     least, most = RANGES[reader.kind]
     n = network.n_numbers
     mean, width = network.input_mean[:n], network.input_scale[:n] * scale

@@ -48,18 +48,7 @@ def too_large_for_avr(program: Program) -> str:
 
 
 def header(name: str, program: Program, answers: OutputDecoder) -> str:
-    """Text of the header.
-
-    Parameters
-    ----------
-    name : str
-    program : IntProgram or FloatProgram
-    answers : OutputDecoder
-
-    Returns
-    -------
-    text : str
-    """
+    """Text of the header."""
     writer = writer_of(program)
     declarations = [line for array in writer.arrays() for line in array.declaration()]
     lines = [
@@ -274,21 +263,14 @@ def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
     return [*fill("probabilities", counter=index, body=lines), ""]
 
 
-def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> str:
-    """Text of a program that compares outputs with those of the emulator.
-
-    Parameters
-    ----------
-    name : str
-    program : IntProgram or FloatProgram
-    raw : ndarray of shape (n_tests, n_inputs)
-        What the device reads; of recurrent networks one sequence.
-    expected : ndarray of shape (n_tests, n_outputs)
-
-    Returns
-    -------
-    text : str
-    """
+def test_file(
+    name: str,
+    program: Program,
+    # (n_tests, n_inputs); inputs of the device; of recurrent networks one sequence.
+    raw: NDArray,
+    expected: NDArray,  # (n_tests, n_outputs)
+) -> str:
+    """Text of a program that compares outputs with those of the emulator."""
     writer = writer_of(program)
     tables = []
     for what, values in (("input", raw), ("output", expected)):
