@@ -64,11 +64,9 @@ _MESSAGES = {
 def _atomic(
     method: Callable[Concatenate[_Optimizer, _P], _T],
 ) -> Callable[Concatenate[_Optimizer, _P], _T]:
-    """Let one thread at a time into a method, which happens as a whole or not at all.
-
-    The sources are copied first. After an error or an interrupt the optimizer has the
-    former ones.
-    """
+    """Lock a method, and make it happen as a whole or not at all."""
+    # The sources are copied first. After an error or an interrupt the optimizer has the
+    # former ones.
 
     @functools.wraps(method)
     def guarded(self: _Optimizer, *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -331,26 +331,13 @@ def minimize(
 
 
 class _Points(NamedTuple):
-    """Points of a model, of which a search sees the free variables.
-
-    Attributes
-    ----------
-    model : Model
-
-    start : ndarray of shape (n_variables,)
-        Values of all variables, among them those that are held.
-
-    used : ndarray of shape (n_free,), int
-        What is searched.
-
-    are_spins : bool
-        Whether the search has spins; if not, it has states.
-    """
+    """Points of a model, of which a search sees the free variables."""
 
     model: Model
+    # (n_variables,); values of all variables, among them those that are held.
     start: NDArray
-    used: NDArray[np.integer]
-    are_spins: bool
+    used: NDArray[np.integer]  # (n_free,), int; searched ones
+    are_spins: bool  # the search has spins; if not, states
 
     def coded_start(self) -> NDArray:
         """Where the search begins."""
@@ -460,10 +447,8 @@ def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
 def _of_free_variables(
     model: Model, sign: float
 ) -> tuple[NDArray[np.integer], WalshPolynomial | DiscreteProductSum]:
-    """Variables that matter and have a choice, and the function of them, signed.
-
-    In units in which squares of weights are within range.
-    """
+    """Free variables that matter, and the function of them, signed."""
+    # In units in which squares of weights are within range.
     function = model.function
     if isinstance(function, WalshPolynomial):
         is_held = model.sizes == 1

@@ -40,37 +40,19 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class Columns:
-    """What a user calls the columns of a table, and which values they can have.
+    """Columns of a user's table: names, and possible values."""
 
-    Inside, all values are numbers, as :meth:`Categories.encode` writes them.
+    # Inside, all values are numbers, as :meth:`Categories.encode` writes them.
 
-    Attributes
-    ----------
-    names : sequence of hashables
-        One for each column.
-
-    low, high : ndarrays of shape (n_columns,)
-        The numbers that are coded as -1 and +1. NaN when none is known.
-
-    is_range : ndarray of shape (n_columns,), bool
-        Whether numbers in between are allowed.
-
-    dtype : dtype
-        Of the user's table; float64 where columns differ.
-
-    categories : Categories, default=None
-        What the numbers stand for; None where they are the user's values.
-
-    n_categories : dict of int to int, default={}
-        By column, where there are more than two.
-    """
-
-    names: tuple | range
+    names: tuple | range  # one for each column
+    # (n_columns,); numbers that are coded as -1; NaN when none is known.
     low: np.ndarray
-    high: np.ndarray
-    is_range: np.ndarray
-    dtype: np.dtype
+    high: np.ndarray  # (n_columns,); numbers that are coded as +1
+    is_range: np.ndarray  # (n_columns,), bool; numbers in between are allowed
+    dtype: np.dtype  # of the user's table; float64 where columns differ
+    # Meaning of the numbers; None where they are the user's values.
     categories: Categories | None = None
+    # By column, where there are more than two.
     n_categories: dict = field(default_factory=dict)
 
     def find(self, name: Any, index: dict[Any, list[int]]) -> int:
@@ -132,11 +114,9 @@ class Columns:
         return ((number - low) - (high - number)) / (high - low)
 
     def write(self, table: NDArray[np.float64]) -> NDArray:
-        """The user's values of a table of numbers.
-
-        They have the user's dtype, or float64 if that cannot hold them; they are
-        objects where some are no numbers.
-        """
+        """Convert a table of numbers to the user's values."""
+        # They have the user's dtype, or float64 if that cannot hold them; they are
+        # objects where some are no numbers.
         if self.categories is not None:
             values = self.categories.decode(table)
             if not {type(value) for value in values.flat} <= {bool, int, float}:
@@ -158,39 +138,22 @@ def _in_words(value: object) -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """A function of variables that are each in one of some states.
+    """Function of variables that are each in one of some states."""
 
-    Attributes
-    ----------
-    graph : WalshPolynomial or GPMean
-        A WalshPolynomial is one of the codes, and knows two states of a variable.
-
-    columns : Columns
-        Of the user's table.
-
-    owner : ndarray of shape (n_columns,), int
-        The variable that each column belongs to: one-hot columns share one.
-
-    category : ndarray of shape (n_columns,), int
-        The number of the state in which a one-hot column is 1; -1 for other columns.
-
-    sizes : ndarray of shape (n_variables,), int
-        How many states each variable has.
-
-    numbers : ndarray of shape (n_states,)
-        What the states of one variable after the other are in a table of numbers; of
-        one-hot columns the number of the category.
-
-    codes : ndarray of shape (n_states,)
-        Where a state is on the line from -1 to +1: the first of two at -1.
-    """
-
+    # A WalshPolynomial is one of the codes; its variables have two states.
     graph: WalshPolynomial | GPMean
-    columns: Columns
+    columns: Columns  # of the user's table
+    # (n_columns,), int; variable of each column: one-hot columns share one.
     owner: np.ndarray
+    # (n_columns,), int; number of the state in which a one-hot column is 1; -1 for
+    # other columns.
     category: np.ndarray
-    sizes: np.ndarray
+    sizes: np.ndarray  # (n_variables,), int; number of states of each
+    # (n_states,); values of the states of one variable after the other in a table of
+    # numbers; of one-hot columns the number of the category.
     numbers: np.ndarray
+    # (n_states,); positions of states on the line from -1 to +1: the first of two at
+    # -1.
     codes: np.ndarray
 
     @classmethod
@@ -215,10 +178,8 @@ class Model:
         return np.cumsum(self.sizes) - self.sizes
 
     def hold(self, numbers: Mapping[int, float]) -> Self:
-        """The model with those states alone in which some columns have given numbers.
-
-        Refuses numbers that leave no state of a variable.
-        """
+        """Restrict the model to states in which some columns have given numbers."""
+        # Refuses numbers that leave no state of a variable.
         if not numbers:
             return self
         own, codes = self.numbers.copy(), self.codes.copy()
@@ -239,10 +200,8 @@ class Model:
         return replace(self, sizes=sizes, numbers=own[is_kept], codes=codes[is_kept])
 
     def nearest(self, numbers: NDArray[np.float64]) -> NDArray[np.integer]:
-        """The state of each variable that is nearest to the numbers of the columns.
-
-        Refuses one-hot columns that are not 0 but for one 1.
-        """
+        """State of each variable that is nearest to the numbers of the columns."""
+        # Refuses one-hot columns that are not 0 but for one 1.
         is_plain, is_hot = self.category < 0, (self.category >= 0) & (numbers == 1.0)
         n_hot = np.bincount(self.owner[is_plain | is_hot], minlength=len(self.sizes))
         self._require_one(n_hot == 1, "x0")
@@ -400,11 +359,10 @@ def _columns_of(model: Any, categories: Categories) -> Columns:
 def _states_of(
     coding: InputCoding, kinds: Mapping[int, str] | None
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], list[Any]]:
-    """The variable of each column, its category there, and the states of variables.
-
-    Between these states a model is linear: it is largest and smallest at some of them.
-    `kinds` are what columns hold, see `Categories`; None for a model without levels.
-    """
+    """Variable of each column, its category there, and the states of variables."""
+    # Between these states a model is linear: it is largest and smallest at some of
+    # them. `kinds` are those of columns, see `Categories`; None for a model without
+    # levels.
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
     ends = zip(coding.low.tolist(), coding.high.tolist(), strict=True)

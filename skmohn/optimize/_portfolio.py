@@ -1,11 +1,10 @@
-"""Where the next points come from: sources that share the evaluations.
+"""Where the next points come from: sources that share the evaluations."""
 
-One source draws uniformly and learns a sparse model from its own points alone, because
-points near the best ones determine single weights poorly; once that model is exact, its
-optimum is the black box's. One asks where the posterior of all weights expects the
-largest improvement. One climbs, from start to start. The first gets more the less the
-second can predict; the others earn their evaluations by improvements.
-"""
+# One source draws uniformly and learns a sparse model from its own points alone,
+# because points near the best ones determine single weights poorly; once that model is
+# exact, its optimum is the black box's. One asks where the posterior of all weights
+# expects the largest improvement. One climbs, from start to start. The first gets more
+# the less the second can predict; the others earn their evaluations by improvements.
 
 import copy
 import math
@@ -98,33 +97,23 @@ def _draw(
 
 
 class Portfolio:
-    """The sources together.
+    """All sources of points together."""
 
-    Parameters
-    ----------
-    noise : float or "auto"
-        Standard deviation of what the black box adds to its values.
-
-    Attributes
-    ----------
-    pending : dict of bytes to tuple
-        Source and prediction of the points that were asked for, by their keys.
-
-    sparse_candidate : SparseCandidate or None
-        The sparse model, once there is one, that no value has contradicted.
-
-    is_verified : bool
-        Whether the best point of an exact model was evaluated, and is worth what the
-        model predicts.
-    """
-
-    def __init__(self, space: Space, noise: float | str, seed: int) -> None:
+    def __init__(
+        self,
+        space: Space,
+        noise: float | str,  # standard deviation of the noise of the black box
+        seed: int,
+    ) -> None:
         self.space = space
         self.noise = noise
         self.seed = seed
         self.archive = Archive(space.n_variables)
+        # Source and prediction of the points that were asked for, by their keys.
         self.pending: dict[bytes, tuple[str, float | None]] = {}
+        # Sparse model, once there is one, that no value has contradicted.
         self.sparse_candidate: SparseCandidate | None = None
+        # The best point of an exact model was evaluated, as predicted.
         self.is_verified = False
         self._rng = np.random.default_rng(seed)
         self._failed: set[bytes] = set()
@@ -180,10 +169,8 @@ class Portfolio:
         return keys.issuperset(keys_of(listed))
 
     def is_noiseless(self) -> bool:
-        """Whether it is known that a point always has the same value.
-
-        By noise=0 or, with "auto", as the best points had equal values twice.
-        """
+        """Whether a point always has the same value."""
+        # By noise=0 or, with "auto", if the best points had equal values twice.
         if self.noise != "auto":
             return self.noise == 0.0
         archive = self.archive
@@ -201,12 +188,10 @@ class Portfolio:
         return self.space.n_points == 1.0
 
     def _n_unchecked(self) -> int:
-        """How many uniform samples the verification of the exact model still needs.
-
-        Another function whose weights have orders up to k differs from the model at a
-        part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
-        the user has brought. One order more than the model's is allowed for.
-        """
+        """Number of uniform samples missing for verification of the exact model."""
+        # Another function whose weights have orders up to k differs from the model at a
+        # part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever
+        # rows the user has brought. One order more than the model's is allowed for.
         terms = (
             () if self.sparse_candidate is None else self.sparse_candidate.graph.terms
         )
@@ -219,11 +204,9 @@ class Portfolio:
 
     @one_blas_thread
     def ask(self, n: int, budget: int | None = None) -> NDArray[np.integer]:
-        """Points to be evaluated next; fewer where fewer are left.
-
-        `budget` is the number of all evaluations, those of before included; None where
-        that is not known.
-        """
+        """Points to be evaluated next; fewer where fewer are left."""
+        # `budget` is the number of all evaluations, those of before included; None
+        # where that is not known.
         states = []
         for _ in range(n):
             state, source = self._next(budget)
@@ -296,15 +279,12 @@ class Portfolio:
         return None if i is None else self._not_pending(archive.states[i])
 
     def _to_see_again(self) -> NDArray[np.integer] | None:
-        """The point to be repeated where all are known; None where none need be.
-
-        With noise by top-two sampling ([1]_): the point that would be the best if the
-        means were off by their errors, drawn at random, and in half of the cases the
-        one that would be the best besides.
-
-        .. [1] Russo, D. (2020). Simple Bayesian algorithms for best-arm identification.
-           Operations Research 68(6).
-        """
+        """Point to be repeated where all are known; None where none need be."""
+        # With noise by top-two sampling: the point that would be the best if the means
+        # were off by their errors, drawn at random, and in half of the cases the one
+        # that would be the best besides.
+        # Source: Russo, Simple Bayesian algorithms for best-arm identification,
+        # Operations Research 68(6), 2020.
         archive, deviation = self.archive, self.deviation()
         if self._is_single() or self.noise == 0.0:
             return None
@@ -439,11 +419,10 @@ class Portfolio:
         return budget or _FORESIGHT * len(self.archive.observations)
 
     def _skill(self) -> float:
-        """How much of the variance the surrogate predicts, from 0 to 1.
-
-        Of uniform samples before their evaluation or, until there are enough of them,
-        of each of the first evaluations by all others: later ones are near one another.
-        """
+        """Fraction of the variance that the surrogate predicts, from 0 to 1."""
+        # Of uniform samples before their evaluation or, until there are enough of them,
+        # of each of the first evaluations by all others: later ones are near one
+        # another.
         if len(self._predicted) < FEWEST:
             return self._first_skill
         predictions, values = np.transpose(self._predicted[-_PREDICTED:])

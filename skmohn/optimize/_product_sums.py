@@ -1,9 +1,8 @@
-"""All weights as sums of products with a factor for each variable, and their search.
+"""All weights as sums of products with a factor for each variable, and their search."""
 
-The posterior mean of all weights under the product prior is one, see
-`GPModel.to_product_sum`. A variable is in one of two states or more; what all moves of
-a variable to another state gain comes from one matrix product.
-"""
+# The posterior mean of all weights under the product prior is one, see
+# `GPModel.to_product_sum`. A variable is in one of two states or more; what all moves
+# of a variable to another state gain comes from one matrix product.
 
 import math
 from dataclasses import dataclass, field
@@ -40,20 +39,12 @@ _LEAST_FACTOR = 1e-15
 
 @dataclass(frozen=True)
 class GPMean:
-    """The mean of a Gaussian process, as a function of the columns of its table.
-
-    Attributes
-    ----------
-    bounds : tuple of float
-        Where predictions end.
-
-    transform : Unchanged, Logarithm or YeoJohnson
-        Of the target, which is predicted by its median.
-    """
+    """Mean of a Gaussian process, as a function of the columns of its table."""
 
     products: ProductSum
     coding: InputCoding
-    bounds: tuple
+    bounds: tuple  # range of predictions
+    # Of the target, which is predicted by its median.
     transform: Unchanged | Logarithm | YeoJohnson
 
     @property
@@ -73,11 +64,9 @@ class GPMean:
         owner: NDArray[np.integer],
         sizes: NDArray[np.integer],
     ) -> "DiscreteProductSum":
-        """The function at some states of each variable.
-
-        In the rows of the table each variable goes through its states, and stays in the
-        last one. `owner` is the variable that each column belongs to.
-        """
+        """Restrict the function to some states of each variable."""
+        # In the rows of the table each variable goes through its states, and stays in
+        # the last one. `owner` is the variable that each column belongs to.
         of, rows = self.products, self.coding.encode(table)
         ends = np.cumsum(sizes)
         states = [*map(slice, ends - sizes, ends)]
@@ -104,32 +93,16 @@ class GPMean:
 
 @dataclass(frozen=True)
 class DiscreteProductSum:
-    """A function of variables that are each in one of some states.
-
-    Attributes
-    ----------
-    factors : ndarray of shape (n_states, n_products)
-        Of the states of one variable after the other.
-
-    steps : ndarray of shape (n_states,)
-        What each state adds.
-
-    sizes : ndarray of shape (n_variables,), int
-        How many states each variable has.
-
-    bounds : tuple of float, default=(-inf, inf)
-        Where predictions end.
-
-    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
-        Scale of the sums; it rises, so that their optimum is that of predictions.
-    """
+    """Function of variables that are each in one of some states."""
 
     weights: np.ndarray
+    # (n_states, n_products); of the states of one variable after the other.
     factors: np.ndarray
-    steps: np.ndarray
-    sizes: np.ndarray
+    steps: np.ndarray  # (n_states,); added by each state
+    sizes: np.ndarray  # (n_variables,), int; how many states each variable has
     intercept: float = 0.0
-    bounds: tuple = (-np.inf, np.inf)
+    bounds: tuple = (-np.inf, np.inf)  # range of predictions
+    # Scale of the sums; it rises, so that their optimum is that of predictions.
     transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     @property
@@ -199,10 +172,9 @@ def _count_off(
 
 
 class _State:
-    """A point, the products there, and by what a move multiplies each product.
+    """Point, the products there, and the factor of each product by each move."""
 
-    A variable of S states has S - 1 moves, each of them to a target.
-    """
+    # A variable of S states has S - 1 moves, each of them to a target.
 
     def __init__(
         self, function: DiscreteProductSum, point: NDArray[np.integer]
@@ -281,11 +253,9 @@ def tabu(
     n_steps: int | None = None,
     tenure: int | None = None,
 ) -> RunResult:
-    """Best moves of variables that are not tabu, then a climb from the best point.
-
-    Variables that have moved are tabu. On rugged functions of several states that finds
-    the optimum far more often than to forbid the states that they have left.
-    """
+    """Best moves of variables that are not tabu, then a climb from the best point."""
+    # Variables that have moved are tabu. On rugged functions of several states that
+    # finds the optimum far more often than to forbid the states that they have left.
     rng = np.random.default_rng(seed)
     n_variables = function.n_variables
     n_steps = 100 * n_variables if n_steps is None else n_steps
@@ -401,10 +371,8 @@ def _try_all(problem: SearchProblem) -> SearchResult:
 def _tabulate(
     function: DiscreteProductSum, variables: range
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Products of factors of variables, and sums of steps, at all their points.
-
-    Of the points the first variable is the slowest.
-    """
+    """Products of factors of variables, and sums of steps, at all their points."""
+    # The first variable is the slowest.
     products, sums = np.ones((1, len(function.weights))), np.zeros(1)
     for i in reversed(variables):
         first = function.first[i]

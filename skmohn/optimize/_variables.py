@@ -19,20 +19,11 @@ _MOST_VALUES = 256
 
 
 class Variable(NamedTuple):
-    """One argument of the black box.
-
-    Attributes
-    ----------
-    values : list
-        What it can be, two or more.
-
-    is_ordered : bool
-        Whether neighbors in `values` are alike.
-    """
+    """Argument of the black box."""
 
     name: object
-    values: list
-    is_ordered: bool
+    values: list  # possible values, two or more
+    is_ordered: bool  # whether neighbors in `values` are similar
 
     @property
     def is_number(self) -> bool:
@@ -135,10 +126,8 @@ def _is_missing(value: Any) -> bool:
 def read_table(
     space: TableLike,
 ) -> tuple[list[Variable], NDArray[np.integer], np.dtype | None]:
-    """Variables and states of a table of candidates, and the dtype of its points.
-
-    None for points that are dicts, those of a data frame.
-    """
+    """Variables and states of a table of candidates, and the dtype of its points."""
+    # None for points that are dicts, those of a data frame.
     dtype = None
     if hasattr(space, "columns"):
         names, columns = columns_of(space, "space")
