@@ -11,10 +11,9 @@ _LISTING = ContextVar("_LISTING", default=False)
 
 
 class ComputedProperty(property):
-    """A fitted attribute that takes time: it is computed for those who ask for it.
+    """Fitted attribute that takes time, and is computed only on access."""
 
-    The table of all fitted attributes does without.
-    """
+    # The table of all fitted attributes leaves it out.
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is not None and _LISTING.get():

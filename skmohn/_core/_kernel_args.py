@@ -28,18 +28,15 @@ from skmohn._core._numba import (
 
 
 class Borrowable:
-    """Arrays and numbers that kernels take by one address; for dataclasses to inherit.
+    """Base of dataclasses whose arrays and numbers kernels take by one address."""
 
-    An array is seven numbers or more to the compiler, and has references to be counted:
-    kernels of many functions on many arrays compile in half the time when they get
-    pointers, and run faster on short arrays. Arrays are C-contiguous, may be changed in
-    place but not replaced, and must be alive while a kernel runs. A dataclass declares
-
-    - arrays as ``NDArray[type]``,
-    - numbers that kernels only read as ``int``, ``float`` or a type of numpy's,
-    - a record of numbers that kernels change as ``Annotated[np.recarray, dtype]``; it
-      is an array of shape (1,).
-    """
+    # An array is seven numbers or more to the compiler, and has references to be
+    # counted: kernels of many functions on many arrays compile in half the time when
+    # they get pointers, and run faster on short arrays. Arrays are C-contiguous, may be
+    # changed in place but not replaced, and must be alive while a kernel runs. A
+    # dataclass declares arrays as ``NDArray[type]``; numbers that kernels only read as
+    # ``int``, ``float`` or a type of numpy's; a record of numbers that kernels change,
+    # which is an array of shape (1,), as ``Annotated[np.recarray, dtype]``.
 
     @cached_property
     def _indices(self) -> np.ndarray:

@@ -82,10 +82,8 @@ def find_cure(values: Sequence[object] | NDArray) -> str | None:
 def read_meaning(
     texts: Sequence[str], fewest: int = FEWEST_ORDERED
 ) -> tuple[str, str, str] | tuple[None, None, None]:
-    """What different texts are, the cure, and one of them; None where it is unknown.
-
-    All but a few must be of one kind: those may stand for what is not known.
-    """
+    """Kind of some different texts, the cure, and one of them; None where unknown."""
+    # All but a few must be of one kind: those may stand for missing values.
     for pattern, what, cure in _KINDS:
         fits = [t for t in texts if re.fullmatch(pattern, t.strip(), re.IGNORECASE)]
         if _are_most(fits, texts, fewest):

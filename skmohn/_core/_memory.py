@@ -11,12 +11,10 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def memory_limit() -> float:
-    """Bytes of memory that this process may have.
-
-    The least of the computer's memory and of the limits of the control groups that the
-    process is in, those of containers and of batch systems; inf on a system that says
-    neither.
-    """
+    """Bytes of memory available to this process."""
+    # The least of the computer's memory and of the limits of the control groups that
+    # the process is in, those of containers and of batch systems; inf on a system that
+    # reports neither.
     try:
         physical = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):

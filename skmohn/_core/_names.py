@@ -28,10 +28,8 @@ def input_names(
 
 
 def unique_names(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
-    """Names that differ from one another and from those taken, by a number in brackets.
-
-    The first of several keeps its name.
-    """
+    """Make names unique, also among those taken, by a number in brackets."""
+    # The first of several keeps its name.
     used, found = set(taken), []
     for name in names:
         unique, number = name, 2
@@ -53,10 +51,8 @@ def index_names(names: Iterable[Any] | None) -> dict[Any, list[int]]:
 def find_column(
     given: Any, index: dict[str, list[int]], n_features: int, parameter: str
 ) -> int | None:
-    """The column of an index or a name; None where there is no such.
-
-    A name that several columns have is refused.
-    """
+    """Number of a column, by index or name; None where there is no such."""
+    # A name that several columns have is refused.
     columns = index.get(given, [given])
     if len(columns) > 1:
         raise ValueError(

@@ -15,10 +15,8 @@ def plain_scaler() -> StandardScaler:
 def fitted_scaler(
     values: NDArray[np.float64], name: str, weights: NDArray[np.float64] | None = None
 ) -> StandardScaler:
-    """Learn the mean and the variance of columns, called `name` in messages.
-
-    A lone value far off would set both, see :func:`pull_in`.
-    """
+    """Learn the mean and the variance of columns."""
+    # `name` is for messages. A lone value far off would set both, see :func:`pull_in`.
     scaler = plain_scaler().fit(pull_in(values), sample_weight=weights)
     require_finite(scaler, name)
     return scaler

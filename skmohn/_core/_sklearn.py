@@ -246,10 +246,8 @@ def class_weights(
 def complete_mlp(
     mlp: MLPClassifier | MLPRegressor, examples: NDArray | None = None
 ) -> None:
-    """Give a network that we fill what `predict` and `partial_fit` look for.
-
-    Classifiers need examples of labels, as a user writes them.
-    """
+    """Set what `predict` and `partial_fit` read from a network that we fill."""
+    # Classifiers need examples of labels, as a user writes them.
     mlp._no_improvement_count = 0
     if examples is not None:
         binarizer = LabelBinarizer().fit(examples)
@@ -272,24 +270,15 @@ def require_mlp_weights(
 
 
 class _WatchedMLP(BaseMultilayerPerceptron):
-    """A network whose hidden layers may begin as given ones, and that can be watched.
+    """Network whose hidden layers may begin as other ones, and that can be watched."""
 
-    Attributes
-    ----------
-    start : sequence of (ndarray, ndarray)
-        Weights and biases of the layers it begins as; none for random ones. A layer of
-        the network may have more units, whose weights are random.
-
-    watch : callable
-        Called with the loss after every epoch or, of ``solver="lbfgs"``, every
-        evaluation.
-    """
-
+    # Weights and biases of the layers it begins as; none for random ones. A layer of
+    # the network may have more units, whose weights are random.
     start: Sequence[tuple[NDArray, NDArray]] = ()
 
     @staticmethod
     def watch(loss: float) -> None:
-        """Nobody wants to know."""
+        """Ignore the loss of an epoch; of ``solver="lbfgs"``, of an evaluation."""
 
     def fit(self, X: NDArray, y: NDArray, sample_weight: NDArray | None = None) -> Self:
         """Train it, by repeated rows where scikit-learn's takes no weights."""
@@ -369,10 +358,9 @@ class _WatchedMLPRegressor(_WatchedMLP, MLPRegressor):
 def watched_mlp(
     mlp: MLPClassifier | MLPRegressor, start: Sequence[tuple[NDArray, NDArray]]
 ) -> _WatchedMLP:
-    """A network with the parameters of another one, not fitted, that can be watched.
-
-    Its first layers begin with the weights and biases given; without any, at random.
-    """
+    """Unfitted network with the parameters of another one, that can be watched."""
+    # Its first layers begin with the weights and biases of `start`; without any, at
+    # random.
     is_classifier = isinstance(mlp, MLPClassifier)
     kind = _WatchedMLPClassifier if is_classifier else _WatchedMLPRegressor
     watched = kind(**mlp.get_params())

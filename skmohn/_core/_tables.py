@@ -37,12 +37,10 @@ def validate_table(
     reset: bool = False,
     check_columns: bool = True,
 ) -> Any:
-    """Check a table of numbers, with NaN for unknown values, and targets if given.
-
-    With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
-    `fit`; else compared with those remembered, if `check_columns`. The table is dense;
-    float64, or values of one byte as they were.
-    """
+    """Check a table of numbers, with NaN for unknown values, and targets if any."""
+    # With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
+    # `fit`; else compared with those remembered, if `check_columns`. The table is
+    # dense; float64, or values of one byte as they were.
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {

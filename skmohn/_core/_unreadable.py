@@ -39,10 +39,8 @@ _CURES = (
 
 
 def refuse_unreadable(X: TableLike, categorical: Collection[int] = ()) -> None:
-    """Name all columns with values that are no numbers, times or text, and the cures.
-
-    Those of categorical columns may be anything that can be sorted.
-    """
+    """Refuse values that are no numbers, times or text; name all columns and cures."""
+    # Those of categorical columns may be anything that can be sorted.
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind not in _ARRAYS:
         return

@@ -285,11 +285,10 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
 
 class _Search:
-    """A search of one study and space, as far as it has learned of its trials.
+    """Search of one study and space, with the trials that it has read."""
 
-    Its identity is the name of the study, the distributions of the parameters by their
-    names, and the noise.
-    """
+    # Its identity is the name of the study, the distributions of the parameters by
+    # their names, and the noise.
 
     def __init__(
         self,

@@ -145,10 +145,8 @@ def read_plink(
 
 
 def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield where each line stands, for messages, and its six fields.
-
-    As in PLINK, any number of spaces and tabs is between two of them.
-    """
+    """Yield the position of each line, for messages, and its six fields."""
+    # As in PLINK, any number of spaces and tabs is between two of them.
     n_lines = 0
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
