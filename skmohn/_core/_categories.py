@@ -1,4 +1,4 @@
-"""Categorical columns: which they are, their categories, and how they are called."""
+"""Categorical columns: selection, categories, names."""
 
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ _TO_TEXT = "astype(str) makes text of all its values"
 
 
 class CategoricalEstimator(Protocol):
-    """An estimator whose parameters say which columns are categorical."""
+    """Estimator whose parameters declare the categorical columns."""
 
     categorical_features: ArrayLike | None
     handle_unknown: str
@@ -160,7 +160,7 @@ class Categories:
         return X
 
     def number(self, j: int, value: object) -> float:
-        """What one value of a column is in a table of numbers; NaN if it is none."""
+        """Number of one value of a column; NaN if it has none."""
         if j in self.encoders:
             numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
             return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
@@ -267,7 +267,7 @@ def one_row(x: TableLike) -> TableLike:
 
 
 def find_categorical(X: TableLike, wanted: ArrayLike | None) -> list[int]:
-    """Which columns are categorical, as scikit-learn's gradient boosting is told."""
+    """Find categorical columns, declared as for scikit-learn's gradient boosting."""
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -294,7 +294,7 @@ def find_categorical(X: TableLike, wanted: ArrayLike | None) -> list[int]:
 
 
 def to_number(value: Any) -> float:
-    """A value as a float, NaN if it is none."""
+    """Value as a float, NaN if it is none."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -329,13 +329,13 @@ def _column(X: TableLike, j: int) -> NDArray[np.object_]:
 
 
 def are_unknown(X: TableLike, j: int) -> NDArray[np.bool_]:
-    """Where a column has no value, (n_samples,), bool."""
+    """Mask of missing values of a column, (n_samples,)."""
     column = _column(X, j)[:, 0]
     return column != column
 
 
 def _known(value: object) -> object:
-    """A category, or NaN for all that stands for none."""
+    """Category, or NaN for all missing values."""
     if value is None or is_pandas_na(value) or is_scalar_nan(value):
         return np.nan
     return value

@@ -33,7 +33,7 @@ class EliminationOrder(NamedTuple):
 
 
 def find_neighbors(polynomial: WalshPolynomial, n_variables: int) -> list[set[int]]:
-    """The variables that each variable shares a term with."""
+    """Variables that each variable shares a term with."""
     neighbors: list[set[int]] = [set() for _ in range(n_variables)]
     for term in polynomial.terms:
         for i in term:

@@ -1,4 +1,4 @@
-"""What surrounds the loop of a fit: history, callbacks, warnings, and a way back."""
+"""Surroundings of the loop of a fit: history, callbacks, warnings, and rollback."""
 
 import contextlib
 import functools
@@ -94,7 +94,7 @@ def warn_of_table(message: str) -> None:
 
 @contextlib.contextmanager
 def table_is_read() -> Iterator[None]:
-    """Let fits inside another say nothing of the table that this one has read."""
+    """Suppress warnings about a table in fits inside of the one that has read it."""
     token = _IS_READ.set(True)
     try:
         yield
@@ -172,13 +172,13 @@ one_blas_thread = _OneBlasThread()
 
 
 def blas_threads_for(n_rows: int) -> AbstractContextManager[None]:
-    """A context with all threads of BLAS for square matrices of many rows, else one."""
+    """Context with all threads of BLAS for square matrices of many rows, else one."""
     return contextlib.nullcontext() if n_rows >= _MANY_ROWS else _OneBlasThread()
 
 
 @contextlib.contextmanager
 def no_progress(name: str, n_parts: int) -> Iterator[Callable[[], None]]:
-    """Tell nobody; in the place of :meth:`FitLoop.watch`."""
+    """Report no progress; replaces :meth:`FitLoop.watch`."""
     yield lambda: None
 
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's HTML of an estimator links to, and what it doesn't wait for."""
+"""HTML of estimators: links to documentation, and attributes not to wait for."""
 
 from contextvars import ContextVar
 from typing import Any
@@ -22,7 +22,7 @@ class ComputedProperty(property):
 
 
 class HTMLRepr:
-    """The HTML of an estimator: links to our pages, no attribute that takes time."""
+    """HTML of an estimator: links to our pages, no attribute that takes time."""
 
     _doc_link_module = "skmohn"
     _doc_link_template = _PAGES + "{version}/generated/skmohn.{name}.html"

@@ -1,4 +1,4 @@
-"""How kernels take many arrays and numbers at once: by the address of all of them."""
+"""Arguments of kernels: many arrays and numbers by one address."""
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class Borrowable:
 
     @cached_property
     def _indices(self) -> np.ndarray:
-        """Where the arrays are, and the numbers."""
+        """Indices of the arrays, and of the numbers."""
         fields, layout = _declared(type(self))
         indices = []
         for name, dtype, is_number in fields:
@@ -55,7 +55,7 @@ class Borrowable:
 
     @cached_property
     def address(self) -> Any:
-        """What kernels take, an int; where nothing is compiled, the object itself."""
+        """Address for kernels, an int; where nothing is compiled, the object itself."""
         return self if config.DISABLE_JIT else self._indices.ctypes.data
 
     def __reduce__(self) -> tuple:
@@ -65,20 +65,20 @@ class Borrowable:
 
 
 class _Field(NamedTuple):
-    """What a dataclass declares: a number, or an array or record of a type."""
+    """Field of a dataclass: a number, or an array or record of a type."""
 
     name: str
     dtype: np.dtype
     is_number: bool
 
     def as_numba(self) -> Any:
-        """The type that a kernel sees: pointers to arrays, records, numbers."""
+        """Type of the field in kernels: pointers to arrays, records, numbers."""
         kind = numba.from_dtype(self.dtype)
         is_value = self.is_number or self.dtype.names is not None
         return kind if is_value else types.CPointer(kind)
 
     def uncompiled(self, value: Any) -> Any:
-        """What stands for it where nothing is compiled: pointers know no shapes."""
+        """Substitute where nothing is compiled: pointers have no shapes."""
         if self.is_number:
             return value
         return value.reshape(-1) if self.dtype.names is None else value[0]

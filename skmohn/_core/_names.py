@@ -11,7 +11,7 @@ from skmohn._core._validation import is_integer
 
 
 def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
-    """What columns are called: x0, x1, ... where the user gave them no names."""
+    """Names of columns: x0, x1, ... where the user gave them none."""
     if names is None:
         return [f"x{j}" for j in range(n_features)]
     return [str(name) for name in names]
@@ -20,7 +20,7 @@ def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
 def input_names(
     estimator: BaseEstimator, input_features: ArrayLike | None = None
 ) -> NDArray:
-    """What columns are called, as `get_feature_names_out` takes it."""
+    """Names of columns, from the argument of `get_feature_names_out`."""
     # What gives a column for each has the names of the columns themselves.
     names_out: Callable[..., Any] = OneToOneFeatureMixin.get_feature_names_out
     names = names_out(estimator, input_features)

@@ -1,4 +1,4 @@
-"""The one door to numba's inside: how kernels are compiled, cached and called."""
+"""Access to numba's private API: compilation, cache and calls of kernels."""
 
 # Other modules use numba's public names alone. What is read here of its inside may go
 # with any version: then kernels are compiled and cached as numba itself does it, bits
@@ -170,7 +170,7 @@ def _replace(owner: Any, name: str, part: Any) -> None:
 
 
 def _common_kind(kind: Any) -> types.Type:
-    """The type that a kernel's argument is cast to by another kernel's call."""
+    """Type that a kernel's argument is cast to by another kernel's call."""
     kind = types.unliteral(kind)
     if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:  # pyright: ignore[reportAttributeAccessIssue]
         return types.int64

@@ -59,12 +59,12 @@ class Nested(_Owner):
 
 
 class HasControls(Protocol):
-    """An estimator that names the classes of its controls."""
+    """Estimator that names the classes of its controls."""
 
     _controls: dict[str, type[Control]]
 
 
 def control_of(estimator: HasControls, name: str) -> Any:
-    """A parameter that is a control; the default one for None."""
+    """Parameter that is a control; the default one for None."""
     given = getattr(estimator, name)
     return estimator._controls[name]() if given is None else given

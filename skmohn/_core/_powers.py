@@ -21,13 +21,13 @@ class YeoJohnson:
     scale: float | np.ndarray  # (n_columns,); standard deviation of these
 
     def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From values to the scale."""
+        """Transform values to the scale."""
         standard = (y - self.center) / self.scale
         away = boxcox1p(np.abs(standard), self._power_at(standard))
         return self.center + self.scale * np.copysign(away, standard)
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the scale to values."""
+        """Transform from the scale to values."""
         standard = (values - self.center) / self.scale
         away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
         return self.center + self.scale * np.copysign(away, standard)

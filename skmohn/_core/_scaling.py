@@ -8,7 +8,7 @@ from skmohn._core._quantiles import pull_in
 
 
 def plain_scaler() -> StandardScaler:
-    """A scaler that answers with arrays, whatever scikit-learn is configured to."""
+    """Scaler that returns arrays, whatever scikit-learn is configured to."""
     return StandardScaler().set_output(transform="default")
 
 

@@ -1,4 +1,4 @@
-"""Settings: what numbers stand for that are equal but for rounding or jitter."""
+"""Settings: common values of numbers that are equal but for rounding or jitter."""
 
 from typing import NamedTuple, Self
 
@@ -20,7 +20,7 @@ _LEAST_DISTANCE = 100.0
 
 
 class Settings(NamedTuple):
-    """Settings: values that several numbers stand for."""
+    """Settings: common values of numbers that differ by rounding or jitter."""
 
     # (n_settings,); increasing; numbers without near neighbors are not among them.
     values: NDArray

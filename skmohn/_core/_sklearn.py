@@ -138,7 +138,7 @@ else:
 
         @property
         def set_callbacks(self) -> Callable[..., Self]:
-            """Absent, so that `hasattr` says what this scikit-learn can do."""
+            """Absent, so that `hasattr` detects whether scikit-learn has callbacks."""
             raise AttributeError(
                 f"set_callbacks of {type(self).__name__} needs scikit-learn 1.9 or "
                 f"later, but {sklearn.__version__} is installed: upgrade it with "
@@ -151,13 +151,13 @@ else:
 
 
 class _NoCallbacks:
-    """Tells nobody, in the place of scikit-learn's `CallbackContext`."""
+    """Substitute for scikit-learn's `CallbackContext` without callbacks."""
 
     def subcontext(self, **kwargs: Any) -> Self:
         return self
 
     def call_on_fit_task_begin(self, **kwargs: Any) -> None:
-        """Nobody listens."""
+        """Ignore the begin of a task."""
 
     def call_on_fit_task_end(self, **kwargs: Any) -> bool:
         return False
@@ -168,7 +168,7 @@ class _NoCallbacks:
 
 
 def callback_context(estimator: Any, max_subtasks: int | None) -> Any:
-    """Context of a fit whose steps callbacks hear of, if there can be any."""
+    """Context of a fit that reports its steps to callbacks, if there can be any."""
     if VERSION < (1, 9):
         return _NoCallbacks()
     return estimator._init_callback_context(max_subtasks=max_subtasks)
@@ -212,7 +212,7 @@ def raise_for_params(
 
 
 def container_adapter(estimator: BaseEstimator) -> Any:
-    """Maker of the container that `set_output` asks for; None for arrays."""
+    """Maker of the container that `set_output` requests; None for arrays."""
     return _get_container_adapter("transform", estimator)
 
 
@@ -300,7 +300,7 @@ class _WatchedMLP(BaseMultilayerPerceptron):
         self.coefs_, self.intercepts_ = self._best_coefs, self._best_intercepts
 
     def to_plain(self) -> MLPClassifier | MLPRegressor:
-        """A copy of scikit-learn's own class, fitted as far as it is."""
+        """Copy of scikit-learn's own class, fitted as far as it is."""
         kind = MLPClassifier if isinstance(self, MLPClassifier) else MLPRegressor
         plain = kind(**self.get_params())
         state = {k: v for k, v in vars(self).items() if k not in ("start", "watch")}

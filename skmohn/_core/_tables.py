@@ -71,14 +71,14 @@ def validate_table(
 
 
 def warn_of_column_markers(estimator: TableReader, X: TableLike) -> None:
-    """Warn of numbers in columns of a fit that may stand for missing ones."""
+    """Warn of numbers in columns of a fit that may mark missing ones."""
     if not issparse(X):
         names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
         warn_of_markers(X, [f"column {name}" for name in names])
 
 
 def warn_of_target_markers(y: object) -> None:
-    """Warn of numbers among the targets of a fit that may stand for missing ones."""
+    """Warn of numbers among the targets of a fit that may mark missing ones."""
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuf":
         warn_of_markers(y.reshape(len(y), -1), ["y"] * max(y.size, 1))
 

@@ -1,4 +1,4 @@
-"""Columns of text: which they are, and what is said where they are not wanted."""
+"""Columns of text: detection, and messages where they are refused."""
 
 import itertools
 from collections.abc import Iterable, Sequence

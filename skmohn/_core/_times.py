@@ -105,7 +105,7 @@ def compare_zones(estimator: TableReader, X: TableLike, *, reset: bool) -> None:
 
 
 def in_zone(time: np.datetime64, zone: tzinfo) -> datetime | np.datetime64:
-    """A numpy time in UTC as a datetime of a zone; NaT as it is."""
+    """Numpy time in UTC as a datetime of a zone; NaT as it is."""
     if np.isnat(time):
         return time
     moment = time.astype("M8[us]").item()
@@ -184,7 +184,7 @@ def _validate_columns(
 
 
 def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
-    """The zone that the type of a column of pandas, polars or arrow says."""
+    """Time zone in the type of a column of pandas, polars or arrow."""
     if not hasattr(X, "dtypes"):
         return None
     dtype = list(X.dtypes)[j]
@@ -194,7 +194,7 @@ def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
 
 
 def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
-    """The zone of times; None if they have none."""
+    """Zone of times; None if they have none."""
     zones = [getattr(v, "tzinfo", None) for v in values if not _is_unknown(v)]
     if any((zone is None) != (zones[0] is None) for zone in zones):
         raise ValueError(
@@ -205,7 +205,7 @@ def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
 
 
 def _in_words(zone: tzinfo | str | None) -> str:
-    """What a column of times holds, in words."""
+    """Describe a column of times."""
     if isinstance(zone, str):  # durations
         return zone
     return _NAIVE if zone is None else f"times of zone {zone}"

@@ -33,7 +33,7 @@ def to_numpy(values: Any) -> Any:
 
 
 def _fill_masked(values: Any) -> NDArray:
-    """A masked array with NaN, or NaT, in the place of what is masked."""
+    """Fill a masked array with NaN, or NaT."""
     if not np.ma.is_masked(values):
         return np.asarray(values)
     if values.dtype.kind in "mM":
@@ -75,7 +75,7 @@ def is_integer(number: object) -> TypeGuard[int]:
 def read_sets(
     sets: Any, name: str, *, are_ordered: bool = False
 ) -> list[tuple[int | str, ...]]:
-    """Read a list of sets of features; a feature stands for the set of itself."""
+    """Read a list of sets of features; a feature is the set of itself."""
     # With `are_ordered` each belongs to a number of a list, so that their order counts.
     if are_ordered:
         refuse_set(sets, name)
@@ -160,7 +160,7 @@ def weighted_rows(
 
 
 def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
-    """Which values are zero; none of those that are no numbers."""
+    """Mask of values that are zero; False for those that are no numbers."""
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind in "biuf":
         return array == 0

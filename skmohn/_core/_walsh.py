@@ -105,7 +105,7 @@ class WalshPolynomial:
         return cls.sort(list(sums), list(sums.values()), intercept)
 
     def times(self, factor: float) -> "WalshPolynomial":
-        """The function times a number."""
+        """Function times a number."""
         return WalshPolynomial(
             self.terms, factor * self.weights, factor * self.intercept
         )

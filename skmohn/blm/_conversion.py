@@ -1,4 +1,4 @@
-"""A trained network in other forms: attributes, bytes, scikit-learn's MLP."""
+"""Trained network in other forms: attributes, bytes, scikit-learn's MLP."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar

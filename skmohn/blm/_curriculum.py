@@ -59,7 +59,7 @@ def read_stages(
     goal: float | None,
     max_evaluations: int,
 ) -> tuple[Stage, ...]:
-    """The curriculum of a user, with every limit filled in; `goal` is of the last."""
+    """Curriculum of a user, with every limit filled in; `goal` is of the last."""
     is_single = callable(objective) or isinstance(objective, Stage)
     try:
         given = [objective] if is_single else list(cast(Sequence[Any], objective))
@@ -152,7 +152,7 @@ class BlackBoxProblem:
         return len(self.stages) - 1
 
     def policy(self, codes: Codes) -> Policy:
-        """The controller with these codes."""
+        """Controller with these codes."""
         return make_policy(
             self.layout.sizes,
             codes * self.step,
@@ -175,7 +175,7 @@ class BlackBoxProblem:
         self._set_codes(state, state.search.codes)
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the policy other codes; return their loss, finite."""
+        """Set other codes of the policy; return their loss, finite."""
         self._set_codes(state, codes)
         state.n_evaluations = 1
         return min(self._evaluate(state, inf), WORST)
@@ -216,7 +216,7 @@ class BlackBoxProblem:
         return True
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         search = state.search.state[0]
         return {
             "restart": state.index,
@@ -261,7 +261,7 @@ class BlackBoxProblem:
         return True
 
     def _set_codes(self, state: TrainingState, codes: Codes) -> None:
-        """Give the policy these codes: the same object each time."""
+        """Set these codes of the policy: the same object each time."""
         if state.network is None:
             state.network = self.policy(codes)
         state.network.weights[:] = codes * self.step

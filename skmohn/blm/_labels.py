@@ -44,7 +44,7 @@ class Labels:
         return cls(classes, False)
 
     def to_plain(self) -> dict[str, Any]:
-        """What :meth:`from_plain` needs, as JSON can hold it."""
+        """Arguments of :meth:`from_plain`, as JSON can hold them."""
         classes = self.classes
         if classes.dtype.kind in "mM":
             classes = classes.astype(np.int64)
@@ -118,7 +118,7 @@ class Labels:
         return outputs[:, 0] if is_single else outputs
 
     def probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column for each class: shape (n_samples, n_classes)."""
+        """Column for each class: shape (n_samples, n_classes)."""
         if self.multilabel:
             return outputs
         if outputs.shape[1] == 1:
@@ -126,7 +126,7 @@ class Labels:
         return outputs / outputs.sum(axis=1, keepdims=True)
 
     def examples(self) -> NDArray:
-        """A target in which every class occurs."""
+        """Target in which every class occurs."""
         if not self.multilabel:
             return self.classes
         each = np.eye(len(self.classes), dtype=int)

@@ -93,12 +93,12 @@ class TrainingState:
 
     @property
     def present(self) -> Evaluated:
-        """The present codes."""
+        """Present codes."""
         return Evaluated(self.search.codes, self.loss, self.n_evaluations)
 
     @property
     def lowest(self) -> Evaluated:
-        """The codes of lowest loss in this stage."""
+        """Codes of lowest loss in this stage."""
         minimum = self.best_minimum
         if minimum is not None and minimum.loss < self.loss:
             return minimum
@@ -106,16 +106,16 @@ class TrainingState:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """The smaller the better."""
+        """Key to compare states, the smaller the better."""
         return -self.best_stage, self.best_loss, self.index
 
 
 class Problem(Protocol):
-    """What is to be learned: it evaluates codes and has the random numbers."""
+    """Problem of learning: it evaluates codes and has the random numbers."""
 
     @property
     def step(self) -> NDArray[np.float64]:
-        """What one unit of each code stands for, shape (n_weights,)."""
+        """Weight of one unit of each code, shape (n_weights,)."""
         ...
 
     @property
@@ -137,7 +137,7 @@ class Problem(Protocol):
         ...
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the network other codes; return their loss, finite."""
+        """Set other codes of the network; return their loss, finite."""
         ...
 
     def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
@@ -153,12 +153,12 @@ class Problem(Protocol):
         ...
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         ...
 
 
 class Validation(Protocol):
-    """What decides which codes are kept."""
+    """Validation that decides which codes are kept."""
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:
         """Loss of codes; those that exceed a bound may have any above it."""

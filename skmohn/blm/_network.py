@@ -1,4 +1,4 @@
-"""A layered network: where its weights lie, what it computes, how it meets data."""
+"""Layered network: where its weights lie, what it computes, how it meets data."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -55,7 +55,7 @@ class Layout:
     recurrent: bool = False
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Of each layer: its units, their inputs, and how many of these are its own."""
+        """Numbers of units, inputs and own inputs of each layer."""
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
             is_hidden = layer < len(self.sizes) - 2
             yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
@@ -116,7 +116,7 @@ class Layout:
         intercepts: Sequence[NDArray],
         own: Sequence[NDArray],
     ) -> NDArray:
-        """The weights in one vector: the inverse of :meth:`split`."""
+        """Weights in one vector: the inverse of :meth:`split`."""
         own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
         parts = zip(intercepts, coefs, own, strict=True)
         return np.concatenate([np.vstack(part).T.ravel() for part in parts])
@@ -288,7 +288,7 @@ class DatasetProblem:
     last_stage = 0
 
     def connect(self, weights: NDArray[np.float64]) -> Any:
-        """The network with these weights, its rows still to be computed."""
+        """Network with these weights, its rows still to be computed."""
         layers, n_samples = self.layout.first_units, len(self.X)
         now = np.arange(layers[-1])
         # The constant and the inputs never change.
@@ -337,7 +337,7 @@ class DatasetProblem:
         )
 
     def _activation_addresses(self) -> list[int]:
-        """Of each layer; the losses apply the activation of the outputs."""
+        """Addresses by layer; the losses apply the activation of the outputs."""
         n_hidden = len(self.layout.sizes) - 2
         kinds = n_hidden * [ACTIVATIONS[self.activation]] + [kernels.NONE]
         return [0, *map(address_of_activation, kinds)]
@@ -360,7 +360,7 @@ class DatasetProblem:
         return _finite(self.refresh(self.connect(codes * self.step)))
 
     def price(self, weights: NDArray[np.float64]) -> float:
-        """Part of the loss that the size of the weights causes."""
+        """Penalty of the size of the weights in the loss."""
         coefs, _, own = self.layout.split(weights)
         squares = sum(float((coef**2).sum()) for coef in (*coefs, *own))
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())
@@ -368,7 +368,7 @@ class DatasetProblem:
     # ------------------------------------------------------------------- training
 
     def rng(self, state: TrainingState, stream: Stream) -> np.random.Generator:
-        """The only stream of random numbers of a run, for all purposes."""
+        """Stream of random numbers of a run, the only one."""
         if state.rng is None:
             state.rng = np.random.default_rng(state.seed)
         return state.rng
@@ -379,7 +379,7 @@ class DatasetProblem:
         self.refresh(state.network)
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the network other codes; return their loss, finite."""
+        """Set other codes of the network; return their loss, finite."""
         if state.network is None:
             state.network = self.connect(codes * self.step)
         state.network.weights[:] = codes * self.step
@@ -412,7 +412,7 @@ class DatasetProblem:
         return False
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         search, validated = state.search.state[0], state.validated
         codes, loss, _ = state.lowest
         error = max(loss - self.price(codes * self.step), 0.0)
@@ -429,5 +429,5 @@ class DatasetProblem:
 
 
 def _finite(loss: float) -> float:
-    """A loss that can be compared; what is no number is as bad as can be."""
+    """Loss that can be compared; what is no number is as bad as can be."""
     return loss if loss < WORST else WORST

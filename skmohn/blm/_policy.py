@@ -152,7 +152,7 @@ def outputs_of(
 
 
 class SequenceNet(NamedTuple):
-    """A recurrent network on its sequences."""
+    """Recurrent network on its sequences."""
 
     policy: kernels.Policy
     weights: np.ndarray  # of the policy
@@ -172,7 +172,7 @@ class SequenceProblem(DatasetProblem):
     lengths: np.ndarray  # (n_sequences,), int64; rows of each sequence
 
     def connect(self, weights: NDArray[np.float64]) -> SequenceNet:
-        """The network with these weights, its outputs still to be computed."""
+        """Network with these weights, its outputs still to be computed."""
         policy = make_policy(
             self.layout.sizes, weights, recurrent=True, activation=self.activation
         )

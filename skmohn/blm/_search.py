@@ -132,7 +132,7 @@ class MoveOptions:
         telescopic: str | None,
         least_gain: float = 2e-7,
     ) -> Self:
-        """Moves that a user asks for; `telescopic` is what "auto" stands for."""
+        """Moves by the user's options; `telescopic` is the value of "auto"."""
         if options.telescopic != "auto":
             telescopic = options.telescopic
         if options.neighborhood == "best" and search == "adaptive":
@@ -173,7 +173,7 @@ class InitOptions:
 
     @classmethod
     def of(cls, options: SearchOptions, bound: float | NDArray[np.float64]) -> Self:
-        """Start that a user asks for; `bound` is what ``w_init="auto"`` stands for."""
+        """Start by the user's options; `bound` is the value of ``w_init="auto"``."""
         if not isinstance(options.w_init, str):
             bound = options.w_init
         return cls(bound, options.init, options.sparsity)
@@ -185,7 +185,7 @@ def draw_codes(
     init: InitOptions,
     step: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Draw codes to start from; `step` is what one unit of each stands for."""
+    """Draw codes to start from; `step` is the weight of one unit of each."""
     low, high = code_range(moves.n_bits)
     unit = 1
     if init.init == "uniform":

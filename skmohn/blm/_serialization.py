@@ -88,7 +88,7 @@ class _Bytes:
         return len(self.packed) - self.offset
 
     def take(self, n: int) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         self.require(n)
         self.offset += n
         return self.packed[self.offset - n : self.offset]
@@ -99,7 +99,7 @@ class _Bytes:
             raise ValueError("packed ends before the last weight: it is incomplete")
 
     def number(self) -> int:
-        """The next number of seven bits a byte."""
+        """Read the next number of seven bits a byte."""
         total = 0
         for k in range(_MOST_BYTES_OF_NUMBER):
             byte = self.take(1)[0]
@@ -112,13 +112,13 @@ class _Bytes:
         )
 
     def floats(self, n: int, kind: str = "<f8") -> NDArray[np.float64]:
-        """The next floats."""
+        """Read the next floats."""
         values = np.frombuffer(self.take(n * np.dtype(kind).itemsize), kind)
         _require(np.isfinite(values).all(), "a number is not finite")
         return values.astype(np.float64)
 
     def text(self) -> Any:
-        """The next values that were written as JSON."""
+        """Read the next values that were written as JSON."""
         text = self.take(self.number())
         try:
             values = json.loads(text.decode())
@@ -132,7 +132,7 @@ class _Bytes:
 
 
 def _number(value: int) -> bytes:
-    """A number, seven bits a byte."""
+    """Number, seven bits a byte."""
     found = bytearray()
     while value > 127:
         found.append(value & 127 | 128)
@@ -181,7 +181,7 @@ def _begin(
 def _read_header(
     packed: bytes, cls: type
 ) -> tuple[_Bytes, Layout, int, str, int, dict[str, bool]]:
-    """Bytes behind the header, and what it says: names of parameters and flags."""
+    """Read the header: names of parameters, and flags; return the bytes behind it."""
     source = _Bytes(_read_body(packed))
     kind, n_bits, activation, last, bits, n_layers = _HEADER.unpack(
         source.take(_HEADER.size)
@@ -204,7 +204,7 @@ def _read_header(
 
 
 def _read_body(packed: bytes) -> bytes:
-    """What follows the digest, if that is right."""
+    """Bytes after the digest, if that is right."""
     if not isinstance(packed, bytes):
         raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
     if packed[: len(_MAGIC)] != _MAGIC:
@@ -226,7 +226,7 @@ def _n_bytes(layout: Layout, n_bits: int) -> int:
 
 
 def _codes(source: _Bytes, layout: Layout, n_bits: int) -> NDArray[np.int32]:
-    """The weights, which come last."""
+    """Weights, which come last."""
     n_bytes = _n_bytes(layout, n_bits)
     _require(source.n_left <= n_bytes, "there are bytes behind the last weight")
     packed = source.take(n_bytes)
@@ -361,7 +361,7 @@ def read_network(
 
 
 def _read_loss(cls: type, last: int, flags: dict[str, bool], n_outputs: int) -> str:
-    """The loss, if flags and what is scaled can be with it."""
+    """Loss, if flags and what is scaled can be with it."""
     loss = _LOSSES[last & 15] if last & 15 < len(_LOSSES) else "unknown"
     _require(loss in _LOSSES_OF[cls.__name__], f"a {cls.__name__} has no loss {loss!r}")
     is_regressor = cls.__name__ == "BLMRegressor"
@@ -455,7 +455,7 @@ def _n_own(layout: Layout) -> int:
 def read_controller(
     cls: type, packed: bytes
 ) -> tuple[NDArray[np.int32], dict[str, Any]]:
-    """What :func:`write_controller` has written: codes and what they were made with."""
+    """Codes and parameters from :func:`write_controller`."""
     source, layout, n_bits, activation, last, _ = _read_header(packed, cls)
     n_layers = len(layout.sizes) - 1
     _require(last < len(_ACTIVATIONS), "its output activation is unknown")

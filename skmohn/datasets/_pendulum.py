@@ -1,4 +1,4 @@
-"""A pendulum on a cart, to be balanced: a black box to train controllers on."""
+"""Pendulum on a cart, to be balanced: a black box to train controllers on."""
 
 import math
 from dataclasses import KW_ONLY, dataclass, fields, replace

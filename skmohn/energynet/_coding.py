@@ -1,4 +1,4 @@
-"""How columns of a table become visible units, and back."""
+"""Coding of columns of a table as visible units, and back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -152,7 +152,7 @@ class UnitCoding:
         return found
 
     def _without_missing(self, whitening: Whitening, X: NDArray, seed: int) -> NDArray:
-        """The table with draws at missing values of whitened columns."""
+        """Table with draws at missing values of whitened columns."""
         sign = self.sign.copy()
         sign[whitening.columns] = np.sign(whitening.unit)
         table = X * sign
@@ -185,7 +185,7 @@ class UnitCoding:
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
 
     def within_range(self, X: NDArray) -> NDArray:
-        """A table whose values are no further out than those that were seen."""
+        """Table whose values are no further out than those that were seen."""
         low, high = self.low.copy(), self.high.copy()
         if self.whitening is not None:
             # These ends are of coordinates.
@@ -201,19 +201,19 @@ class UnitCoding:
 
     @property
     def is_single(self) -> NDArray[np.bool_]:
-        """Which columns have one unit between 0 and 1, (n_features,)."""
+        """Mask of columns with one unit between 0 and 1, (n_features,)."""
         return (self.kind == PROBABILITY) | (self.kind == MINMAX)
 
     @property
     def groups(self) -> Groups:
-        """The units of the columns that have any, as an RBM wants them."""
+        """Units of the columns that have any, as an RBM takes them."""
         has_units = self.n_units > 0
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
     @property
     def layout(self) -> Layout:
-        """That in which the units are learned from."""
+        """Layout in which the units are learned from."""
         is_ordered = self.kind != CATEGORY
         return Layout.of(self.n_units, is_ordered, self.order, self.sign)
 

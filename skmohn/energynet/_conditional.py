@@ -239,7 +239,7 @@ def impute(
 
 
 def _likeliest_numbers(rbm: RBM, coding: UnitCoding, X: NDArray, seed: int) -> NDArray:
-    """The table with the most probable of draws in the place of whitened numbers."""
+    """Fill whitened numbers of a table with the most probable of draws."""
     X = X.astype(np.float64)
     for rows, found, density in importance_sample(rbm, coding, X, seed):
         likeliest = coding.within_range(found.table[found.largest(density)])

@@ -161,7 +161,7 @@ def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
 def _log_weights(
     active: NDArray, groups: Groups
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each state above the first, whose own is 0, and of all states together."""
+    """Log-weights of states above the first, whose own is 0, and of all together."""
     starts = groups.starts
     height = state_logits(active, groups)
     top = np.maximum(np.maximum.reduceat(height, starts, axis=1), 0.0)

@@ -1,4 +1,4 @@
-"""How wide a layer becomes: as given, or by the shortest description of the data."""
+"""Growth of a layer: fixed width, or by the shortest description of the data."""
 
 # A growth takes inputs, a :class:`Schedule`, options of its own, a seed and a report,
 # and returns a :class:`GrowthResult`. After every epoch, or some short ones, and after
@@ -263,7 +263,7 @@ def free_lengths(
 
 
 class DescriptionLengthGrowth:
-    """The training between decisions, and the samples that decisions are made on."""
+    """Training between decisions, and the samples that decisions are made on."""
 
     def __init__(
         self,
@@ -353,7 +353,7 @@ class DescriptionLengthGrowth:
         return best
 
     def description_length(self, rbm: RBM, price: float) -> float:
-        """Of the data, in nats per sample; exact for the few units of a start."""
+        """Length of the data, in nats per sample; exact for few units of a start."""
         return float(self._lengths(rbm).mean()) + price * rbm.n_hidden
 
     def _lengths(self, rbm: RBM) -> NDArray[np.float64]:

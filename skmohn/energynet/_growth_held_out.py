@@ -1,4 +1,4 @@
-"""How wide a layer becomes by samples that do not train it."""
+"""Growth of a layer by held-out likelihood."""
 
 # A layer that grows, unit by unit, trains long before it has its width, and learns few
 # samples by heart. So RBMs of doubling width are trained here, each from the start
@@ -229,7 +229,7 @@ class WidthSearch:
 
 
 def _errors(gains: NDArray[np.float64], of_all: float = 0.0) -> float:
-    """A mean, in its standard errors, where all gains have an error in common."""
+    """Mean, in its standard errors, where all gains have an error in common."""
     mean = gains.mean()
     error = np.hypot(_error(gains), of_all)
     if error == 0.0:

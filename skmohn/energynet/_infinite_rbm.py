@@ -63,7 +63,7 @@ class InfiniteRBM:
         return float(log_r - np.log(-np.expm1(log_r)))
 
     def penalties(self) -> NDArray[np.float64]:
-        """What each unit costs, ndarray of shape (n_hidden,), float64."""
+        """Cost of each unit, (n_hidden,)."""
         return self.beta * np.logaddexp(0.0, self.hidden_bias.astype(np.float64))
 
     def log_weights(self, V: ArrayLike) -> NDArray[np.float64]:
@@ -180,7 +180,7 @@ def grow_infinite_rbm(
 
 @dataclass(frozen=True)
 class InfiniteTraining:
-    """How an infinite RBM is trained, on inputs as a schedule describes them."""
+    """Training of an infinite RBM, on inputs as a schedule describes them."""
 
     options: InfiniteGrowthOptions
     schedule: Schedule
@@ -218,7 +218,7 @@ class InfiniteTraining:
         return n_epochs
 
     def _step(self, run: "InfiniteRun", batch: NDArray) -> None:
-        """Let a unit be born if asked for; follow the gradient; look at gamma."""
+        """Let a unit be born if one was drawn; follow the gradient; test gamma."""
         rbm, row_weight = run.rbm, 1.0 / len(batch)
         hidden, data, n_past = rbm.visit(batch, row_weight, run.stream)
         if n_past and rbm.n_hidden >= self.options.max_units:

@@ -68,7 +68,7 @@ def sort_columns(
 
 
 def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
-    """How frequent the category of each sample is; NaN where it is unknown."""
+    """Frequency of the category of each sample; NaN where it is unknown."""
     known = ~np.isnan(values)
     frequencies = np.full(len(values), np.nan)
     _, index, counts = np.unique(values[known], return_inverse=True, return_counts=True)
@@ -123,7 +123,7 @@ def _squared_norms(X: NDArray, categorical: Sequence[int]) -> NDArray[np.float64
 def _concentrations(
     X: NDArray, j: int, sizes: Mapping[int, int]
 ) -> NDArray[np.float64]:
-    """How few categories of other columns go with each category of a column."""
+    """Concentration of categories of other columns by the category of a column."""
     found = np.zeros(sizes[j])
     for k in sizes:
         both = X[:, [j, k]]
@@ -166,13 +166,13 @@ class Layout:
         return units
 
     def restore(self, arranged: NDArray) -> NDArray:
-        """A copy of units in this layout as those of columns."""
+        """Copy of units in this layout as those of columns."""
         units = np.empty_like(arranged)
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
 
     def arrange_rbm(self, rbm: RBM) -> RBM:
-        """An RBM of the units of columns in this layout."""
+        """RBM of the units of columns in this layout."""
         arranged = RBM(
             rbm.weights[:, self.order],
             rbm.hidden_bias,
@@ -197,11 +197,11 @@ class Layout:
         )
 
     def log_volume(self, arranged: RBM) -> float:
-        """What a log partition function in this layout is more than in the other."""
+        """Difference of log partition functions in this layout and in the other."""
         return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
 
     def _turn_rbm(self, rbm: RBM, groups: Groups) -> RBM:
-        """The RBM whose turned units are 1 where those of the other are 0."""
+        """RBM whose turned units are 1 where those of the other are 0."""
         sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
         turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
         bias = (rbm.hidden_bias + turned).astype(np.float32)

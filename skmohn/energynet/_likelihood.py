@@ -166,7 +166,7 @@ def _of_listed(
 def _of_draws(
     layers: Sequence[RBM], states: NDArray, n_draws: int, stream: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Of bits (n_samples, 1, n_visible); without the partition function."""
+    """Log-likelihood of bits, (n_samples, 1, n_visible), but for log Z."""
     log_weight = -free_energies(layers[0], states)
     for lower, upper in pairwise(layers):
         probabilities = hidden_means(lower, states)
@@ -266,7 +266,7 @@ def complexity_of(
 
 
 def likelihood_weight(likelihood: str, n_samples: int) -> float:
-    """What the mean log-likelihood counts in a description length."""
+    """Factor of the mean log-likelihood in a description length."""
     return {"total": n_samples, "mean": 1}[likelihood]
 
 

@@ -1,4 +1,4 @@
-"""Which units are missing, and Gibbs chains over their states."""
+"""Missing units, and Gibbs chains over their states."""
 
 # In training each sample keeps states of its missing units. They take others from step
 # to step by Gibbs sampling: of the hidden units given all the visible ones, then of the
@@ -63,7 +63,7 @@ class MissingMask:
         return np.flatnonzero(self.index >= 0)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Self | None:
-        """The missing values of some samples, or None where these are complete."""
+        """Missing values of some samples, or None where these are complete."""
         index = self.index[rows]
         return replace(self, index=index) if np.any(index >= 0) else None
 
@@ -72,7 +72,7 @@ class MissingMask:
         return replace(self, unknown=self.unknown[:, order])
 
     def unknown_at(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which units of incomplete samples are unknown, (n_rows, n_units)."""
+        """Mask of unknown units of incomplete samples, (n_rows, n_units)."""
         return self.unknown[self.index[rows]]
 
     def fill_from_donors(

@@ -49,7 +49,7 @@ _T = TypeVar("_T", bound=Any)
 
 
 class _Stopped(Exception):  # noqa: N818
-    """A callback asks the network to stop."""
+    """Request of a callback to stop the network."""
 
 
 def initialized_mlp(

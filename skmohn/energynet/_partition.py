@@ -279,7 +279,7 @@ def conservative_log_z(
 
 
 def _independent(rbm: RBM, X: NDArray) -> RBM:
-    """The RBM without hidden units that has the means of X."""
+    """RBM without hidden units that has the means of X."""
     nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
     return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
 
@@ -340,7 +340,7 @@ def _log_weights(
 
 
 def _from_weights(log_weights: NDArray[np.float64]) -> LogPartition:
-    """The mean of weights, as an estimate of a partition function."""
+    """Mean of weights, as an estimate of a partition function."""
     top = log_weights.max()
     weight = np.exp(log_weights - top)
     return LogPartition(
@@ -446,12 +446,12 @@ def converged_log_partition(
 
 
 def _agree(before: LogPartition, found: LogPartition) -> bool:
-    """Whether an estimate is sure, and the one before it is about the same."""
+    """Whether an estimate is certain, and agrees with the one before it."""
     return found.standard_error <= _SURE and not _are_apart(before, found)
 
 
 def _are_apart(one: LogPartition, other: LogPartition) -> bool:
-    """Whether two estimates differ by more than their errors say."""
+    """Whether two estimates differ by more than their errors."""
     error = np.hypot(one.standard_error, other.standard_error)
     return abs(one.value - other.value) > _APART * error
 

@@ -1,4 +1,4 @@
-"""The restricted Boltzmann machine: what it says of visible and hidden units."""
+"""Restricted Boltzmann machine, and its distributions of visible and hidden units."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -304,7 +304,7 @@ def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
 
 @cache
 def hidden_states(n_hidden: int) -> NDArray:
-    """All states of a few hidden units, which many steps of training ask for."""
+    """All states of a few hidden units, cached for many steps of training."""
     states = list_states(Groups.bits(n_hidden), 0, 2**n_hidden).astype(np.float32)
     states.flags.writeable = False
     return states
@@ -332,17 +332,17 @@ def draw_visible(
 
 
 def free_energies(rbm: RBM, V: NDArray) -> NDArray[np.float64]:
-    """As :meth:`RBM.free_energy`."""
+    """Free energies, as of :meth:`RBM.free_energy`."""
     return -_log_marginal(V, rbm.weights.T, rbm.hidden_bias, rbm.visible_bias)
 
 
 def hidden_means(rbm: RBM, V: NDArray) -> NDArray:
-    """As :meth:`RBM.hidden_probabilities`."""
+    """Hidden probabilities, as of :meth:`RBM.hidden_probabilities`."""
     return _probabilities(V, rbm.weights.T, rbm.hidden_bias)
 
 
 def log_hidden_marginals(rbm: RBM, H: NDArray) -> NDArray[np.float64]:
-    """As :meth:`RBM.log_hidden_marginal`."""
+    """Log marginals, as of :meth:`RBM.log_hidden_marginal`."""
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total: np.ndarray = np.empty(H.shape[:-1])

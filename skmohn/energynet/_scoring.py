@@ -164,7 +164,7 @@ class Scorer:
 
 
 def _are_uncertain(units: NDArray) -> NDArray[np.bool_]:
-    """Which samples are probabilities rather than bits."""
+    """Mask of samples that are probabilities rather than bits."""
     return ((units > 0.0) & (units < 1.0)).any(axis=1)
 
 

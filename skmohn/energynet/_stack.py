@@ -1,4 +1,4 @@
-"""How deep a stack becomes: layers while they shorten the description of the data."""
+"""Depth of a stack: layers while they shorten the description of the data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class StackedLayer:
 
     @property
     def rbm(self) -> RBM:
-        """The RBM of this layer."""
+        """RBM of this layer."""
         return self.grown.run.rbm
 
 
@@ -157,7 +157,7 @@ class _Measured:
 
 
 class _Judge:
-    """The samples by which stacks are compared, always the same ones."""
+    """Samples by which stacks are compared, always the same ones."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class _Judge:
     def _log_likelihood(
         self, rbms: Sequence[RBM], z: LogPartition, n_rows: int
     ) -> NDArray[np.float64]:
-        """Of some rows, by the log partition function of the top."""
+        """Log-likelihoods of some rows, by the log partition function of the top."""
         missing = self.missing and self.missing.take(slice(n_rows))
         return known_log_likelihoods(
             rbms,
@@ -231,7 +231,7 @@ class _Judge:
         )
 
     def _completed(self) -> NDArray:
-        """The bits of the samples, with the current states of missing values."""
+        """Bits of the samples, with the current states of missing values."""
         if self.missing is None:
             return self.bits
         at, bits = self.missing.rows, self.bits.copy()

@@ -146,7 +146,7 @@ class TrainedStack:
 
 
 class _Stopped(Exception):  # noqa: N818
-    """A callback asks to stop, which ends all loops inside; holds the layers so far."""
+    """Request of a callback to stop, which ends all loops; holds the layers so far."""
 
 
 class StackTrainer:
@@ -175,7 +175,7 @@ class StackTrainer:
         report: Callable[..., bool],
         rbms: Sequence[RBM] | None = None,
     ) -> TrainedStack:
-        """Grow or train layers, to their end or until a callback asks to stop."""
+        """Grow or train layers, to their end or until a callback requests to stop."""
         # The states of missing values are as good as any, and are replaced.
         # ``report(record, make_rbms)`` is called after every epoch, decision and layer,
         # with a dictionary and a function that returns the stack as it is; it returns
@@ -203,7 +203,7 @@ class StackTrainer:
     def n_records(
         self, encoded: Encoded, rbms: Sequence[RBM] | None = None
     ) -> int | None:
-        """How many records there will be; None where layers grow."""
+        """Number of records that there will be; None where layers grow."""
         widths = widths_of(self.parameters)
         if rbms is not None:
             widths = [rbm.n_hidden for rbm in rbms]
@@ -300,7 +300,7 @@ class StackTrainer:
         groups: Groups | None,
         missing: MissingMask | None,
     ) -> GrowthResult:
-        """Find how wide a layer is, as :func:`grow_stack` wants it."""
+        """Grow a layer, as a function for :func:`grow_stack`."""
         schedule = self._schedule(inputs, groups, missing)
         growth = self.parameters.growth
         if growth == "infinite_rbm":
@@ -336,7 +336,7 @@ class StackTrainer:
         missing: MissingMask | None = None,
         n_epochs: int | None = None,
     ) -> Schedule:
-        """How to train on these inputs, of columns if there are groups."""
+        """Schedule of training on these inputs, of columns if there are groups."""
         n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
         paced = self._paced(
             n_columns, len(inputs), n_epochs or self.parameters.n_final_epochs

@@ -68,7 +68,7 @@ class Table:
         return replace(self, values=self.values[rows])
 
     def repeat(self, sample_weight: ArrayLike | None) -> "Table":
-        """Each row as often as its weight says."""
+        """Repeat each row by its weight."""
         weights = read_weights(sample_weight, self.values)
         if weights is None:
             return self
@@ -344,7 +344,7 @@ def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> An
 
 
 def _pandas_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
-    """A completed column, of the type that it had with missing values."""
+    """Completed column, of the type that it had with missing values."""
     dtype = origin.dtype
     if hasattr(origin, "cat"):
         if not is_categorical:

@@ -250,7 +250,7 @@ class _Buffers:
 
 
 def epochs_at_once(n_samples: int, batch_size: int) -> int:
-    """Epochs from one look at a run to the next: several where they are short."""
+    """Epochs between two inspections of a run: several where they are short."""
     n_steps = -(-n_samples // batch_size)
     return -(-_FEWEST_STEPS // n_steps)
 
@@ -314,7 +314,7 @@ def trained(schedule: Schedule, X: NDArray, rbm: RBM, n_steps: int, seed: int) -
 
 
 def prolonged(run: Run, n_steps: int) -> Run:
-    """A run that goes on from another, with as many steps ahead."""
+    """Run that goes on from another, with as many steps ahead."""
     return replace(run, n_steps=n_steps, step=0)
 
 

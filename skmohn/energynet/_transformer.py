@@ -728,7 +728,7 @@ class EnergyNetTransformer(
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
@@ -739,7 +739,7 @@ class EnergyNetTransformer(
     def _monitor(
         self, encoded: Encoded, X_val: TableLike | None, weight: float
     ) -> Monitor:
-        """What completes the records of a fit; a mean log-likelihood has a weight."""
+        """Monitor of a fit; `weight` is the factor of a mean log-likelihood."""
         tables = {"log_likelihood": encoded}
         if X_val is not None:
             table = self._read_table(X_val)
@@ -870,7 +870,7 @@ class EnergyNetTransformer(
         return [self.coding_.layout.arrange_rbm(first), *others]
 
     def _shown(self) -> list[int]:
-        """Which of the blocks make up the features."""
+        """Blocks that make up the features."""
         n_layers = len(self.weights_)
         if isinstance(self.layer, str):
             shown = list(range(n_layers))
@@ -897,6 +897,6 @@ class EnergyNetTransformer(
 def _restore(
     log_partition: LogPartition, layout: Layout, arranged: RBM
 ) -> LogPartition:
-    """The log partition function of the units of columns."""
+    """Log partition function of the units of columns."""
     value = log_partition.value - layout.log_volume(arranged)
     return replace(log_partition, value=value)

@@ -126,7 +126,7 @@ class Whitening:
         return X
 
     def inverse(self, X: NDArray) -> NDArray[np.float64]:
-        """The table with its columns in the place of coordinates."""
+        """Replace coordinates of a table by its columns."""
         X = X.astype(np.float64)
         X[:, self.columns] = self._values_of(X[:, self.columns] @ self.root)
         return X
@@ -137,7 +137,7 @@ class Whitening:
         return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
 
     def incomplete(self, X: NDArray) -> NDArray[np.bool_]:
-        """Which samples have missing values in these columns, (n_samples,)."""
+        """Mask of samples with missing values in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
     def fill(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
@@ -212,7 +212,7 @@ class Whitening:
 
 
 def _order_of_ranks(X: NDArray) -> NDArray[np.intp]:
-    """An order of rows that is the same in other units of the columns."""
+    """Order of rows that is the same in other units of the columns."""
     ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
     # Ranks of float32 are float32, whose bytes have another order.
     return order_of(ranks.astype(np.float64))
@@ -339,7 +339,7 @@ def _oracle(covariance: NDArray[np.float64], n_rows: int) -> float:
 def _roots(
     covariance: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The symmetric square root, and its inverse."""
+    """Symmetric square root, and its inverse."""
     variances, directions = eigh(covariance)
     spread = np.sqrt(variances)
     return (directions * spread) @ directions.T, (directions / spread) @ directions.T
@@ -348,7 +348,7 @@ def _roots(
 def _kinds_of_rows(
     unknown: NDArray[np.bool_],
 ) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """The complete rows, which have no missing values, then the :func:`_patterns`."""
+    """Complete rows, which have no missing values, then the :func:`_patterns`."""
     complete = np.flatnonzero(~unknown.any(axis=1))
     return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
@@ -391,7 +391,7 @@ class ImportanceSamples:
 
     @classmethod
     def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
-        """Draw numbers in the place of missing values; the same for the same row."""
+        """Draw missing values; the same for the same row."""
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
@@ -462,7 +462,7 @@ class ImportanceSamples:
     def chosen(
         self, weights: NDArray[np.float64], uniform: NDArray[np.float64]
     ) -> NDArray[np.intp]:
-        """A draw of each row, by their shares and a uniform number, (n_rows,)."""
+        """Draw of each row, by their probabilities and a uniform number, (n_rows,)."""
         counts = np.diff(self.starts, append=len(weights))
         ends = np.cumsum(weights)
         uniform = np.arange(len(counts)) + uniform

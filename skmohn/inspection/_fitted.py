@@ -1,4 +1,4 @@
-"""What displays ask of an estimator and of matplotlib."""
+"""Access of displays to estimators and to matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias

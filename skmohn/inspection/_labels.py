@@ -58,7 +58,7 @@ def fit_legend(
 
 
 def lay_out(ax: Any) -> None:
-    """Give the axes, and what is on them, their final positions."""
+    """Set the final positions of the axes and of what is on them."""
     # Of a subfigure, the figure that it is a part of.
     figure = ax.figure.figure
     engine = figure.get_layout_engine()

@@ -1,4 +1,4 @@
-"""Where the variables of a network are drawn."""
+"""Layout of the variables of a network."""
 
 from collections.abc import Sequence
 

@@ -153,7 +153,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def _draw(n_rows: int, replace: bool, random: np.random.RandomState) -> NDArray:
-    """How often each row is drawn."""
+    """Numbers of times that rows are drawn."""
     if replace:
         return np.bincount(random.randint(n_rows, size=n_rows), minlength=n_rows)
     counts = np.zeros(n_rows)

@@ -208,7 +208,7 @@ class GymnasiumObjective:
         return to_numbers, to_action
 
     def _environment(self) -> Any:
-        """The environment of this thread, made when it is first needed."""
+        """Environment of this thread, made when it is first needed."""
         thread = get_ident()
         if thread not in self._made:
             make = self.environment

@@ -45,7 +45,7 @@ def measure(
     model: Model | SparseClassModel | StackedClassModel,
     terms: Sequence[tuple[Any, ...]],
 ) -> Marginals:
-    """How the columns of a fit were distributed: all, or those of the terms."""
+    """Measure the distributions of columns of a fit: all, or those of the terms."""
     inputs = None
     # Other members of an ensemble have all columns.
     if model.is_sparse and len(getattr(model, "members", [model])) == 1:
@@ -60,7 +60,7 @@ def measure(
 
 
 def marginals_of(estimator: object, distribution: str) -> Marginals | None:
-    """How columns vary; None for evenly, as do those of weights without data."""
+    """Marginals of columns; None for uniform ones, as of weights without data."""
     return getattr(estimator, "_marginals", None) if distribution == OBSERVED else None
 
 
@@ -133,7 +133,7 @@ def importances_of_classes(estimator: Any) -> NDArray[np.float64]:
 
 
 def tabulate_class_effects(estimator: Any) -> Table:
-    """List what moving each column does to the chances, the most important first."""
+    """List effects of moves on the probabilities, the most important column first."""
     total = importances_of_classes(estimator).tolist()
     names, labels = column_names(estimator), estimator.classes_.tolist()
     marginals = marginals_of(estimator, OBSERVED)
@@ -199,7 +199,7 @@ def _average_slopes(
 def _split_member(
     member: Any, term_names: TermNames, rows: EncodedRows, classes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What each column contributes to a sum of one member's log-odds, (n_features,)."""
+    """Contributions of columns to a sum of one member's log-odds, (n_features,)."""
     if getattr(member, "is_sparse", False):
         values, _ = member.parts(rows, term_names)
         terms, weights = member.listed_model.terms, member.listed_model.weights
@@ -258,7 +258,7 @@ def _list_moves(
 def _ends(
     coding: InputCoding, column: int, variable: Variable, marginals: Marginals | None
 ) -> list[tuple[float, int]]:
-    """Both ends of an input's move, with their levels: quartiles where they differ."""
+    """Ends of an input's move, with their levels: quartiles where they differ."""
     ends = np.array([-1.0, 1.0])
     if marginals is not None and variable.input in marginals.quartiles:
         quartiles = marginals.quartiles[variable.input]
@@ -401,7 +401,7 @@ class _Averages(ABC):
 
 
 class _MeanOfTarget(_Averages):
-    """The mean of a transformed target."""
+    """Mean of a transformed target."""
 
     def __init__(
         self, estimator: Any, variables: list[Variable], marginals: Marginals | None
@@ -441,7 +441,7 @@ class _MeanOfTarget(_Averages):
 
 
 class _Classes(_Averages):
-    """Log-odds and chances of classes, by one model or by an ensemble of several."""
+    """Log-odds and probabilities of classes, by one model or by an ensemble."""
 
     def effects(self, wanted: Sequence[Contrast | None]) -> NDArray[np.float64]:
         """Effects of moves on probabilities and log-odds, with standard errors."""
@@ -471,7 +471,7 @@ class _Classes(_Averages):
 
     @property
     def n_classes(self) -> int:
-        """How many there are, of which one may have no weights of its own."""
+        """Number of classes, of which one may have no weights of its own."""
         n_outputs = self.model.listed_model.weights.shape[0]
         return max(n_outputs, 2)
 
@@ -499,7 +499,7 @@ class _Classes(_Averages):
 
 
 def _change(log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean change of chances, and of log-odds against all other classes, by a move."""
+    """Mean change of probabilities, and of one-against-all log-odds, by a move."""
     rest = [
         logsumexp(np.delete(log_proba, k, axis=-1), axis=-1)
         for k in range(log_proba.shape[-1])

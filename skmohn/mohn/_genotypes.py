@@ -32,7 +32,7 @@ _UNKNOWN = {"chromosomes": "0", "positions": 0, "alleles": ("0", "0")}
 
 
 class GenotypeReader(CategoryReader, Protocol):
-    """What an estimator remembers of the genotypes that it was fitted on."""
+    """Attributes of an estimator about the genotypes that it was fitted on."""
 
     strategy: str
     feature_names_in_: NDArray[Any]

@@ -1,4 +1,4 @@
-"""What unknown inputs of rows may hide: completions by the values of training rows."""
+"""Unknown inputs of rows: imputations by the values of training rows."""
 
 import math
 from collections.abc import Callable, Iterator

@@ -244,7 +244,7 @@ class FitResult(NamedTuple):
 
     @property
     def graph(self) -> WalshPolynomial:
-        """The listed weights of a regression."""
+        """Listed weights of a regression."""
         return WalshPolynomial(tuple(self.terms), self.coef, self.intercept)
 
     def with_weights(
@@ -421,7 +421,7 @@ class LeftOut(NamedTuple):
 def count_and_precision(
     sample_weight: NDArray[np.float64] | None, n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Observations that samples stand for, and the precision of each."""
+    """Numbers of observations of samples, and the precision of each."""
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
     count = count_observations(weight)
     return count, weight / count

@@ -61,7 +61,7 @@ _LEAST_GAIN = 5.0
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution, the samples that it was learned from, and records of its steps."""
+    """Solution, the samples that it was learned from, and records of its steps."""
 
     samples: TrainingData
     solution: FitResult
@@ -69,7 +69,7 @@ class Fit:
 
     @property
     def history(self) -> History:
-        """The records, numbered from 1."""
+        """Records, numbered from 1."""
         numbered = enumerate(self.records, 1)
         return History({**record, "iteration": k} for k, record in numbered)
 
@@ -134,7 +134,7 @@ class Targets:
         return choose_transform_and_levels(data, self._how["settings"].gp_options)
 
     def on_skewed_scales(self, fit: Fit) -> Iterator[TrainingData]:
-        """The samples on the likeliest other scales, if the target is on its own."""
+        """Samples on the likeliest other scales, if the target is on its own."""
         samples, control = fit.samples, self._how["settings"].gp_options
         is_open = (
             self._how["strategy"].may_be_dense and control.target_transform == "auto"
@@ -299,7 +299,7 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
 
 
 def _length_of_mask(number: float, total: float) -> float:
-    """Nats that it costs to say which of all are outliers, of unknown probability."""
+    """Description length of a mask of outliers, of unknown probability, in nats."""
     return -float(betaln(number + 1.0, total - number + 1.0))
 
 

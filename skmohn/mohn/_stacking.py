@@ -131,17 +131,17 @@ class SparseClassModel(ProductClassModel):
     def whole(  # pyright: ignore[reportIncompatibleVariableOverride]
         self,
     ) -> LogisticModel:
-        """The model of all weights: those that are shown."""
+        """Model of all weights: those that are shown."""
         return self.listed_model
 
     @property
     def members(self) -> tuple[Self]:
-        """As of an ensemble: itself."""
+        """Members, as of an ensemble: itself."""
         return (self,)
 
     @property
     def ensemble_weights(self) -> NDArray[np.float64]:
-        """As of an ensemble: all."""
+        """Weights, as of an ensemble: 1 for itself."""
         return np.ones(1)
 
     def sampler(self) -> Sampler:
@@ -228,7 +228,7 @@ class Observed(NamedTuple):
     def join(
         self, rows: EncodedRows, label: NDArray[np.intp], weight: NDArray[np.float64]
     ) -> "Observed":
-        """These observations and others, in an order that depends on them alone."""
+        """Join further observations, in an order that depends on them all alone."""
         held_out_log_likelihood, keys = None, []
         if self.sparse_reference is not None:
             more = self.sparse_reference.log_proba(rows)[np.arange(len(rows)), label]

@@ -1,4 +1,4 @@
-"""The strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
+"""Strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -142,7 +142,7 @@ def _solve_spike_slab(
 
 
 def _find_constant(samples: TrainingData) -> FitResult:
-    """The model of a target that does not vary."""
+    """Model of a target that does not vary."""
     graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
     return FitResult.of_weights(
         graph,

@@ -1,4 +1,4 @@
-"""What a strategy works on, and its only reader, which fits nothing."""
+"""Training data of a strategy, and their only reader, which fits nothing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -80,12 +80,12 @@ class TrainingData(NamedTuple):
 
     @property
     def inputs(self) -> NDArray:
-        """The coded columns, (n_samples, n_inputs)."""
+        """Coded columns, (n_samples, n_inputs)."""
         return self.rows.inputs
 
     @property
     def is_wide(self) -> bool:
-        """Whether pairs of inputs are too many to look at all of them each time."""
+        """Whether pairs of inputs are too many to screen all of them each time."""
         return self.rows.inputs.shape[1] >= WIDE
 
     @property
@@ -94,7 +94,7 @@ class TrainingData(NamedTuple):
         return self.rows.inputs, self.y, self.sample_weight
 
     def without_levels(self) -> Self:
-        """The samples whose numeric columns are lines alone."""
+        """Samples whose numeric columns are lines alone."""
         coding = self.coding.without_levels()
         n_categoricals = len(coding.categoricals)
         validation = self.validation
@@ -110,7 +110,7 @@ class TrainingData(NamedTuple):
         )
 
     def in_units(self, y_scale: float) -> Self:
-        """The samples with all targets divided by a number."""
+        """Samples with all targets divided by a number."""
         validation = self.validation
         if validation is not None:
             validation = validation._replace(y=validation.y / y_scale)
@@ -146,7 +146,7 @@ class TrainingData(NamedTuple):
 
 
 class Reading(Protocol):
-    """What `read_training_data` reads of a strategy."""
+    """Attributes of a strategy that `read_training_data` reads."""
 
     @property
     def may_be_dense(self) -> bool: ...
@@ -343,7 +343,7 @@ class _Weights(NamedTuple):
     scale: float
 
     def take(self, index: NDArray[np.intp]) -> Self:
-        """Those of some of the samples."""
+        """Select those of some samples."""
         weight, count = (
             None if part is None else part[index]
             for part in (self.sample_weight, self.counts)
@@ -385,7 +385,7 @@ class _Samples(NamedTuple):
         weights: _Weights,
         groups: NDArray[np.intp] | None,
     ) -> Self:
-        """Those of all samples."""
+        """Select the samples that have weight."""
         if groups is not None:
             groups = groups[weights.rows]
             require_groups(groups)

@@ -83,7 +83,7 @@ class LocalSearch:
         return state
 
     def _next_in_queue(self, taken: set[bytes]) -> NDArray[np.integer] | None:
-        """The next neighbor that is not known; None where all are."""
+        """Next neighbor that is not known; None where all are."""
         while self._queue:
             state = self._queue.pop()
             if state.tobytes() not in taken:
@@ -107,7 +107,7 @@ class LocalSearch:
     def _promising(
         self, taken: set[bytes], surrogate: Surrogate, rng: np.random.Generator
     ) -> NDArray[np.integer] | None:
-        """The best of a few points drawn anywhere, as far as is predicted."""
+        """Best of a few points drawn anywhere, as far as is predicted."""
         drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
         drawn = not_taken(drawn, taken)
         if surrogate.posterior is None or not len(drawn):
@@ -149,7 +149,7 @@ class LocalSearch:
         interactions: WalshPolynomial,
         rng: np.random.Generator,
     ) -> NDArray[np.integer] | None:
-        """Where to go from a local optimum; None for anywhere."""
+        """Next start after a local optimum; None for anywhere."""
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_MOST_ENDS:]
         if self._value < self._best_end_value:

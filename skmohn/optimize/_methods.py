@@ -1,4 +1,4 @@
-"""The searches: one run of each, from one start, and its options."""
+"""Searches: one run of each, from one start, and its options."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,7 @@ class Budget(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What one run has found: ``spins``, their ``value``, ``nfev`` and ``status``."""
+    """Result of one run: ``spins``, their ``value``, ``nfev`` and ``status``."""
 
     spins: np.ndarray
     value: float
@@ -67,7 +67,7 @@ def _affordable(budget: Budget, n_evaluations: int, at_once: int = _AT_ONCE) -> 
 def hill_climb(
     polynomial: FlipTables, spins: NDArray, seed: int, budget: Budget
 ) -> RunResult:
-    """Set variables in random order to what their terms ask for ([S2] 3.4.1)."""
+    """Set variables in random order to the best values for their terms ([S2] 3.4.1)."""
     state = make_state(polynomial, spins, seed)
     n_evaluations, status = _climb(polynomial, state, 0, budget)
     return _run_result(state, n_evaluations, status)

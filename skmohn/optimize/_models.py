@@ -1,4 +1,4 @@
-"""What may be searched, and how its variables are called and coded."""
+"""Models that can be searched: names and coding of their variables."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ class Columns:
     n_categories: dict = field(default_factory=dict)
 
     def find(self, name: Any, index: dict[Any, list[int]]) -> int:
-        """The index of a column called by its name or its index."""
+        """Index of a column by its name or its index."""
         if not isinstance(name, bool):
             column = find_column(name, index, len(self.names), "fixed")
             if column is not None:
@@ -69,7 +69,7 @@ class Columns:
         )
 
     def read(self, j: int, value: Any, parameter: str) -> float:
-        """The number of a value of column ``j``; refuse what it cannot have."""
+        """Number of a value of column ``j``; refuse what it cannot have."""
         low, high = float(self.low[j]), float(self.high[j])
         if self.categories is None:
             number = to_number(value)
@@ -94,7 +94,7 @@ class Columns:
         )
 
     def _allowed(self, j: int) -> str:
-        """The values of a column, in words."""
+        """Values of a column, in words."""
         if j in self.n_categories:
             numbers = np.arange(self.n_categories[j])
         else:
@@ -109,7 +109,7 @@ class Columns:
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
     def code(self, j: int, number: float) -> float:
-        """Where a number lies on the line from -1 to +1."""
+        """Position of a number on the line from -1 to +1."""
         low, high = self.low[j], self.high[j]
         return ((number - low) - (high - number)) / (high - low)
 
@@ -130,7 +130,7 @@ class Columns:
 
 
 def _in_words(value: object) -> str:
-    """A value in a message."""
+    """Value in a message."""
     if isinstance(value, float):
         return f"{value:g}"
     return repr(value) if isinstance(value, str) else str(value)
@@ -174,7 +174,7 @@ class Model:
 
     @cached_property
     def first(self) -> NDArray[np.integer]:
-        """The first state of each variable."""
+        """First state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
     def hold(self, numbers: Mapping[int, float]) -> Self:
@@ -227,17 +227,17 @@ class Model:
             )
 
     def table(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
-        """The table of numbers at rows of states."""
+        """Table of numbers at rows of states."""
         numbers = self.numbers[self.first + points][:, self.owner]
         return np.where(self.category < 0, numbers, numbers == self.category)
 
     def write(self, points: NDArray[np.integer]) -> NDArray:
-        """The user's values at rows of states."""
+        """User's values at rows of states."""
         return self.columns.write(self.table(points))
 
     @cached_property
     def function(self) -> WalshPolynomial | DiscreteProductSum:
-        """A DiscreteProductSum of states, or a WalshPolynomial of codes."""
+        """DiscreteProductSum of states, or a WalshPolynomial of codes."""
         if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
@@ -300,7 +300,7 @@ def _read_regressor(model: MOHNRegressor) -> Model:
 
 
 def _read_classifier(model: MOHNClassifier) -> Model:
-    """The log-odds of the second of two classes, if they are a sum of products."""
+    """Log-odds of the second of two classes, if they are a sum of products."""
     check_is_fitted(model)
     if len(model.classes_) != 2:
         raise ValueError(
@@ -329,7 +329,7 @@ def _read_classifier(model: MOHNClassifier) -> Model:
 def _read_listed(
     model: Any, graph: WalshPolynomial, categories: Categories, method: str
 ) -> Model:
-    """A polynomial, which has the lines of numeric columns alone."""
+    """Polynomial, which has the lines of numeric columns alone."""
     columns = _columns_of(model, categories)
     read = Model.of(graph, columns, *_states_of(model.coding_, None))
     _require_terms_only(model, read, method)
@@ -385,7 +385,7 @@ def _states_of(
 
 
 def _level_ends(coding: InputCoding, j: int, kind: str) -> NDArray[np.float64]:
-    """The ends of the levels of a column; of one of times those that can be written."""
+    """Ends of the levels of a column; of one of times those that can be written."""
     ends = coding.level_ends(j)
     if not kind.endswith("64"):
         return ends
@@ -488,7 +488,7 @@ def _read_terms(
 
 
 def _read_weight(term: object, weight: Any) -> float:
-    """The weight of a term as a float."""
+    """Weight of a term as a float."""
     try:
         return float(weight)
     except (TypeError, ValueError, OverflowError):

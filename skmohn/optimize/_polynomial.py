@@ -1,4 +1,4 @@
-"""Functions of spins in the form that the compiled searches want."""
+"""Functions of spins in the layout of the compiled searches."""
 
 import math
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
 
 
 def changes_of_flip(polynomial: FlipTables) -> float:
-    """How many gains the flip of a variable changes, in the mean over variables."""
+    """Number of gains that a flip changes, in the mean over variables."""
     sizes = np.diff(polynomial.term_ptr)
     n_variables = polynomial.n_variables
     in_high = np.sum(sizes[sizes > 2] ** 2)

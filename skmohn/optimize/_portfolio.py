@@ -1,4 +1,4 @@
-"""Where the next points come from: sources that share the evaluations."""
+"""Portfolio of sources of the next points, which share the evaluations."""
 
 # One source draws uniformly and learns a sparse model from its own points alone,
 # because points near the best ones determine single weights poorly; once that model is
@@ -84,7 +84,7 @@ _TRIED_DRAWS = 50
 def _draw(
     space: Space, archive: Archive, taken: set[bytes], rng: np.random.Generator
 ) -> NDArray[np.integer] | None:
-    """A feasible point that is not known; None where none was found."""
+    """Feasible point that is not known; None where none was found."""
     known = archive.states[archive.is_feasible]
     for _ in range(_TRIED_DRAWS):
         state = space.draw(1, rng, known)[0]
@@ -135,7 +135,7 @@ class Portfolio:
         self._n_without_improvement = 0
 
     def copy(self) -> Self:
-        """One that goes on by itself; they share what is never changed in place."""
+        """Independent copy, which shares what is never changed in place."""
         other = _copy_parts(self)
         other.archive = _copy_parts(self.archive)
         other._local_search = _copy_parts(self._local_search)
@@ -217,7 +217,7 @@ class Portfolio:
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
     def _next(self, budget: int | None) -> tuple[NDArray[np.integer] | None, str]:
-        """The next point and its source."""
+        """Next point and its source."""
         taken = self.archive.index.keys() | self._failed | self.pending.keys()
         sparse_candidate = self.sparse_candidate
         if (
@@ -261,7 +261,7 @@ class Portfolio:
             self._asked[source] += 1.0
 
     def _next_replicate(self) -> NDArray[np.integer] | None:
-        """The point that may well be the best, when its value is to be seen again."""
+        """Point that may well be the best, when its value is to be seen again."""
         archive, deviation = self.archive, self.deviation()
         n_observations = len(archive.observations)
         n_repeats = n_observations - len(archive)
@@ -306,7 +306,7 @@ class Portfolio:
         return archive.states[indices[np.argmin(drawn)]]
 
     def _to_compare(self) -> NDArray[np.integer] | None:
-        """The best point whose value was seen once; None where enough were twice."""
+        """Best point whose value was seen once; None where enough were twice."""
         archive = self.archive
         best = islice(self._not_failed(archive.order()), _MOST_COMPARED)
         i = next((i for i in best if archive.counts[i] == 1), None)
@@ -318,7 +318,7 @@ class Portfolio:
         return (p for p in indices if archive.states[p].tobytes() not in self._failed)
 
     def _not_pending(self, state: NDArray[np.integer]) -> NDArray[np.integer] | None:
-        """A point, unless it is being evaluated."""
+        """Point, unless it is being evaluated."""
         return None if state.tobytes() in self.pending else state
 
     def _ask_surrogate(self, taken: set[bytes]) -> NDArray[np.integer] | None:
@@ -334,13 +334,13 @@ class Portfolio:
         )
 
     def _lowest(self, order: NDArray[np.integer]) -> float:
-        """The value to be improved on: with noise, the lowest posterior mean."""
+        """Value to be improved on: with noise, the lowest posterior mean."""
         if self.deviation():
             return float(self._surrogate.mean(self.archive.states[order]).min())
         return float(self._surrogate.scored(self.archive.values[order[0]]))
 
     def _choose(self, budget: int | None) -> str:
-        """The source that lags furthest behind its fraction."""
+        """Source that lags furthest behind its fraction."""
         archive = self.archive
         n_asked, is_greedy = len(archive) + len(self.pending), self._is_greedy(budget)
         self._is_early = is_greedy and n_asked < _GREEDY
@@ -415,7 +415,7 @@ class Portfolio:
         return middle > good and bad - middle > _TAIL * (middle - good)
 
     def _n_evaluations(self, budget: int | None) -> int:
-        """How many there will be, those of before included."""
+        """Number of evaluations that there will be, those of before included."""
         return budget or _FORESIGHT * len(self.archive.observations)
 
     def _skill(self) -> float:
@@ -501,7 +501,7 @@ class Portfolio:
         state: NDArray[np.integer],
         value: float,
     ) -> None:
-        """See whether an exact model predicts one more value."""
+        """Test whether an exact model predicts one more value."""
         if not sparse_candidate.is_exact:
             return
         inputs = self.space.rows(state[None]).inputs

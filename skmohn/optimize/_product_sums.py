@@ -55,7 +55,7 @@ class GPMean:
 
     @property
     def intercept(self) -> float:
-        """What is added to them all."""
+        """Constant of the function."""
         return self.products.constant
 
     def at(
@@ -107,17 +107,17 @@ class DiscreteProductSum:
 
     @property
     def n_variables(self) -> int:
-        """How many variables there are, those that do not matter included."""
+        """Number of variables, those that do not matter included."""
         return len(self.sizes)
 
     @property
     def n_points(self) -> int:
-        """How many points there are, as an int of any size."""
+        """Number of points, as an int of any size."""
         return math.prod(self.sizes.tolist())
 
     @cached_property
     def first(self) -> NDArray[np.integer]:
-        """The first state of each variable."""
+        """First state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
     def states_of(self, variables: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -126,7 +126,7 @@ class DiscreteProductSum:
         return self.first[variables][which] + rank
 
     def used(self) -> NDArray[np.integer]:
-        """The variables that matter, in their order."""
+        """Variables that matter, in their order."""
         which, rank = _count_off(self.sizes)
         states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
         differs = np.any(self.factors[states] != self.factors[others], axis=1)
@@ -136,7 +136,7 @@ class DiscreteProductSum:
     def take(
         self, variables: NDArray[np.integer], factor: float
     ) -> "DiscreteProductSum":
-        """The function of those that matter, times a factor, without the constant."""
+        """Function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
         return DiscreteProductSum(
@@ -147,7 +147,7 @@ class DiscreteProductSum:
         )
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.integer]:
-        """A random point."""
+        """Random point."""
         return rng.integers(self.sizes)
 
     def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -163,7 +163,7 @@ class DiscreteProductSum:
 def _count_off(
     sizes: NDArray[np.integer],
 ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Of each member of groups of some sizes, its group, and its rank in the group."""
+    """Group of each member of groups of some sizes, and its rank in the group."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
@@ -199,11 +199,11 @@ class _State:
 
     @property
     def point(self) -> NDArray[np.integer]:
-        """The state of each variable."""
+        """State of each variable."""
         return self.here - self.first
 
     def values(self) -> NDArray[np.float64]:
-        """The value that each move leads to. O(n_products n_moves)."""
+        """Value that each move leads to. O(n_products n_moves)."""
         return self.ratios @ self.products + (self.rises + self.sum)
 
     def move(self, m: int, value: float) -> None:
@@ -225,7 +225,7 @@ class _State:
 def hill_climb(
     function: DiscreteProductSum, point: NDArray[np.integer], seed: int, budget: Budget
 ) -> RunResult:
-    """The best move until none gains."""
+    """Best move until none gains."""
     state = _State(function, point)
     n_evaluations, status = _climb(state, 0, budget)
     return RunResult(state.point, state.value, n_evaluations, status)
@@ -253,7 +253,7 @@ def tabu(
     n_steps: int | None = None,
     tenure: int | None = None,
 ) -> RunResult:
-    """Best moves of variables that are not tabu, then a climb from the best point."""
+    """Best moves of variables that are not tabu, then a local search from the best."""
     # Variables that have moved are tabu. On rugged functions of several states that
     # finds the optimum far more often than to forbid the states that they have left.
     rng = np.random.default_rng(seed)

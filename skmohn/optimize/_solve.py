@@ -61,7 +61,7 @@ class SearchProblem(NamedTuple):
 
     @property
     def n_variables(self) -> int:
-        """How many there are."""
+        """Number of variables."""
         return self.graph.n_variables
 
     def draw(self, rng: np.random.Generator) -> NDArray:

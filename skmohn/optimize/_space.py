@@ -107,7 +107,7 @@ class Space:
 
     @property
     def n_variables(self) -> int:
-        """How many variables there are, fixed ones included."""
+        """Number of variables, fixed ones included."""
         return len(self.variables)
 
     @property
@@ -281,7 +281,7 @@ class Space:
 
     @property
     def n_points(self) -> float:
-        """How many points there are, at most, as a float."""
+        """Number of points, at most, as a float."""
         if self.listed is not None:
             return float(len(self.listed))
         return self._n_combinations()
@@ -369,7 +369,7 @@ class Space:
         return states
 
     def _solve(self, rng: np.random.Generator) -> NDArray[np.integer]:
-        """A point that satisfies the linear constraints, with costs drawn at random."""
+        """Point that satisfies the linear constraints, with costs drawn at random."""
         if not self._linear:
             raise ValueError(
                 f"none of {_DRAWN:,} points drawn satisfies the constraints: tell the "

@@ -196,7 +196,7 @@ class SparseModelSearch:
     def _search(
         self, graph: WalshPolynomial, is_exact: bool, archive: Archive, seed: int
     ) -> SparseCandidate:
-        """The best feasible point of a model."""
+        """Best feasible point of a model."""
         space = self.space
 
         def predict(states: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -226,7 +226,7 @@ def _learn_noisy(
     counts: NDArray[np.integer],
     seed: int,
 ) -> WalshPolynomial:
-    """The sparse model that the noise supports."""
+    """Sparse model that the noise supports."""
     with gather_warnings():
         model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
         model.fit(X, values, sample_weight=counts)

@@ -1,4 +1,4 @@
-"""The surrogate of a black box: all weights at once, from few evaluations."""
+"""Surrogate of a black box: all weights at once, from few evaluations."""
 
 from typing import Any
 
@@ -106,20 +106,20 @@ class Surrogate:
     def believing(
         self, states: NDArray[np.integer], values: NDArray[np.float64]
     ) -> ExactPosterior:
-        """The posterior if these had these values, as they are scored."""
+        """Posterior if these had these values, as they are scored."""
         more = join_equal_rows(
             self.space.rows(states), (values - self._center) / self._scale
         )
         return self.posterior.update(more)
 
     def scored(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """What values count as: themselves, if not far worse, or normal scores."""
+        """Scores of values: themselves, if not far worse, or normal scores."""
         if self._scores is None:
             return np.minimum(values, self._worst)
         return np.interp(values, self._known, self._scores)
 
     def mean(self, states: NDArray[np.integer]) -> NDArray[np.float64]:
-        """What points are expected to be worth, as values are scored."""
+        """Expected scores of points."""
         mean = self.posterior.latent_mean(self.space.rows(states))
         return self._center + self._scale * mean
 
@@ -190,7 +190,7 @@ class Surrogate:
 
 
 def r2(values: NDArray[np.float64], predictions: NDArray[np.float64]) -> float:
-    """How much of the variance of values was predicted, from 0 to 1."""
+    """Fraction of the variance of values that was predicted, from 0 to 1."""
     return max(float(r2_score(values, predictions)), 0.0)
 
 

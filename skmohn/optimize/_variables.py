@@ -32,7 +32,7 @@ class Variable(NamedTuple):
         return may_be and all(map(_is_number, self.values))
 
     def columns(self) -> NDArray[np.float64]:
-        """What each value is in linear constraints, shape (n_values, n_columns)."""
+        """Values in linear constraints, shape (n_values, n_columns)."""
         if self.is_number:
             return np.array(self.values, dtype=float)[:, None]
         if len(self.values) == 2:
@@ -41,14 +41,14 @@ class Variable(NamedTuple):
 
 
 def read_variables(space: Mapping[Any, Any]) -> list[Variable]:
-    """The variables of a mapping of names to values."""
+    """Variables of a mapping of names to values."""
     columns = [(name, _list_values(name, values)) for name, values in space.items()]
     _refuse_unhashable(columns)
     return [_read_variable(name, values) for name, values in columns]
 
 
 def _list_values(name: object, values: Any) -> list[Any]:
-    """What a variable can be, as a list."""
+    """Possible values of a variable, as a list."""
     if isinstance(values, tuple):
         if len(values) != 2 or not all(
             isinstance(end, Integral) and not isinstance(end, bool) for end in values
@@ -72,7 +72,7 @@ def _list_values(name: object, values: Any) -> list[Any]:
 
 
 def _read_variable(name: object, values: list[Any]) -> Variable:
-    """A variable of values that can be hashed, if they are fit for it."""
+    """Variable of values that can be hashed, if they are fit for it."""
     index = index_values(values)
     for i, value in enumerate(values):
         if _is_missing(value):
@@ -108,7 +108,7 @@ def _is_increasing(values: Sequence[Any]) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value counts as itself: a finite real number."""
+    """Whether a value is a finite real number."""
     try:
         return isinstance(value, Real) and math.isfinite(value)
     except OverflowError:  # an integer that no float can be

@@ -1,4 +1,4 @@
-"""How far an exported network agrees with its estimator, and what inputs lose."""
+"""Agreement of an exported network with its estimator, and losses of inputs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -30,7 +30,7 @@ def smallest_type(values: NDArray) -> str:
 
 
 def number(value: float | np.floating) -> str:
-    """A float in C that reads back as the same number in single precision."""
+    """Float in C that reads back as the same number in single precision."""
     text = np.format_float_scientific(np.float32(value), unique=True)
     return f"{text}f"
 
@@ -58,7 +58,7 @@ class Array:
         return len(self.values) * width // 8
 
     def at(self, index: str) -> str:
-        """The expression of an entry."""
+        """Expression of an entry."""
         if not self.is_table:
             return self._text(self.values[0])
         if self.is_float:
@@ -68,7 +68,7 @@ class Array:
         return f"{cast}@READ{width}({self.name} + {index})"
 
     def declaration(self) -> list[str]:
-        """The table, no lines if there is none."""
+        """Table, no lines if there is none."""
         if not self.is_table:
             return []
         values = ", ".join(self._text(value).strip("()") for value in self.values)
@@ -84,7 +84,7 @@ class Array:
 
 
 def literal(value: int | np.integer) -> str:
-    """An integer in C, on computers whose int has 16 bits too."""
+    """Integer in C, on computers whose int has 16 bits too."""
     value = int(value)
     if value == -(2**31):
         return "(-2147483647L - 1)"

@@ -1,4 +1,4 @@
-"""Which numbers a network meets: the ranges of inputs and of hidden units."""
+"""Calibration: ranges of inputs and of hidden units."""
 
 import itertools
 from typing import Any
@@ -113,7 +113,7 @@ def _is_plain(network: Network, reader: InputSpec) -> bool:
 def _rounded(
     clip_range: float, network: Network, reader: InputSpec, bits: int
 ) -> float:
-    """A range, or a larger one for which the device need only shift its inputs."""
+    """Range, or a larger one for which the device need only shift its inputs."""
     if not _is_plain(network, reader):
         return clip_range
     step = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
@@ -170,7 +170,7 @@ def _clip_range_seen(most: float, network: Network) -> float:
 def _first(
     rows: NDArray, lengths: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The first rows, of sequences whole ones as far as possible."""
+    """Select the first rows, of whole sequences as far as possible."""
     n = len(rows) if len(rows) <= _MOST_ROWS else _MOST_ROWS
     ends = np.minimum(np.cumsum([len(rows)] if lengths is None else lengths), n)
     lengths = np.diff(ends, prepend=0)

@@ -50,18 +50,18 @@ class FloatProgram:
 
     @property
     def last_activation(self) -> str:
-        """What is done to the sums of the outputs."""
+        """Activation of the sums of the outputs."""
         raw = self.network.answers_raw
         return "identity" if raw else self.network.out_activation
 
     @property
     def output_scale(self) -> NDArray[np.float64]:
-        """What one unit of an output stands for: shape (n_outputs,)."""
+        """Value of one unit of an output: shape (n_outputs,)."""
         return np.ones(len(self.scale))
 
     @property
     def output_offset(self) -> NDArray[np.float64]:
-        """What an output of zero stands for: shape (n_outputs,)."""
+        """Value of an output of zero: shape (n_outputs,)."""
         return np.zeros(len(self.scale))
 
 
@@ -93,7 +93,7 @@ def _biases(member: list[Codes], network: Network) -> list[NDArray]:
 
 
 def _limit(network: Network, biases: list[list[NDArray]]) -> np.float32:
-    """The largest power of two at which inputs may be cut so that no sum overflows."""
+    """Largest power of two at which inputs may be cut so that no sum overflows."""
     power = bisect_left(
         range(127), _MOST, key=lambda power: _largest_sum(network, biases, 2.0**power)
     )
@@ -209,7 +209,7 @@ def _activate(kind: str, sums: NDArray, tie: np.float32) -> NDArray:
 
 
 def _tanh(x: NDArray) -> NDArray:
-    """The rational function by which networks are trained."""
+    """Rational function by which networks are trained."""
     k = kernels
     x = np.clip(x, -k.LIMIT, k.LIMIT)
     z = x * x

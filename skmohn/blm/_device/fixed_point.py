@@ -1,4 +1,4 @@
-"""Integers in place of the reals: scaling, tanh, powers of two."""
+"""Fixed-point arithmetic: scaling, tanh, powers of two."""
 
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ class TanhTable(NamedTuple):
 
 
 def tanh_curve(top: int) -> TanhTable:
-    """The hyperbolic tangent from zero on, as integers up to `top`."""
+    """Hyperbolic tangent from zero on, as integers up to `top`."""
     # Lines are at most step^2 / 8 max|tanh''| below the curve: points half of that
     # above it divide the error.
     bends = [0.77 * step**2 / 16.0 * top for step in _STEPS]

@@ -36,7 +36,7 @@ class InputSpec:
         return RANGES.get(self.kind, (-most, most))
 
     def read(self, X: NDArray[np.float64]) -> NDArray:
-        """A table as the device gets it: rounded to units, within the type's range."""
+        """Table as the device gets it: rounded to units, within the type's range."""
         numbers = self._rounded(self._numbers(X))
         if not self.groups:
             return numbers
@@ -89,7 +89,7 @@ class InputSpec:
 
 
 def float_steps(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
-    """From numbers to the next ones in single precision."""
+    """Distances from numbers to the next ones in single precision."""
     return np.spacing(numbers.astype(np.float32))
 
 
@@ -101,7 +101,7 @@ def cut(numbers: NDArray, limit: float | np.floating) -> NDArray:
 
 
 class IntInputs(NamedTuple):
-    """From integers to codes: ``((u - center) * factor + half) >> shift``."""
+    """Conversion of integers to codes: ``((u - center) * factor + half) >> shift``."""
 
     center: np.ndarray  # (n_inputs,)
     factor: np.ndarray
@@ -168,7 +168,7 @@ def _largest_shifts(ratio: NDArray[np.float64], farthest: NDArray) -> NDArray[np
 
 
 class FloatInputs(NamedTuple):
-    """From numbers to codes: ``floor((v - start) * inverse)``."""
+    """Conversion of numbers to codes: ``floor((v - start) * inverse)``."""
 
     start: np.ndarray  # (n_inputs,) float32
     inverse: np.ndarray
@@ -199,7 +199,7 @@ def float_inputs(
 def standardized(
     reader: InputSpec, network: Network
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """What makes numbers inputs of the network itself: ``(v - mean) * inverse``."""
+    """Mean and inverse scale of inputs of the network: ``(v - mean) * inverse``."""
     n = network.n_numbers
     mean = (network.input_mean[:n] / reader.unit).astype(np.float32)
     return mean, (reader.unit / network.input_scale[:n]).astype(np.float32)

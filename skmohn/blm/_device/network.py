@@ -1,4 +1,4 @@
-"""What a device is to compute: the codes of the weights, and what they stand for."""
+"""Network of a device: the codes of the weights, and their scales."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -16,7 +16,7 @@ UNBOUNDED = ("relu", "identity")
 
 
 class Codes(NamedTuple):
-    """The integers of one layer of weights."""
+    """Integers of one layer of weights."""
 
     weights: np.ndarray  # (n_out, n_in)
     biases: np.ndarray  # (n_out,)
@@ -53,12 +53,12 @@ class Network:
 
     @property
     def zeros(self) -> NDArray[np.float64]:
-        """What zeros of categories are as inputs of the network."""
+        """Inputs of the network for zeros of categories."""
         return (-self.input_mean / self.input_scale)[self.n_numbers :]
 
     @property
     def ones(self) -> NDArray[np.float64]:
-        """By how much a one of a category is more than its zero."""
+        """Difference between a one of a category and its zero."""
         return 1.0 / self.input_scale[self.n_numbers :]
 
     def with_categories(
@@ -91,7 +91,7 @@ class Network:
 
     @property
     def answers_raw(self) -> bool:
-        """Whether sums may stand for outputs."""
+        """Whether sums may replace outputs."""
         # Of classes nothing but the order counts. Several networks predict the mean of
         # their probabilities, which sums cannot stand for.
         if self.out_activation == "identity":
@@ -199,5 +199,5 @@ def read_rows(
 
 
 def network_of(model: Any) -> Network:
-    """The network of any fitted BLM estimator."""
+    """Network of any fitted BLM estimator."""
     return model._device_network()

@@ -93,7 +93,7 @@ class Packing:
         return lines, [(_joined(parts), after) for parts, after in fields]
 
     def code(self, stored: str) -> str:
-        """The expression of a code, given what is stored."""
+        """Expression of a code, given what is stored."""
         if self.is_signed:
             return f"(int{self.n_bits}_t){stored}"
         if self.n_bits > 16:
@@ -101,7 +101,7 @@ class Packing:
         return f"({self.type})({stored} - {self.shift})"
 
     def _shifted(self, field: str, low: int) -> str:
-        """A field, shifted to its bits of the weight."""
+        """Field, shifted to its bits of the weight."""
         if not low:
             return field
         kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"

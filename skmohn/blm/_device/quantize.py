@@ -81,13 +81,13 @@ class IntProgram:
 
     @property
     def output_scale(self) -> NDArray[np.float64]:
-        """What one unit of an output stands for: shape (n_outputs,)."""
+        """Value of one unit of an output: shape (n_outputs,)."""
         scale = self.layers[-1].answers.scale / len(self.network.members)
         return scale * self.network.output_scale
 
     @property
     def output_offset(self) -> NDArray[np.float64]:
-        """What an output of zero stands for: shape (n_outputs,)."""
+        """Value of an output of zero: shape (n_outputs,)."""
         answers = self.layers[-1].answers
         offset = answers.scale * answers.offset
         return offset * self.network.output_scale + self.network.output_mean
@@ -184,7 +184,7 @@ def _make_layer(
     activation_range: float,
     by_shifts: bool,
 ) -> tuple[Layer, list[NDArray[np.int64]]]:
-    """A layer, and the biases of each member."""
+    """Layer, and the biases of each member."""
     unit = network.steps[depth] * layer_inputs.scale
     is_last = depth == network.n_layers - 1
     activation = network.out_activation if is_last else network.activation
@@ -273,7 +273,7 @@ def _bound(
     own_ratio: float,
     top: int,
 ) -> _Sums:
-    """What the sums can reach whatever the inputs are."""
+    """Bound of the sums, whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
         ends = _ends(

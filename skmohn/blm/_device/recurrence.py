@@ -43,7 +43,7 @@ def answer(
 
 
 class StatesOf:
-    """The part of a list of states that belongs to a member."""
+    """Part of a list of states that belongs to a member."""
 
     def __init__(
         self, states: list[NDArray] | None, network: Network, member: int

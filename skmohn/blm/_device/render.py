@@ -1,4 +1,4 @@
-"""The files of a program: a header, and a test of it."""
+"""Files of a program: a header, and a test of it."""
 
 import string
 import textwrap
@@ -31,7 +31,7 @@ _MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
 
 
 def writer_of(program: Program) -> Writer:
-    """What writes a program of either arithmetic."""
+    """Writer of a program of either arithmetic."""
     if isinstance(program, IntProgram):
         return IntWriter(program)
     return FloatWriter(program)
@@ -90,7 +90,7 @@ def _rounded(functions: list[str]) -> list[str]:
 
 
 def _named(text: str, name: str) -> str:
-    """Put the name of the program in place of the marks."""
+    """Replace the marks by the name of the program."""
     parts = text.split("@")
     return parts[0] + "".join(
         (name.upper() if part[:1].isupper() else name) + "_" + part
@@ -172,7 +172,7 @@ def _text(label: object) -> str:
 
 
 def _threshold(answers: OutputDecoder) -> str:
-    """The threshold of labels in C."""
+    """Threshold of labels in C."""
     return number(answers.threshold) if answers.threshold else "0"
 
 
@@ -185,7 +185,7 @@ def _kinds(program: Program, writer: Writer) -> list[str]:
 
 
 def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
-    """From outputs to what they stand for."""
+    """Code that decodes outputs."""
     n = writer.sizes[-1]
     state = "state, " if writer.is_recurrent else ""
     run = [f"@output output[{n}];", f"@run({state}input, output);"]
@@ -239,7 +239,7 @@ def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[s
 
 
 def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
-    """Probabilities of classes; compiled if a macro asks for them."""
+    """Probabilities of classes; compiled if a macro requests them."""
     labels = answers.labels
     if labels is None or not answers.has_probabilities:
         return []

@@ -61,7 +61,7 @@ def number_rows(inputs: BitPlanes | NDArray) -> NDArray[np.intp]:
 
 
 def find_equal(columns: NDArray | Sequence[bytes]) -> NDArray[np.intp]:
-    """The first column that is equal to each, shape (n_columns,)."""
+    """First column that is equal to each, shape (n_columns,)."""
     first = {}
     return np.array(
         [first.setdefault(bytes(column), i) for i, column in enumerate(columns)]
@@ -118,7 +118,7 @@ class _Design:
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
-        """The first input that is equal to each, shape (n_features,)."""
+        """First input that is equal to each, shape (n_features,)."""
         return find_equal(self.columns([(i,) for i in range(self.n_features)]))
 
     def screen(
@@ -156,7 +156,7 @@ def _indices(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.i
 
 
 def _best_first(scores: NDArray[np.float64], sets: NDArray[np.int32]) -> list[Term]:
-    """What a kernel wrote, as sorted tuples."""
+    """Convert the output of a kernel to sorted tuples."""
     return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
 
 
@@ -193,13 +193,13 @@ class PackedDesign(_Design):
 
     @classmethod
     def of_bits(cls, bits: NDArray[np.uint64], n_samples: int) -> Self:
-        """The design of inputs that are packed."""
+        """Design of inputs that are packed."""
         design = cls.__new__(cls)
         design._hold(bits, n_samples)
         return design
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """The design of some samples."""
+        """Design of some samples."""
         # Some inputs at a time: as numbers they take many times the room.
         blocks = range(0, self.n_features, _INPUTS_UNPACKED)
         parts = (self.bits[start : start + _INPUTS_UNPACKED] for start in blocks)
@@ -207,7 +207,7 @@ class PackedDesign(_Design):
         return self.of_bits(np.concatenate(bits), len(rows))
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> Self:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return self.of_bits(self.columns(sets), self.n_samples)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -278,12 +278,12 @@ class PackedDesign(_Design):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
-        """The inputs as they are looked up."""
+        """Inputs in the layout of lookup tables."""
         return lay_out(self.bits)
 
     @cached_property
     def _groups(self) -> NDArray[np.uint64]:
-        """The inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
+        """Inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
         n_groups, n_words = -(-self.n_features // 64), self.bits.shape[1]
         groups = np.zeros((n_groups * 64, n_words), dtype=np.uint64)
         groups[: self.n_features] = self.bits
@@ -297,7 +297,7 @@ class PackedDesign(_Design):
         return 1 / np.sqrt(_nonzero(self.n_samples * (1 - means**2), self.n_samples))
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         steps, step = _coarsely(residual)
         signed: NDArray[np.float64] = np.where(residual < 0, -step, step)
         return signed * steps
@@ -324,7 +324,7 @@ class PackedDesign(_Design):
         )
 
     def scorer(self, compared: ComparedBits) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         stems = Stems(compared.factors) if can_look_up() else None
         return partial(self._begin_pairs, compared, stems)
 
@@ -402,7 +402,7 @@ class PackedDesign(_Design):
     def _compared(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float, int, bool, NDArray[np.float64]]:
-        """What kernels compare sets with, and a scratch row."""
+        """Arrays that kernels compare sets with, and a scratch row."""
         return (
             *self._quantise(residual),
             self.n_samples,
@@ -467,13 +467,13 @@ class DenseDesign(_Design):
         self.score_cost = 10 + 1.0 * self.n_samples
 
     def take(self, rows: NDArray[np.intp]) -> Design:
-        """The design of some samples, which may be -1 and +1 without weights."""
+        """Design of some samples, which may be -1 and +1 without weights."""
         weight = self._given_weight
         inputs = self.inputs[:, rows].T
         return make_design(inputs, None if weight is None else weight[rows])
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T, self._given_weight)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
@@ -513,7 +513,7 @@ class DenseDesign(_Design):
         return columns.astype(dtype)
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         return residual
 
     def compare(self, residuals: NDArray[np.float64]) -> Any:
@@ -521,7 +521,7 @@ class DenseDesign(_Design):
         return residuals * self.weights
 
     def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         return partial(self._begin_pairs, compared)
 
     def _begin_pairs(self, compared: Any, first: range) -> ScorePairs:
@@ -584,7 +584,7 @@ class DenseDesign(_Design):
     def _compared(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
-        """What kernels compare sets with, and a scratch row."""
+        """Arrays that kernels compare sets with, and a scratch row."""
         return (
             self.weights * residual,
             self.weights,

@@ -1,4 +1,4 @@
-"""The pairs of columns that go best with some residuals, of any number of columns."""
+"""Pairs of columns that go best with some residuals, of any number of columns."""
 
 # What scores them, a table, is asked for a tile at a time: the pairs of some columns
 # with some others. Nothing grows with the number of pairs.
@@ -55,7 +55,7 @@ class PairTable(Protocol):
 
 
 class Kept(NamedTuple):
-    """The best pairs of one residual."""
+    """Best pairs of one residual."""
 
     # (n_kept, 2), int32; best first, ties in the order of their columns.
     pairs: np.ndarray
@@ -116,7 +116,7 @@ def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
 
 
 def count_parts(n: int) -> int:
-    """In how many parts all pairs of `n` columns are scored."""
+    """Number of parts in which all pairs of `n` columns are scored."""
     return len(_parts_of(n))
 
 
@@ -157,7 +157,7 @@ class _Pass:
 def _screen(
     common: _Pass, rows: range, size: int, least: NDArray[np.float32]
 ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-    """The best pairs with a first column in some rows, as joblib hands them out."""
+    """Best pairs with a first column in some rows, as joblib hands them out."""
     table, compared = common.table, common.compared
     n, n_residuals = table.n_features, len(least)
     size = max(min(size, _count(rows, n)), 1)
@@ -194,7 +194,7 @@ def _join(
     found: tuple[NDArray[np.int32], NDArray[np.float32]],
     size: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The best of two lists, in any order."""
+    """Best of two lists, in any order."""
     pairs = np.concatenate([kept[0], found[0]])
     scores = np.concatenate([kept[1], found[1]])
     if len(scores) <= size:

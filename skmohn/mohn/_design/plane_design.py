@@ -43,7 +43,7 @@ _COST_OF_SET, _COST_OF_SAMPLE = 150.0, 0.6
 
 @dataclass(frozen=True)
 class Planes:
-    """A table of -1, 0 and +1 less a center for each column; 0 where unknown."""
+    """Table of -1, 0 and +1 less a center for each column; 0 where unknown."""
 
     # Replaces an array of inputs. Where a value is unknown, the planes hold the integer
     # next to the center, so that they alone are nearly right.
@@ -114,7 +114,7 @@ class Planes:
         return self.take(index)
 
     def design(self) -> PlaneDesign:
-        """The design of these inputs."""
+        """Design of these inputs."""
         return PlaneDesign(self)
 
     def number_rows(self) -> NDArray[np.intp]:
@@ -135,7 +135,7 @@ class Planes:
     def read_known(
         self, columns: Sequence[int] | NDArray[np.integer]
     ) -> NDArray[np.bool_]:
-        """Which values of some columns are known, shape (n_samples, n_chosen), bool."""
+        """Mask of known values of some columns, shape (n_samples, n_chosen)."""
         if self.known is None:
             return np.ones((self.n_samples, len(columns)), dtype=bool)
         return unpack_bits(self.known[columns], self.n_samples).T == 1
@@ -190,7 +190,7 @@ class PlaneDesign(DenseDesign):
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
-        """The first input that is equal to each, shape (n_features,)."""
+        """First input that is equal to each, shape (n_features,)."""
         planes = self.planes
         parts = [planes.sign, planes.nonzero, planes.centers.view(np.uint64)[:, None]]
         if planes.known is not None:
@@ -200,11 +200,11 @@ class PlaneDesign(DenseDesign):
         )
 
     def take(self, rows: NDArray[np.intp]) -> PlaneDesign:
-        """The design of some samples."""
+        """Design of some samples."""
         return PlaneDesign(self.planes.take(rows))
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
@@ -245,7 +245,7 @@ class PlaneDesign(DenseDesign):
     # ---------------------------------------------------------------- all pairs
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         return PackedDesign.round(self, residual)  # pyright: ignore[reportArgumentType]
 
     def compare(self, residuals: NDArray[np.float64]) -> ComparedPlanes:
@@ -261,7 +261,7 @@ class PlaneDesign(DenseDesign):
         return ComparedPlanes(planes, factors, sums, steps, bases)
 
     def scorer(self, compared: ComparedPlanes) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         stems = None
         if can_look_up():
             stems = Stems(compared.factors, with_squares=True)
@@ -304,7 +304,7 @@ class PlaneDesign(DenseDesign):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
-        """Nonzero and sign as they are looked up."""
+        """Nonzero and sign in the layout of lookup tables."""
         return lay_out(self.planes.nonzero, self.planes.sign)
 
     @cached_property
@@ -447,7 +447,7 @@ class _Best:
             self._join()
 
     def sets(self) -> list[Term]:
-        """The best first, of those that score the same the first."""
+        """Sort sets by score, ties by their order."""
         return as_tuples(self._join()) if self._parts else []
 
     def _join(self) -> NDArray[np.integer]:

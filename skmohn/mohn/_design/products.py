@@ -30,7 +30,7 @@ class ProductSum(NamedTuple):
     constant: float  # added to the sum
 
     def scale(self, factor: float, constant: float) -> Self:
-        """The function times a number, and another constant added to it."""
+        """Function times a number, and another constant added to it."""
         return self._replace(
             coef=factor * self.coef,
             slopes=factor * self.slopes,

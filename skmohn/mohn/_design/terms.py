@@ -1,4 +1,4 @@
-"""Sets of inputs: counted by order, priced, parents and children."""
+"""Sets of inputs: counts by order, description lengths, parents and children."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ def count_orders(terms: Iterable[Term], highest: int = 0) -> NDArray[np.intp]:
 def with_kept(
     coverage: Iterable[dict[str, Any]], terms: Iterable[Term]
 ) -> list[dict[str, Any]]:
-    """Say in a search's coverage, a row for each order, how many sets the model has."""
+    """Add the kept sets of a model to a search's coverage, which has a row by order."""
     coverage = sorted(coverage, key=lambda row: row["order"])
     kept = count_orders(terms, coverage[-1]["order"] if coverage else 0)
     kept = kept.tolist()
@@ -56,7 +56,7 @@ def choice_length(
 
 
 def pair_of(term: Term, variants: NDArray[np.intp]) -> tuple[int, int] | None:
-    """The two variants that the columns of a product code; None of others."""
+    """Pair of variants that the columns of a product code; None of others."""
     if len(term) != 2:
         return None
     first, second = sorted(variants[list(term)].tolist())

@@ -1,4 +1,4 @@
-"""A prior of single inputs and categoricals alone, which share one variance."""
+"""Prior of single inputs and categoricals alone, which share one variance."""
 
 from dataclasses import replace
 

@@ -431,7 +431,7 @@ class MemberFit(NamedTuple):
         return prior, rows, (alpha, axes), posteriors, means @ axes
 
     def _by_likelihood(self, start: Prior, prior: Prior | None = None) -> _Found | None:
-        """None where it would take too long, or has no mode."""
+        """Posterior by likelihood; None if it takes too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _MOST_WORK:
             return None
@@ -462,7 +462,7 @@ class MemberFit(NamedTuple):
     def _latent_posterior(
         self, prior: Prior, mode: Any, totals: NDArray[np.float64]
     ) -> ExactPosterior:
-        """That of normal observations, with the curvature at the mode for precision."""
+        """Posterior of normal observations, with the curvature for precision."""
         curvature = totals * mode.probability * (1.0 - mode.probability)
         sample = replace(
             self.labels.sample,
@@ -510,7 +510,7 @@ class _Scores(NamedTuple):
         return means @ self.axis, np.sqrt(variances) * np.linalg.norm(self.axis)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """A priori standard deviations of weights."""
+        """Prior standard deviations of weights."""
         return self.covariance.weight_stds(terms) * np.linalg.norm(self.axis)
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:

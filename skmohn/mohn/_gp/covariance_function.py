@@ -1,4 +1,4 @@
-"""The product prior over all weights, as a covariance of function values."""
+"""Product prior over all weights, as a covariance of function values."""
 
 # Every set Q of inputs has a weight, and the weights are independent a priori,
 #
@@ -58,13 +58,13 @@ class Prior(NamedTuple):
         return np.tanh(self.ard_rates)
 
     def to_logs(self) -> NDArray[np.float64]:
-        """Write as the vector that the optimizer sees."""
+        """Logarithms of the hyperparameters, a vector for the optimizer."""
         ends = [self.signal_variance, self.main_effect_variance, self.noise_variance]
         return np.log(np.concatenate([self.ard_rates, self.category_rates, ends]))
 
     @classmethod
     def from_logs(cls, logs: NDArray[np.float64], n_inputs: int) -> Self:
-        """Read what :meth:`to_logs` has written."""
+        """Hyperparameters from their logarithms, the inverse of :meth:`to_logs`."""
         values = np.exp(logs)
         scale, linear, noise = (float(value) for value in values[-3:])
         return cls(values[:n_inputs], values[n_inputs:-3], scale, linear, noise)
@@ -283,7 +283,7 @@ class GramMatrix:
         return np.zeros(shape, self.left.signs.dtype)
 
     def _tables(self, prior: Prior) -> list[_AlikeTables]:
-        """Tables of alike categoricals; once for all that is asked of a prior."""
+        """Tables of equal alphabets, computed once for a prior."""
         rates = prior.category_rates
         if self._latest[0] is not rates:
             self._latest = rates, CategoryTables(rates, self.categoricals).parts
@@ -433,7 +433,7 @@ def _distance_slope(
 
 @cache
 def _averaging(n_categories: int) -> NDArray[np.float64]:
-    """The categories, then their mean, as functionals of values at the categories."""
+    """Categories, then their mean, as functionals of values at the categories."""
     mean = np.full(n_categories, 1.0 / n_categories)
     functionals = np.vstack([np.eye(n_categories), mean])
     functionals.flags.writeable = False

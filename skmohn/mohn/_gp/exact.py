@@ -1,4 +1,4 @@
-"""The exact posterior: a Cholesky factor of the covariance of all rows."""
+"""Exact posterior: a Cholesky factor of the covariance of all rows."""
 
 import math
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ class ExactPosterior:
         return cross @ self.alpha, np.maximum(variances, 0.0)
 
     def means_of(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """The means of :meth:`weights_of` alone, which take less time."""
+        """Means of :meth:`weights_of` alone, which take less time."""
         return self._cross(terms) @ self.alpha
 
     def _cross(self, terms: Sequence[Term]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The posterior on the whole cube: conjugate gradients with Walsh-Hadamard products."""
+"""Posterior on the whole cube: conjugate gradients with Walsh-Hadamard products."""
 
 # With few two-valued inputs and many rows, a function is its 2^n values or its 2^n
 # weights, and a fast transform leads from one to the other. The covariance of all
@@ -43,7 +43,7 @@ def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def is_on_cube(rows: EncodedRows) -> NDArray[np.bool_]:
-    """Which rows have nothing but -1 and +1."""
+    """Mask of rows that have only -1 and +1."""
     return np.all(np.abs(rows.inputs) == 1.0, axis=1)
 
 
@@ -190,7 +190,7 @@ class WalshPosterior:
 
 
 class _System:
-    """The linear system of a sample: product, preconditioner, solution."""
+    """Linear system of a sample: product, preconditioner, solution."""
 
     def __init__(self, covariance: Covariance, sample: AggregatedData) -> None:
         self.variances = covariance.all_weights()

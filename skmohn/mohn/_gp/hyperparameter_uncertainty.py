@@ -1,4 +1,4 @@
-"""What not knowing the hyperparameters adds to the variance of predictions."""
+"""Variance of predictions by the uncertainty of the hyperparameters."""
 
 # With few rows many hyperparameters are nearly as likely as the best ones. Their
 # posterior is taken to be normal with the curvature at the maximum (Laplace), and the
@@ -239,7 +239,7 @@ def _curvature(
     def look(
         logs: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients of the evidence, and what the fits leave of the targets."""
+        """Gradients of the evidence, and residuals of the fits."""
         return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
 
     # To one side: a gradient for each direction is most of the cost of a small fit.

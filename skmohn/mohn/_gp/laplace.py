@@ -112,7 +112,7 @@ def _posterior_variance(
     root: NDArray[np.float64],
     inverse: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
+    """Variance of the latent function; `inverse` is of 1 plus the scaled covariance."""
     curvature = root**2
     variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, LEAST_CURVATURE)
     # Where there is hardly any curvature, that is a difference of equal numbers.
@@ -149,7 +149,7 @@ class LaplaceEvidence:
         self._alphas = [None] * len(self.offsets)
 
     def mode(self, k: int, covariance: NDArray[np.float64]) -> Mode | None:
-        """The mode of one output, see :func:`find_mode`."""
+        """Mode of one output, see :func:`find_mode`."""
         mode = find_mode(
             covariance,
             self.successes[:, k],

@@ -79,7 +79,7 @@ _PER_ROW = ("target", "weight", "count", "within", "excess")
 
 @dataclass(frozen=True)
 class AggregatedData:
-    """What was observed, equal rows joined."""
+    """Observations, equal rows joined."""
 
     rows: EncodedRows  # distinct ones
     # (n_rows,); weighted means of the standardized target; several share one
@@ -101,7 +101,7 @@ class AggregatedData:
 
     @property
     def n_targets(self) -> int:
-        """How many targets there are."""
+        """Number of targets."""
         return self.target.shape[1] if self.target.ndim > 1 else 1
 
     def noise(self, prior: Prior) -> NDArray[np.float64]:
@@ -109,12 +109,12 @@ class AggregatedData:
         return prior.noise_variance * self.excess / self.weight
 
     def take(self, index: NDArray | slice) -> "AggregatedData":
-        """A part of the rows."""
+        """Select some of the rows."""
         parts = (getattr(self, name)[index] for name in _PER_ROW)
         return AggregatedData(self.rows.take(index), *parts, self.log_weight)
 
     def join(self, other: "AggregatedData") -> "AggregatedData":
-        """These rows, then others, whether or not some are equal."""
+        """Append other rows, whether or not some are equal."""
         parts = (
             np.concatenate([getattr(self, name), getattr(other, name)])
             for name in _PER_ROW
@@ -183,12 +183,12 @@ def join_equal_rows(
 
 
 def index_of_rows(rows: EncodedRows) -> NDArray[np.intp]:
-    """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
+    """Index of each row after :func:`join_equal_rows`, (n_rows,)."""
     return distinct_rows(rows)[0]
 
 
 def find_rows(rows: EncodedRows, among: EncodedRows) -> NDArray[np.intp]:
-    """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
+    """Index of equal rows among distinct ones, -1 for none."""
     index = index_of_rows(among.join(rows))
     first = np.full(index.max(initial=-1) + 1, -1)
     first[index[: len(among)]] = np.arange(len(among))
@@ -216,7 +216,7 @@ class Evidence:
 
     @cached_property
     def _memory(self) -> NDArray:
-        """Where product and covariance are written: new memory takes a while."""
+        """Memory of product and covariance: allocating it takes a while."""
         return np.empty((2, len(self.sample), len(self.sample)), self.dtype)
 
     def value(self, prior: Prior) -> float:
@@ -302,7 +302,7 @@ class Evidence:
 
 
 def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior:
-    """Where the search for hyperparameters begins."""
+    """Start of the search for hyperparameters."""
     n_categoricals = max(n_inputs + len(alphabets), 1)
     return Prior(
         np.full(n_inputs, 1.0 / n_categoricals),
@@ -319,7 +319,7 @@ def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior
 
 
 class Climbable(Protocol):
-    """An evidence with its slope, and the covariances between its rows."""
+    """Evidence with its slope, and the covariances between its rows."""
 
     pairs: GramMatrix
 
@@ -342,7 +342,7 @@ class EvidenceOptimum(NamedTuple):
         return self.learned_steps().scaled(math.sqrt(self.n_rows / n_rows))
 
     def learned_steps(self) -> Steps:
-        """Coordinates for a further climb on the same rows."""
+        """Coordinates for a further ascent on the same rows."""
         if not self.inverse.n_corrs:
             return self.steps
         # All other directions are as they were.
@@ -427,7 +427,7 @@ def maximize_evidence(
 
 
 def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps:
-    """Standard deviations if the data said as much as a density of spread 1 would."""
+    """Standard deviations for data as informative as a density of spread 1."""
     parts = []
     for part in _curvatures(n_inputs, alphabets):
         if part.ndim == 1:

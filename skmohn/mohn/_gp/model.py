@@ -131,12 +131,12 @@ class GPModel(Model):
 
     @property
     def covariance(self) -> Covariance:
-        """The prior with its hyperparameters and strong terms."""
+        """Prior with its hyperparameters and strong terms."""
         return self.posterior.covariance
 
     @property
     def prior(self) -> Prior:
-        """The hyperparameters."""
+        """Hyperparameters."""
         return self.covariance.prior
 
     @property
@@ -252,13 +252,13 @@ class GPModel(Model):
         return self.y_std * means, self.y_std * np.sqrt(variances)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """A priori standard deviations of weights, see `weights_of`."""
+        """Prior standard deviations of weights, see `weights_of`."""
         return self.y_std * self.covariance.weight_stds(terms)
 
     def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
-        """The significant weights and their standard deviations."""
+        """Significant weights and their standard deviations."""
         # See :func:`~skmohn.mohn._gp.term_variances.find_significant_terms`.
         terms, means, stds = find_significant_terms(self, max_order)
         graph = WalshPolynomial.sort(terms, means, self.weight_posterior(())[0])
@@ -305,7 +305,7 @@ class GPModel(Model):
     def variance_parts(
         self, variables: list[Variable] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each variable has of :meth:`function_variance`."""
+        """Parts of :meth:`function_variance` by variable."""
         parts = self.posterior.mean_variance(variables)
         return parts.first_order(), parts.total()
 
@@ -557,15 +557,15 @@ def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> b
 
 
 def _exact_bytes(n_rows: int) -> float:
-    """Covariance, of which the factor takes the place, and some rows of it."""
+    """Bytes of a covariance, which the factor overwrites, and of some of its rows."""
     return 8.0 * 1.2 * n_rows**2
 
 
 def _learned_bytes(n_rows: int) -> float:
-    """Covariance, factor, inverse and two products with them."""
+    """Bytes of covariance, factor, inverse and two products with them."""
     return _MANY_BYTES * n_rows**2
 
 
 def _walsh_bytes(n_inputs: int) -> float:
-    """A dozen cubes, or batches of smaller ones."""
+    """Bytes of a dozen cubes, or of batches of smaller ones."""
     return 8.0 * 12.0 * max(2**n_inputs, 2**21)

@@ -85,12 +85,12 @@ class MultitaskGP:
 
     @cached_property
     def members(self) -> list[int]:
-        """The targets that share, a list of int."""
+        """Targets that share, a list of int."""
         return self._sharing[0]
 
     @cached_property
     def _sharing(self) -> tuple[list[int], EvidenceOptimum | None]:
-        """These targets, and a climb for them on a part of the rows."""
+        """Mask of targets that share, and an ascent for them on some rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
             return [], None
@@ -113,11 +113,11 @@ class MultitaskGP:
 
     @property
     def asked(self) -> EvidenceOptimum | None:
-        """The climb of those that share on a part of the rows."""
+        """Optimum of the evidence for those that share, on some of the rows."""
         return self._sharing[1]
 
     def _keep_scale(self, sharing: NDArray[np.intp], prior: Prior) -> NDArray[np.bool_]:
-        """Which targets have no use for a scale of their own."""
+        """Mask of targets that have no use for a scale of their own."""
         samples, covariance = self.samples, Covariance(prior, self.alphabets)
         data = self.rows, samples.y[:, sharing], samples.sample_weight
         return keep_scale(covariance, *data, samples.seed)
@@ -147,7 +147,7 @@ class MultitaskGP:
         return self.rows.inputs.shape[1] + len(self.alphabets) > 0
 
     def join(self, targets: NDArray[np.intp] | int | list[int]) -> AggregatedData:
-        """The standardized sample of one target or several."""
+        """Standardized sample of one target or several."""
         standard = self.standard[:, targets]
         return join_equal_rows(self.rows, standard, self.samples.sample_weight)
 
@@ -160,7 +160,7 @@ class TaskView(NamedTuple):
 
     @property
     def coding(self) -> InputCoding | None:
-        """The coding of all that share; None where the target may have its own."""
+        """Coding of all that share; None where the target may have its own."""
         together = self.together
         # Targets decide of levels alone; it takes time to find out which ones share.
         if together.may_have_levels and not self.is_member:
@@ -179,13 +179,13 @@ class TaskView(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether a model of several targets was made, this one's among them."""
+        """Whether a model of several targets was made, with this one among them."""
         return self.together.group is not None and self.is_member
 
     def model(
         self, start: Prior | None, report: Callable[[float, Prior], bool] | None
     ) -> GPModel | None:
-        """See `MultitaskGP.model`."""
+        """Model of this target, see `MultitaskGP.model`."""
         return self.together.model(self.k, start, report)
 
 
@@ -282,7 +282,7 @@ class _Group:
         self.log_occam_factor = log_occam_factor / len(self.targets)
 
     def model(self, k: int) -> GPModel:
-        """The model of one target."""
+        """Model of one target."""
         together, settings = self.together, self.together.settings
         samples, index = together.samples, self.targets.index(k)
         options = {
@@ -335,7 +335,7 @@ class _Group:
 
     @cached_property
     def posteriors(self) -> list[ExactPosterior]:
-        """Of each target; those without strong terms of their own share a factor."""
+        """Posteriors; targets without strong terms of their own share a factor."""
         factor = SharedFactor(self.covariance, self.sample)
         max_order = self.together.settings.max_order
         singles = [factor.condition(self.together.join(k)) for k in self.targets]
@@ -343,7 +343,7 @@ class _Group:
 
     @cached_property
     def smoothed(self) -> list[SmoothedResiduals]:
-        """What leave-one-out residuals say of each target's noise."""
+        """Noise of each target, regressed on leave-one-out residuals."""
         return smooth_noise(self.posteriors)
 
     @cached_property

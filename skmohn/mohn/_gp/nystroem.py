@@ -212,6 +212,6 @@ class NystroemPosterior:
         return cho_solve((self.root, True), self.projection, check_finite=False)
 
     def _gain(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is left of the explained variance, less what it was."""
+        """Part of the explained variance that is left, less what it was."""
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return np.einsum("mt,mt->t", left, left) - np.einsum("mt,mt->t", known, known)

@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 @contextmanager
 def remember() -> Iterator[None]:
-    """Compute what several targets share once, while they are asked the same."""
+    """Cache, within the context, what several targets share."""
     token = _KNOWN.set({})
     try:
         yield
@@ -47,7 +47,7 @@ def _recall(key: tuple[Any, ...], compute: Callable[[], _T]) -> _T:
 
 
 def _digest(*arrays: NDArray) -> bytes:
-    """What tells arrays from others."""
+    """Key that distinguishes arrays."""
     state = blake2b()
     for array in arrays:
         state.update(f"{array.dtype.str}{array.shape}".encode())
@@ -74,7 +74,7 @@ class SharedFactor:
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
-        """The Cholesky factor."""
+        """Cholesky factor."""
         return ExactPosterior.condition(self.covariance, self.sample).factor
 
     @cached_property
@@ -90,7 +90,7 @@ class SharedFactor:
         return {name: part for name, part in vars(self).items() if name not in made}
 
     def condition(self, sample: AggregatedData) -> TargetPosterior:
-        """The posterior of one more target."""
+        """Posterior of one more target."""
         own = ExactPosterior._solve(self.covariance, sample, self.lower)
         self.alphas.append(own.alpha)
         index = len(self.alphas) - 1
@@ -115,12 +115,12 @@ class TargetPosterior(ExactPosterior):
 
     @cached_property
     def factor(self) -> NDArray[np.float64]:
-        """The shared Cholesky factor."""
+        """Shared Cholesky factor."""
         return self.shared.lower
 
     @cached_property
     def precisions(self) -> NDArray[np.float64]:
-        """Those of all that share the factor."""
+        """Precisions, those of all that share the factor."""
         return self.shared.precisions
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:

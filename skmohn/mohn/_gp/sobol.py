@@ -58,7 +58,7 @@ class PairVariance:
         self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
 
     def variance(self) -> float:
-        """Of the whole function."""
+        """Variance of the whole function."""
         whole = 0.0
         for part, block in self._blocks(is_half=True):
             earlier, own = np.split(block, [part.start], axis=1)
@@ -68,7 +68,7 @@ class PairVariance:
         return max(whole, 0.0)
 
     def first_order(self) -> NDArray[np.float64]:
-        """Of the parts that depend on one variable alone, by variable."""
+        """Variance of the parts that depend on one variable alone, by variable."""
         found = []
         for factor in self.factors:
             (constant, slope), more = self._product_line(factor), self._added(factor)
@@ -77,7 +77,7 @@ class PairVariance:
         return np.array(found)
 
     def total(self) -> NDArray[np.float64]:
-        """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
+        """Variance of all parts with a variable, by variable. O(n n_rows^2)."""
         inputs, lines = self.inputs, np.zeros(len(self.lines))
         ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
         real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
@@ -187,7 +187,7 @@ class PairVariance:
     def _added(
         self, factor: _Factor
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What depends on this variable alone a priori, as a constant and a slope."""
+        """Part that depends on this variable alone a priori: a constant and a slope."""
         covariance, alpha, variable = self.covariance, self.alpha, factor.variable
         linear = covariance.prior.main_effect_variance
         constant = np.zeros(len(factor.table))
@@ -200,7 +200,7 @@ class PairVariance:
         return constant, np.full(len(factor.table), slope)
 
     def _additive_variances(self) -> list[float]:
-        """What these add to the variance of the product part, by variable."""
+        """Variance that these add to that of the product part, by variable."""
         found = []
         for factor in self.factors:
             line, more = self._product_line(factor), self._added(factor)
@@ -220,13 +220,13 @@ class PairVariance:
             yield [self.by_input[i] for i in term], term, own
 
     def _strong_terms(self) -> Iterator[tuple[list[_Factor], float]]:
-        """Those of several inputs, as factors and weights."""
+        """Strong terms of several inputs, as factors and weights."""
         for factors, term, own in self._own_terms():
             if len(term) > 1:
                 yield factors, own * float(parity(self.rows.inputs, term) @ self.alpha)
 
     def _strong_slope(self, factor: _Factor) -> float:
-        """What terms of several inputs have of a line along one of them."""
+        """Slope of a line along one input, by terms of several."""
         return sum(
             weight * _mean_product(factors, [factor])
             for factors, weight in self._strong_terms()
@@ -285,7 +285,7 @@ def _joint_mean(
 
 
 class _Factor:
-    """A variable's factor of the covariance of any value with those at rows."""
+    """Variable's factor of the covariance of any value with those at rows."""
 
     def __init__(
         self, variable: Variable, covariance: Covariance, rows: EncodedRows
@@ -351,12 +351,12 @@ class _Factor:
         self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
 
     def at(self, x: float, category: int) -> NDArray[np.float64]:
-        """The factor of one value with those at rows, ndarray of shape (n_rows,)."""
+        """Factor of one value with those at rows, ndarray of shape (n_rows,)."""
         line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
         return line * self.table[category, self.categories]
 
     def between(self, one: tuple[float, int], other: tuple[float, int]) -> float:
-        """The factor of two values."""
+        """Factor of two values."""
         (x, c), (y, d) = one, other
         return (1.0 + self.tau * x * y) / (1.0 + self.tau) * self.table[c, d]
 
@@ -409,14 +409,14 @@ class CubeVariance:
         self.squares[0] = 0.0
 
     def variance(self) -> float:
-        """Of the whole function."""
+        """Variance of the whole function."""
         return float(self.squares.sum())
 
     def first_order(self) -> NDArray[np.float64]:
-        """Of the weights of single inputs."""
+        """Variance by the weights of single inputs."""
         return self.squares[1 << np.arange(self.n_inputs)]
 
     def total(self) -> NDArray[np.float64]:
-        """Of all weights with an input, by input."""
+        """Variance by all weights with an input, by input."""
         halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(self.n_inputs))
         return np.array([half[:, 1].sum() for half in halves])

@@ -137,7 +137,7 @@ def solve_additive_categories(
 def _learn(
     samples: SolverData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
-    """The model, or None where its description is out of reach."""
+    """Model, or None where its description is out of reach."""
     alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
     noise = settings.gp_options.noise
     fit = partial(
@@ -254,7 +254,7 @@ def _earlier_prior(samples: SolverData) -> Prior | None:
 def _settle(
     fit: Callable[..., GPModel], alphabets: tuple[Categorical, ...], prior: Prior
 ) -> GPModel:
-    """The model with hyperparameters as they are."""
+    """Model with hyperparameters as they are."""
     return fit(
         covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )

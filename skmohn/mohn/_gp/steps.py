@@ -1,4 +1,4 @@
-"""Coordinates of a climb: changes of the hyperparameters, a standard deviation each."""
+"""Coordinates of an ascent: changes of hyperparameters by a standard deviation."""
 
 # Columns with many categories or levels have tens of thousands of hyperparameters, so
 # that no square matrix of them is made.
@@ -23,13 +23,13 @@ class Steps:
 
     @classmethod
     def plain(cls, few: csr_array) -> Self:
-        """Those of a sparse matrix."""
+        """Steps of a sparse matrix."""
         none = np.empty((few.shape[0], 0))
         return cls(few, none, none)
 
     @property
     def of_noise(self) -> float:
-        """How far the last coordinate moves the noise."""
+        """Change of the noise by the last coordinate."""
         return self.few[-1, -1] + self.left[-1] @ self.right[-1]
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -50,7 +50,7 @@ _MOST_CANDIDATES = 50_000
 def highest_order(
     n_inputs: int, wanted: int | None = None, n_groups: int | None = None
 ) -> int:
-    """Order up to which all sets can be looked at; of each group they have one."""
+    """Highest order of which all sets can be screened; of each group they have one."""
     highest = min(wanted or _HIGHEST_ORDER, n_inputs if n_groups is None else n_groups)
     while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
         highest -= 1
@@ -91,7 +91,7 @@ def screen(
 def find_strong_terms(
     posterior: ExactPosterior, max_order: int | None = None
 ) -> ExactPosterior:
-    """Give weights a variance of their own while the description length falls."""
+    """Add variance to single weights while the description length falls."""
     # Without `max_order` of three inputs at most, or fewer where inputs are many.
     extended = _PosteriorUpdate(posterior)
     for _ in range(_MOST_ROUNDS):
@@ -127,7 +127,7 @@ class _PosteriorUpdate:
         self.less = np.empty((len(posterior.sample), 0))
 
     def add(self, term: Term, variance: float) -> None:
-        """Give a weight a variance of its own beside that which it has."""
+        """Add further variance to a weight."""
         covariance = self.covariance
         self.covariance = replace(
             covariance,
@@ -146,7 +146,7 @@ class _PosteriorUpdate:
         return self.posterior.squares(columns) - np.einsum("dj,dj->j", own, own)
 
     def leave_one_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """See `ExactPosterior.leave_one_out`."""
+        """Leave-one-out means and variances, see `ExactPosterior.leave_one_out`."""
         group = self.sample.rows.group
         if group is not None:
             root, _ = lapack.dtrtri(self.posterior.factor, lower=1)
@@ -173,7 +173,7 @@ def _noise_level(posterior: Any) -> float:
 def _strongest(
     posterior: _PosteriorUpdate, max_order: int | None
 ) -> tuple[tuple[int, int], float] | tuple[tuple[int, ...], float] | None:
-    """The term that shortens the description most, and its variance, or None."""
+    """Term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
     present, terms, prices, bars = posterior.covariance.terms, [], [], []
     for order in range(1, highest_order(inputs.shape[1], max_order) + 1):
@@ -201,7 +201,7 @@ def _strongest(
 
 
 class Scored(Protocol):
-    """A model of which weights are looked for, such as a `GPModel`."""
+    """Model whose weights are tested, such as a `GPModel`."""
 
     @property
     def posterior(self) -> Any: ...

@@ -83,7 +83,7 @@ class Scale(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """Hyperparameters on a scale, and what rows say of them."""
+    """Hyperparameters on a scale, with evidence and errors of the rows."""
 
     transform: Transform
     has_levels: bool
@@ -193,7 +193,7 @@ def _costs_accuracy(
 def _likeliest_accurate(
     own: _Trial, others: list[_Trial], part: _Part, compared: _Part
 ) -> _Trial:
-    """The trial of highest evidence that costs no accuracy; `own` where all do."""
+    """Trial of highest evidence that costs no accuracy; `own` where all do."""
     # Leave-one-out errors at hyperparameters of all rows are optimistic where these
     # reproduce a large target. Where one row has a large fraction of the sum of
     # squares, a trial that seems to cost accuracy is taken if its error in refitted
@@ -278,7 +278,7 @@ class _Part(NamedTuple):
         return cls(rows, y[some], weight[some], count)
 
     def has_density(self) -> bool:
-        """Whether the targets differ enough to be told from a few values."""
+        """Whether the targets have more than a few values."""
         return len(np.unique(self.y)) >= _FEWEST_VALUES
 
     def largest_fraction(self) -> float:

@@ -1,4 +1,4 @@
-"""What the product prior says of values and weights before any data are seen."""
+"""Product prior of values and weights, before any data are seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -87,7 +87,7 @@ def _covariance_root(
     sample_weight: NDArray[np.float64] | None,
     C: float,
 ) -> NDArray[np.float64]:
-    """See `LogisticModel.root`: Laplace's approximation, by the penalized curvature."""
+    """Root of the covariance by Laplace's approximation, see `LogisticModel.root`."""
     wider = np.column_stack([columns, np.ones(len(columns))])
     weight = np.ones(len(columns)) if sample_weight is None else sample_weight
     n_columns, n_outputs = wider.shape[1], chances.shape[1]

@@ -1,4 +1,4 @@
-"""Whether an exact fit can be due to chance."""
+"""Test whether an exact fit is due to chance."""
 
 import math
 from collections.abc import Sequence

@@ -221,7 +221,7 @@ class LogisticPath:
     def _propose(
         self, residuals: NDArray[np.float64], spreads: NDArray[np.float64], batch: int
     ) -> tuple[list[Term], float]:
-        """The products to add, the best first, and the ratio of the best."""
+        """Products to add, the best first, and the ratio of the best."""
         size = max(_FEWEST_SCORED, _SCORED * batch)
         if self.variant_pairs is not None:
             size = max(size, SCREENED)

@@ -57,7 +57,7 @@ def held_out_losses(
 
 
 def best_penalty(selection: SelectedModel) -> float:
-    """The C with the least out-of-fold log loss; the search's without folds."""
+    """C with the least out-of-fold log loss; the search's without folds."""
     if not selection.paths:
         return SEARCH_C
     weights = np.concatenate([path.validation[1] for path in selection.paths])
@@ -181,7 +181,7 @@ def _path(
     control: LogisticControl,
     pair_cache: PairCache | None,
 ) -> LogisticPath:
-    """The path of all samples."""
+    """Path of all samples."""
     return LogisticPath(
         design,
         samples.y,
@@ -200,7 +200,7 @@ def _fold(
     test: NDArray[np.intp],
     pair_cache: PairCache | None = None,
 ) -> LogisticPath:
-    """The path of a fold's training samples, validated on its held-out samples."""
+    """Path of a fold's training samples, validated on its held-out samples."""
 
     def take(rows: NDArray[np.intp]) -> Validation:
         weight = None if samples.sample_weight is None else samples.sample_weight[rows]

@@ -91,13 +91,13 @@ class SparseModel(Model):
 
     @classmethod
     def point(cls, graph: WalshPolynomial) -> "SparseModel":
-        """A model whose weights have unknown standard errors."""
+        """Model whose weights have unknown standard errors."""
         scale = power_of_two_scale(graph.weights)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
     def certain(cls, graph: WalshPolynomial) -> "SparseModel":
-        """A model that reproduces every sample."""
+        """Model that reproduces every sample."""
         return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.weights))
 
     @classmethod
@@ -146,7 +146,7 @@ class SparseModel(Model):
         )
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """The sum of the terms."""
+        """Sum of the terms."""
         return self.polynomial.predict(rows.inputs)
 
     def sobol_variances(

@@ -153,7 +153,7 @@ class PathValidation:
 
     @cached_property
     def paths(self) -> tuple[str, list[RegularizationPath], Folds | None]:
-        """What compares them, the paths, and the folds of a cross-validation."""
+        """Scorer of the paths, the paths, and the folds of a cross-validation."""
         design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
         n_rows = groups.max() + 1

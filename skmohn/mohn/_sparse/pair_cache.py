@@ -159,7 +159,7 @@ class PairCacheView:
         return math.sqrt(np.sum(vector**2 if weights is None else weights * vector**2))
 
     def _near(self, residual: NDArray[np.float64]) -> list[_Scan]:
-        """The first scan of all samples, and the one for the most similar residual."""
+        """First scan of all samples, and the one for the most similar residual."""
         whole = self.pair_cache.whole._scans
         known = [(scan, scan.residual) for scan in self._scans]
         if self is not self.pair_cache.whole:

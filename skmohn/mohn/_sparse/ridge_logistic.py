@@ -38,7 +38,7 @@ class RidgeLogistic:
 
     @property
     def root(self) -> NDArray[np.float64]:
-        """As of `ProbitModel`."""
+        """Root of the covariance, as of `ProbitModel`."""
         return self.stds if self.joint is None else self.joint
 
     @property

@@ -158,7 +158,7 @@ def _slope(
 
 
 def column_of(label: int | tuple[int, Any]) -> int:
-    """The column of an input, or of a category."""
+    """Column of an input, or of a category."""
     return label[0] if isinstance(label, tuple) else label
 
 

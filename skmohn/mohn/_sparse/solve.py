@@ -202,7 +202,7 @@ def _search(
     report: Report,
     always: tuple[Term, ...],
 ) -> tuple[Pursuit, PathValidation, str]:
-    """The search of all samples, its rivals by validation, and the stopping reason."""
+    """Search of all samples, its rivals by validation, and the stopping reason."""
     design = make_design(samples.inputs, samples.sample_weight)
     control = PursuitControl(
         max_order=min(settings.max_order or design.n_features, design.n_features),
@@ -251,7 +251,7 @@ def _conclude(
     settings: FitSettings,
     report: Report,
 ) -> FitResult:
-    """The model of a search: of all samples, or the one that validation chose."""
+    """Model of a search: of all samples, or the one that validation chose."""
     design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None

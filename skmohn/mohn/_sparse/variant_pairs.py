@@ -125,7 +125,7 @@ class VariantPairs:
         return subsets, np.append(ratios[alone], [ratio for _, ratio in best.values()])
 
     def _keys(self, terms: Sequence[Term]) -> NDArray[np.intp]:
-        """A number for the pair of variants of each product; -1 of other terms."""
+        """Number for the pair of variants of each product; -1 of other terms."""
         keys = np.full(len(terms), -1)
         at = [j for j, term in enumerate(terms) if len(term) == 2]
         if at:

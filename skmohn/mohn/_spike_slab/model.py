@@ -1,4 +1,4 @@
-"""The posterior of all sets of low orders."""
+"""Posterior of all sets of low orders."""
 
 import math
 from collections.abc import Sequence
@@ -180,7 +180,7 @@ class SpikeSlabModel(Model):
 
     @property
     def _significant(self) -> NDArray:
-        """Which weights of an additive model are significant."""
+        """Mask of significant weights of an additive model."""
         means, stds = self.posterior.mean[:-1], np.sqrt(self.posterior.variances()[:-1])
         prior_stds = np.full(len(means), self.posterior.precision**-0.5)
         df = noise_df(self.n_observed, self.posterior.n_fitted())
@@ -193,7 +193,7 @@ class SpikeSlabModel(Model):
         return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """The sum of all terms."""
+        """Sum of all terms."""
         return self.polynomial.predict(rows.inputs)
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:

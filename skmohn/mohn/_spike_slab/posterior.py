@@ -1,4 +1,4 @@
-"""The normal belief about all weights, which has the data."""
+"""Normal belief about all weights, which has the data."""
 
 import math
 from dataclasses import dataclass, replace

@@ -71,7 +71,7 @@ class ClassState(State):
 
     @property
     def has_converged(self) -> NDArray[np.bool_]:
-        """Which of the runs have converged, (n_starts,)."""
+        """Mask of runs that have converged, (n_starts,)."""
         return self.change <= _TOLERANCE
 
 
@@ -252,7 +252,7 @@ class ProbitModel:
 
     @property
     def is_likely(self) -> NDArray[np.bool_]:
-        """Which weights are likely nonzero, see `find_discoveries`."""
+        """Mask of weights that are likely nonzero, see `find_discoveries`."""
         return find_discoveries(self.inclusion)
 
 
@@ -314,7 +314,7 @@ class ProbitSample:
         )
 
     def _condition(self, vamp: ProbitVamp, state: State) -> NormalPosterior:
-        """The belief about all weights that has the data."""
+        """Belief about all weights that has the data."""
         residual, total = vamp.residual(state)
         noise, precision = float(state.noise[0]), float(state.precision[0])
         along = np.sqrt(vamp.values) * residual / total

@@ -81,7 +81,7 @@ class Spectrum(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """The target along the directions of a spectrum."""
+    """Target along the directions of a spectrum."""
 
     along: NDArray[np.float64]  # (rank,); its components
     # Directions in which all columns are zero, except that of the constant.
@@ -120,7 +120,7 @@ class State:
 
     @property
     def has_converged(self) -> NDArray[np.bool_]:
-        """Which of the runs have converged, (n_starts,)."""
+        """Mask of runs that have converged, (n_starts,)."""
         return self.change <= TOLERANCE
 
     def take(self, starts: NDArray[np.intp]) -> "State":

@@ -1,4 +1,4 @@
-"""How columns of a table become inputs in [-1, 1], or categories of a categorical."""
+"""Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -309,7 +309,7 @@ class InputCoding:
         return np.unique(np.concatenate(ends))
 
     def decode(self, column: int, sign: int) -> float:
-        """The value of a column that is coded as -1 or +1."""
+        """Value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
 
 
@@ -365,7 +365,7 @@ def _find_settings(
 
 
 def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which rows are 0 but for one 1, as far as they are known."""
+    """Mask of rows that are 0 but for one 1, as far as they are known."""
     unknown = np.isnan(values)
     ones = np.sum(values == 1.0, axis=1)
     binary = np.all((values == 0.0) | (values == 1.0) | unknown, axis=1)
@@ -373,7 +373,7 @@ def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _called(column: int, names: Sequence[str] | None) -> int | str:
-    """A column in messages."""
+    """Column in messages."""
     return column if names is None else repr(str(names[column]))
 
 

@@ -60,6 +60,6 @@ def _detect_one_hot(X: NDArray[np.float64], taken: Collection[int]) -> list[Term
 
 
 def repeated_name(names: Iterable[Hashable]) -> Any:
-    """The first name that there has been before, or None."""
+    """First name that there has been before, or None."""
     seen = set()
     return next((name for name in names if name in seen or seen.add(name)), None)

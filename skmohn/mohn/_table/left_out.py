@@ -1,4 +1,4 @@
-"""What a normal posterior of a latent function says of rows without their own data."""
+"""Leave-one-out means under a normal posterior of a latent function."""
 
 from collections.abc import Callable
 

@@ -14,7 +14,7 @@ _ROWS_AT_ONCE = 2048
 
 
 class Categorical(NamedTuple):
-    """The categories of a categorical."""
+    """Categories of a categorical."""
 
     size: int  # number of categories
     is_ordered: bool = False  # whether they are levels, from the lowest to the highest
@@ -55,7 +55,7 @@ class EncodedRows:
         return EncodedRows(self.inputs[index], self.categories[index], unknown, group)
 
     def join(self, other: "EncodedRows") -> "EncodedRows":
-        """These rows, then others."""
+        """Append other rows."""
         unknown = None
         if self.unknown is not None or other.unknown is not None:
             unknown = np.concatenate([self.mask(), other.mask()])
@@ -93,14 +93,14 @@ class EncodedRows:
         return self.inputs[:, inputs].astype(float, copy=False), known
 
     def mask(self) -> NDArray[np.bool_]:
-        """Which inputs are unknown, as an array in any case."""
+        """Mask of unknown inputs, as an array in any case."""
         if self.unknown is None:
             return np.zeros(self.inputs.shape, dtype=bool)
         return self.unknown
 
 
 def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many observations weights stand for: whole ones are repeats, others one."""
+    """Numbers of observations of weights: integers are repeats, others one."""
     return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
 
 
@@ -127,7 +127,7 @@ def group_distinct_rows(
 
 
 def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The rows of each group, a list of ndarrays of int."""
+    """Rows of each group, a list of ndarrays of int."""
     if not len(group):
         return []
     order = np.argsort(group, kind="stable")
@@ -159,7 +159,7 @@ def standardize(
 def member_values(
     rows: EncodedRows, alphabets: tuple[Categorical, ...]
 ) -> NDArray[np.float64]:
-    """What one row multiplies the weight of each input and category by."""
+    """Factors of the weights of inputs and categories in one row."""
     hot = [
         np.arange(size) == category
         for (size, _), category in zip(

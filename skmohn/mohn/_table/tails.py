@@ -1,4 +1,4 @@
-"""How often observations are far off: normal tails, or those of Student's t."""
+"""Tails of residuals: normal, or those of Student's t."""
 
 # Source: Lange, Little and Taylor, Robust statistical modeling using the t
 # distribution, Journal of the American Statistical Association 84, 1989.

@@ -1,4 +1,4 @@
-"""How inputs and categories are called: columns, categories and levels of the table."""
+"""Names of inputs and categories: columns, categories and levels of the table."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -161,12 +161,12 @@ class TermNames:
         return variables, [columns[p] for p in kept]
 
     def indices(self, terms: Iterable[tuple[Any, ...]]) -> list[tuple[int, ...]]:
-        """The members of sets that `terms_` calls by their labels."""
+        """Members of sets, from their labels in `terms_`."""
         index = {label: m for m, label in enumerate(self.labels)}
         return [tuple(index[label] for label in term) for term in terms]
 
     def label(self, term: Term) -> tuple[Any, ...]:
-        """The members of a set as `terms_` calls them."""
+        """Labels of the members of a set, as in `terms_`."""
         return tuple(self.labels[m] for m in term)
 
     def name_terms(self, terms: Sequence[Sequence[int]]) -> list[str]:

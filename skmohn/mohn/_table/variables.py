@@ -1,4 +1,4 @@
-"""What varies on its own in a table: inputs, categoricals, and inputs with levels."""
+"""Variables of a table: inputs, categoricals, and inputs with levels."""
 
 # And how: evenly over its range or its categories, or as in the rows of a fit.
 
@@ -35,12 +35,12 @@ class Variable(NamedTuple):
 
 
 def make_input(i: int, spread: float = 1.0) -> Variable:
-    """An input by itself, of mean 0 and some variance: 1 for -1 and +1."""
+    """Input by itself, of mean 0 and some variance: 1 for -1 and +1."""
     return Variable(i, None, np.ones(1), np.zeros(1), np.full(1, spread))
 
 
 def make_categorical(k: int, n_categories: int) -> Variable:
-    """A categorical whose categories are equally probable."""
+    """Categorical whose categories are equally probable."""
     nothing = np.zeros(n_categories)
     return Variable(
         None, k, np.full(n_categories, 1.0 / n_categories), nothing, nothing
@@ -48,7 +48,7 @@ def make_categorical(k: int, n_categories: int) -> Variable:
 
 
 def make_levels(i: int, k: int, thresholds: NDArray[np.float64]) -> Variable:
-    """An input that is uniform over [-1, 1], with levels that begin at thresholds."""
+    """Input that is uniform over [-1, 1], with levels that begin at thresholds."""
     edges = np.clip(np.concatenate([[-1.0], thresholds, [1.0]]), -1.0, 1.0)
     low, high = edges[:-1], edges[1:]
     square = (low**2 + low * high + high**2) / 3.0
@@ -168,7 +168,7 @@ class Marginals:
 def _quantiles(
     values: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both quartiles, which are among the values, and what stands for all of them."""
+    """Quartiles, which are among the values, and values that stand for all of them."""
     order = np.argsort(values, kind="stable")
     values, upto = values[order], np.cumsum(weight[order])
     upto /= upto[-1]

@@ -1,4 +1,4 @@
-"""Which variant each column of genotypes is, and which alleles two tables count."""
+"""Variants of the columns of genotypes, and the alleles that two tables count."""
 
 from dataclasses import dataclass
 from typing import NoReturn, Self, TypeAlias, cast
