@@ -1,8 +1,7 @@
-"""Several targets: a model for each, learned together where one prior serves them.
+"""Several targets: a model for each, learned together where one prior serves them."""
 
-Functions with the names of methods of `MOHNRegressor` answer in their place, once it
-has been fitted to a y of two dimensions.
-"""
+# Functions with the names of methods of `MOHNRegressor` answer in their place, once it
+# has been fitted to a y of two dimensions.
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
