@@ -314,17 +314,19 @@ def _expose(
 ) -> None:
     """Set the attributes of all targets from those of each."""
     model.estimators_, model.target_names_ = estimators, list(names)
-    # Levels are inputs of a target's model or not; all else follows from the columns.
-    model.coding_ = max(
-        (part.coding_ for part in estimators), key=lambda c: len(c.categoricals)
-    )
-    term_names = model.term_names_
-    indices = {
-        tuple(sorted(term))
+    # Levels are inputs of a target's model or not, and without its outliers a column
+    # may not vary; all else follows from the columns.
+    widest = max(estimators, key=lambda part: len(part.coding_.categoricals))
+    model.coding_ = widest.coding_
+    labels = [label for p in (widest, *estimators) for label in p.term_names_.labels]
+    labels = list(dict.fromkeys(labels))
+    index = {label: member for member, label in enumerate(labels)}
+    terms = {
+        tuple(sorted(index[label] for label in term))
         for part in estimators
-        for term in term_names.indices(part.terms_)
+        for term in part.terms_
     }
-    model.terms_ = [term_names.label(term) for term in in_order(indices)]
+    model.terms_ = [tuple(labels[m] for m in term) for term in in_order(terms)]
     found = [_weights(part, model.terms_) for part in estimators]
     model.weights_ = np.array([weights for weights, _ in found])
     model.standard_errors_ = np.array([errors for _, errors in found])

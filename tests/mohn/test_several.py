@@ -308,6 +308,25 @@ def test_a_dense_target_has_weights_for_the_terms_of_others():
     assert found[1] > 0.0
 
 
+@pytest.mark.parametrize("flip", [False, True])
+def test_columns_that_vary_at_outliers_of_another_target_alone_have_weights(flip):
+    rows, y = X.copy(), np.tile(X[:, 0] * X[:, 1], (2, 1)).T
+    y += 0.1 * np.random.default_rng(0).standard_normal(y.shape)
+    rows[:, 7] = np.isin(np.arange(len(X)), [7, 20])
+    y[:, 0] += 500.0 * rows[:, 7]
+    y[:, 1] += 50.0 * rows[:, 7]
+    # Of which two values are outliers is for the first target to decide.
+    y[20, 0] *= -1.0
+    order = [1, 0] if flip else [0, 1]
+    model = MOHNRegressor("pursuit", random_state=0).fit(rows, y[:, order])
+    first, second = (model.estimators_[k] for k in order)
+    assert first.outliers_[[7, 20]].all()
+    assert (7,) in second.terms_
+    assert (7,) not in first.term_names_.labels
+    index = model.terms_.index((7,))
+    assert_allclose(model.weights_[order, index], [0.0, 25.0], atol=1.0)
+
+
 def test_weights_that_a_sparse_target_left_out_are_zero():
     model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(
         X, np.column_stack([X[:, 0] * X[:, 1], 2.0 * X[:, 3] - 1.0])
