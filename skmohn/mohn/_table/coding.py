@@ -303,7 +303,9 @@ class InputCoding:
             )
 
     def by_column(
-        self, of_inputs: NDArray[np.float64], of_categoricals: Sequence[float]
+        self,
+        of_inputs: NDArray[np.float64],
+        of_categoricals: Sequence[float] | NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """The largest number of each column among those of what it is coded as.
 
