@@ -353,6 +353,86 @@ def can_look_up() -> bool:
     return "+avx2" in features.split(",")
 
 
+def _generate_look_up(
+    context: CodeContext,
+    builder: Builder,
+    signature: Signature,
+    values: Sequence[Value],
+) -> Value:
+    """Write the instructions of `add_found`."""
+    byte, index = ir.IntType(8), ir.IntType(64)
+    table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
+    twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
+    halves = range(2)
+
+    def at(k: int, offset: Value) -> Value:
+        array = context.make_array(signature.args[k])(context, builder, values[k])
+        start = builder.bitcast(array.data, byte.as_pointer())
+        return builder.gep(start, [offset])
+
+    def load(start: Value, offset: int, kind: ir.Type) -> Value:
+        return builder.load(_address(builder, start, offset, kind), align=1)
+
+    look_up = builder.module.declare_intrinsic(
+        "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
+    )
+    first_table, first_code = at(0, values[1]), at(2, values[3])
+    before, loop = builder.block, builder.append_basic_block("bytes")
+    after = builder.append_basic_block("added")
+    builder.branch(loop)
+
+    builder.position_at_end(loop)
+    k = builder.phi(index)
+    starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
+    found: list[Any] = list(starts)
+    its_codes = builder.gep(first_code, [builder.mul(k, index(64))])
+    its_tables = builder.gep(
+        first_table, [builder.mul(k, index(2 * 16 * TABLES_AT_ONCE))]
+    )
+    bits = [load(its_codes, 32 * h, half) for h in halves]
+    lower = [builder.and_(part, half([15] * 32)) for part in bits]
+    upper = [builder.lshr(part, half([4] * 32)) for part in bits]
+    for n, nibbles in enumerate((lower, upper)):
+        for t in range(TABLES_AT_ONCE):
+            numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
+            numbers = builder.shuffle_vector(
+                numbers, ir.Constant(table_kind, ir.Undefined), twice
+            )
+            for h in halves:
+                one = builder.call(look_up, [numbers, nibbles[h]])
+                found[2 * t + h] = builder.add(found[2 * t + h], one)
+    following = builder.add(k, index(1))
+    k.add_incoming(index(0), before)
+    k.add_incoming(following, loop)
+    for start, end in zip(starts, found, strict=True):
+        start.add_incoming(half([0] * 32), before)
+        start.add_incoming(end, loop)
+    is_left = builder.icmp_unsigned("<", following, index(8))
+    builder.cbranch(is_left, loop, after)
+
+    builder.position_at_end(after)
+    _add_to_sums(builder, found, at(4, index(0)))
+    return context.get_dummy_value()
+
+
+def _add_to_sums(builder: Builder, found: Sequence[Any], sums: Value) -> None:
+    """Write how bytes are added to sums of two bytes, those of odd columns apart."""
+    sum_kind = ir.VectorType(ir.IntType(16), 16)
+    for j, bytes_found in enumerate(found):
+        both = builder.bitcast(bytes_found, sum_kind)
+        odd = builder.lshr(both, sum_kind([8] * 16))
+        for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
+            total = _address(builder, sums, offset, sum_kind)
+            new = builder.add(builder.load(total, align=1), part)
+            builder.store(new, total, align=1)
+
+
+def _address(builder: Builder, start: Value, offset: int, kind: ir.Type) -> Value:
+    """Where a value of a kind begins, so many bytes after another."""
+    start = builder.gep(start, [ir.IntType(64)(offset)])
+    return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
+
+
 @_as_intrinsic
 def add_found(
     typing_context: TypingContext,
@@ -390,76 +470,5 @@ def add_found(
         What is added to, modulo 65536: of each table and half of the columns, those of
         even ones plus 256 times those of odd ones, and those of odd ones.
     """
-    byte, word, index = ir.IntType(8), ir.IntType(16), ir.IntType(64)
-    table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
-    sum_kind = ir.VectorType(word, 16)
-    twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
-    halves = range(2)
-
-    def generate(
-        context: CodeContext,
-        builder: Builder,
-        signature: Signature,
-        values: Sequence[Value],
-    ) -> Value:
-        def at(k: int, offset: Value) -> Value:
-            array = context.make_array(signature.args[k])(context, builder, values[k])
-            start = builder.bitcast(array.data, byte.as_pointer())
-            return builder.gep(start, [offset])
-
-        def address(start: Value, offset: int, kind: ir.Type) -> Value:
-            start = builder.gep(start, [index(offset)])
-            return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
-
-        def load(start: Value, offset: int, kind: ir.Type) -> Value:
-            return builder.load(address(start, offset, kind), align=1)
-
-        look_up = builder.module.declare_intrinsic(
-            "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
-        )
-        first_table, first_code = at(0, values[1]), at(2, values[3])
-        before, loop = builder.block, builder.append_basic_block("bytes")
-        after = builder.append_basic_block("added")
-        builder.branch(loop)
-
-        builder.position_at_end(loop)
-        k = builder.phi(index)
-        starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
-        found: list[Any] = list(starts)
-        its_codes = builder.gep(first_code, [builder.mul(k, index(64))])
-        its_tables = builder.gep(
-            first_table, [builder.mul(k, index(2 * 16 * TABLES_AT_ONCE))]
-        )
-        bits = [load(its_codes, 32 * h, half) for h in halves]
-        lower = [builder.and_(part, half([15] * 32)) for part in bits]
-        upper = [builder.lshr(part, half([4] * 32)) for part in bits]
-        for n, nibbles in enumerate((lower, upper)):
-            for t in range(TABLES_AT_ONCE):
-                numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
-                numbers = builder.shuffle_vector(
-                    numbers, ir.Constant(table_kind, ir.Undefined), twice
-                )
-                for h in halves:
-                    one = builder.call(look_up, [numbers, nibbles[h]])
-                    found[2 * t + h] = builder.add(found[2 * t + h], one)
-        following = builder.add(k, index(1))
-        k.add_incoming(index(0), before)
-        k.add_incoming(following, loop)
-        for start, end in zip(starts, found, strict=True):
-            start.add_incoming(half([0] * 32), before)
-            start.add_incoming(end, loop)
-        is_left = builder.icmp_unsigned("<", following, index(8))
-        builder.cbranch(is_left, loop, after)
-
-        builder.position_at_end(after)
-        for j, bytes_found in enumerate(found):
-            both = builder.bitcast(bytes_found, sum_kind)
-            odd = builder.lshr(both, sum_kind([8] * 16))
-            for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
-                total = address(at(4, index(0)), offset, sum_kind)
-                new = builder.add(builder.load(total, align=1), part)
-                builder.store(new, total, align=1)
-        return context.get_dummy_value()
-
     found = types.void(tables, types.int64, codes, types.int64, sums)
-    return found, generate
+    return found, _generate_look_up

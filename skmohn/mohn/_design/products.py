@@ -12,8 +12,11 @@ _MOST_NODES = 40
 class _Rows(Protocol):
     """Inputs and categories, as `EncodedRows` has them."""
 
-    inputs: NDArray
-    categories: NDArray
+    @property
+    def inputs(self) -> NDArray: ...
+
+    @property
+    def categories(self) -> NDArray: ...
 
 
 class ProductSum(NamedTuple):

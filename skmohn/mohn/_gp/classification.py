@@ -13,7 +13,7 @@ Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -491,7 +491,9 @@ class MemberFit(NamedTuple):
         axes = labels.axes
         return prior, rows, (alpha, axes), posteriors, means @ axes
 
-    def _by_likelihood(self, start: Prior, prior: Prior | None = None) -> _Found | None:
+    def _by_likelihood(
+        self, start: Prior | None, prior: Prior | None = None
+    ) -> _Found | None:
         """None where it would take too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _MOST_WORK:
@@ -499,7 +501,7 @@ class MemberFit(NamedTuple):
         n_classes = len(labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
         if prior is None:
-            prior = self._latent_prior(start)
+            prior = self._latent_prior(cast(Prior, start))
         whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
         covariance = whole.pairs.covariance(prior)
         posteriors, means = [], []
@@ -564,7 +566,7 @@ class _Scores(NamedTuple):
         return self.posterior.covariance
 
     def weights_of(
-        self, terms: Sequence[Term], given: bool
+        self, terms: Sequence[Term], given: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and standard deviations of weights; hyperparameters are given."""
         means, variances = self.posterior.weights_of(terms)
@@ -605,7 +607,7 @@ def stacking_weights(
     ensemble_weights = pseudo_counts / pseudo_counts.sum()
     for _ in range(_MOST_ROUNDS):
         joint = left_out + np.log(ensemble_weights)
-        parts = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        parts = np.exp(np.subtract(joint, logsumexp(joint, axis=1, keepdims=True)))
         before, ensemble_weights = ensemble_weights, weight @ parts + pseudo_counts
         ensemble_weights /= ensemble_weights.sum()
         if np.abs(ensemble_weights - before).max() < _CONVERGED:

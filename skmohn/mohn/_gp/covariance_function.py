@@ -169,11 +169,11 @@ class GramMatrix:
         """Sums of values of inputs over those whose signs are equal."""
         return np.bincount(self.index, values[self.signs])
 
-    def _lines(self, prior: Prior) -> list[NDArray]:
+    def _lines(self, prior: Prior) -> tuple[NDArray, NDArray]:
         """``level`` and ``slope`` of the factors of inputs with any values."""
         tau = prior.tau[self.reals]
-        factors = 1.0 / (1.0 + tau), tau / (1.0 + tau)
-        return [part.astype(self.left.reals.dtype) for part in factors]
+        dtype = self.left.reals.dtype
+        return (1.0 / (1.0 + tau)).astype(dtype), (tau / (1.0 + tau)).astype(dtype)
 
     def _look_up(
         self,

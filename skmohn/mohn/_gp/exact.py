@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance

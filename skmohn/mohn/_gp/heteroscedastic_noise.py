@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.linalg import cho_solve, cholesky
 
+from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import find_rows, start_prior
@@ -118,9 +119,10 @@ def fit_noise_model(
     if smoothed is None:
         (smoothed,) = smooth_noise([posterior])
     residual, variance = smoothed.residual, smoothed.variance
-    if smoothed.alpha is None:
+    alpha, log_noise = smoothed.alpha, smoothed.log_noise
+    if alpha is None or log_noise is None:
         return None, 0.0
-    alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
+    excess = _bounded(log_noise)
     alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
     for noise_exponent in _EXPONENTS[1:]:
@@ -130,7 +132,7 @@ def fit_noise_model(
     errors = {
         noise_exponent: np.mean(left[0] ** 2) for noise_exponent, left in tried.items()
     }
-    noise_exponent = min(errors, key=errors.get)
+    noise_exponent = min(errors, key=errors.__getitem__)
     residual, variance = tried[noise_exponent]
     noise = covariance.prior.noise_variance / sample.weight
     certain = np.maximum(variance - noise * excess**noise_exponent, 0.0)

@@ -18,9 +18,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
+from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal
 
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import CubeVariance

@@ -10,7 +10,7 @@ processes, UAI 2014, section 4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from skmohn._core._types import Term
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.hypercube import WalshPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
     LOG_BOUNDS,
     AggregatedData,
@@ -27,11 +28,14 @@ from skmohn.mohn._gp.marginal_likelihood import (
     density_curvature,
     log_density,
 )
+from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Contrast, Variable
 
+# Of all weights given the data, by each inference.
+Posterior: TypeAlias = ExactPosterior | WalshPosterior | NystroemPosterior
 # Beyond, hyperparameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200
 _MOST_AXES = 20
@@ -101,7 +105,9 @@ class HyperparameterUncertainty:
 
 
 def contrasts_of(
-    posterior: ExactPosterior, variables: list[Variable], wanted: Sequence[Contrast]
+    posterior: Posterior,
+    variables: list[Variable],
+    wanted: Sequence[Contrast],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
     rows, alpha = posterior.dual_coefficients()
@@ -236,11 +242,12 @@ def _split_directions(
 
     The direction of the noise is among them; the others are returned apart.
     """
-    if basis.shape[0] <= _MOST_DIRECTIONS:
+    n_directions = len(basis.indptr) - 1
+    if n_directions <= _MOST_DIRECTIONS:
         return basis.toarray(), basis[:0]
     change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
-    order = np.append(np.argsort(change), basis.shape[0] - 1)
-    others, kept = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
+    order = np.append(np.argsort(change), n_directions - 1)
+    others, kept = np.split(order, [n_directions - _MOST_DIRECTIONS])
     return basis[np.sort(kept)].toarray(), basis[np.sort(others)]
 
 

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
+from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._table.left_out import leave_observations_out
 from skmohn.mohn._table.rows import Categorical, EncodedRows, members_of
@@ -86,7 +86,8 @@ def find_mode(
         # The transpose of a symmetric matrix, in LAPACK's order.
         return lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
 
-    alpha = np.zeros(n_rows) if alpha is None else alpha
+    if alpha is None:
+        alpha = np.zeros(n_rows)
     latent = covariance @ alpha
     best = height(alpha, latent)
     for _ in range(_MOST_STEPS):
@@ -121,10 +122,14 @@ def find_mode(
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     precision = root[:, None] * inverse * root
     variance = _posterior_variance(covariance, precision, root, inverse)
-    # At the mode; the steps' own sums have rounding errors.
-    alpha = successes - totals * probability
     return Mode(
-        latent, alpha, probability, precision, np.maximum(variance, 0.0), evidence
+        latent,
+        # At the mode; the steps' own sums have rounding errors.
+        successes - totals * probability,
+        probability,
+        precision,
+        np.maximum(variance, 0.0),
+        evidence,
     )
 
 
@@ -178,7 +183,7 @@ class LaplaceEvidence:
         priors = np.clip(priors, _LEAST_PRIOR, 1.0 - _LEAST_PRIOR)
         self.offsets = np.log(priors) - np.log1p(-priors)
         # Each climb takes small steps: the next mode is near.
-        self._alphas = [None] * len(self.offsets)
+        self._alphas: list[NDArray[np.float64] | None] = [None] * len(self.offsets)
 
     def mode(self, k: int, covariance: NDArray[np.float64]) -> Mode | None:
         """The mode of one output, see :func:`find_mode`."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
-from scipy.sparse import block_diag, diags_array
+from scipy.sparse import block_diag, csr_array, diags_array
 
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
@@ -127,19 +127,20 @@ class AggregatedData:
 
     def take(self, index: NDArray | slice) -> "AggregatedData":
         """A part of the rows."""
-        parts = (getattr(self, name)[index] for name in _PER_ROW)
-        return AggregatedData(self.rows.take(index), *parts, self.log_weight)
+        parts = {name: getattr(self, name)[index] for name in _PER_ROW}
+        return replace(self, rows=self.rows.take(index), **parts)
 
     def join(self, other: "AggregatedData") -> "AggregatedData":
         """These rows, then others, whether or not some are equal."""
-        parts = (
-            np.concatenate([getattr(self, name), getattr(other, name)])
+        parts = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in _PER_ROW
-        )
-        return AggregatedData(
-            self.rows.join(other.rows),
-            *parts,
-            self.log_weight + other.log_weight,
+        }
+        return replace(
+            self,
+            rows=self.rows.join(other.rows),
+            log_weight=self.log_weight + other.log_weight,
+            **parts,
         )
 
     def join_equal(self) -> "AggregatedData":
@@ -484,7 +485,7 @@ def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps
         else:
             root, one = np.linalg.cholesky(part + np.eye(len(part))), np.eye(len(part))
             parts.append(solve_triangular(root, one, lower=True).T)
-    return Steps.plain(block_diag(parts, format="csr"))
+    return Steps.plain(csr_array(block_diag(parts)))
 
 
 def log_density(
@@ -524,7 +525,7 @@ def density_curvature(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) ->
     """
     parts = _curvatures(n_inputs, alphabets)
     parts = [diags_array(part) if part.ndim == 1 else part for part in parts]
-    return block_diag(parts, format="csr")
+    return csr_array(block_diag(parts))
 
 
 def _curvatures(

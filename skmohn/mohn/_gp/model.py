@@ -21,6 +21,7 @@ from skmohn.mohn._gp.hypercube import WalshPosterior, is_on_cube
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
     MOST_ROWS,
     HyperparameterUncertainty,
+    Posterior,
     contrasts_of,
     marginalize_hyperparameters,
 )
@@ -114,9 +115,9 @@ class GPModel(Model):
         has that of all.
     """
 
-    posterior: ExactPosterior | WalshPosterior | NystroemPosterior
+    posterior: Posterior
     y_mean: float
-    y_std: float
+    y_std: float  # pyright: ignore[reportIncompatibleMethodOverride]
     n_observed: float
     inference: str
     noise_map: NoiseMap | None
@@ -350,7 +351,7 @@ class GPModel(Model):
         ).with_targets(y)
 
     def _require_room(self, n_rows: int) -> None:
-        if self.inference in ("cholesky", "subset"):
+        if isinstance(self.posterior, ExactPosterior):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
                 _exact_bytes(n_all),
@@ -389,7 +390,7 @@ def fit_gp(
     require_domain(transform, y)
     standard, center, scale = standardize(transform.forward(y), sample_weight)
     sample = join_equal_rows(rows, standard, sample_weight)
-    route, n_inducing = choose_route(sample, alphabets, memory_budget)
+    choice = choose_inference(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
     if covariance is None:
         search = start, max_iter, seed, report
@@ -397,34 +398,21 @@ def fit_gp(
         n_evaluations = best.n_evaluations
         covariance = Covariance(best.prior, alphabets)
     shuffled = np.random.default_rng(seed).permutation(len(sample))
-    drawn = sample
-    if len(sample) > MOST_LEFT_OUT:
-        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
-    covariance, posterior, noise_map, noise_exponent = _condition_drawn(
-        covariance, drawn, strong_terms, max_order, noise
+    covariance, sample, known, noise_map, noise_exponent = _condition_drawn(
+        covariance, sample, shuffled, strong_terms, max_order, noise
     )
-    if noise_map is not None and noise_exponent:
-        excess = noise_map.weighing(sample.rows) ** noise_exponent
-        sample = replace(sample, excess=excess)
-    rate = None
-    if route == "nystroem":
-        n_part = _most_exact(memory_budget)
-        route, posterior, rate = _condition_many(
-            covariance, sample, shuffled, n_part, n_inducing, seed
-        )
-    elif route == "hadamard":
-        posterior = WalshPosterior.condition(covariance, sample)
-    elif posterior is None or drawn is not sample:
-        posterior = ExactPosterior.condition(covariance, sample)
+    inference, posterior, rate = _condition(
+        covariance, sample, known, choice, shuffled, memory_budget, seed
+    )
     uncertainty = None, 0.0
     if is_fitted:
-        uncertainty = _marginalize_hyperparameters(posterior, sample, shuffled, route)
+        uncertainty = _marginalize(posterior, sample, shuffled, inference)
     model = GPModel(
         posterior,
         center,
         scale,
         float(sample.count.sum()),
-        route,
+        inference,
         noise_map,
         noise_exponent,
         n_evaluations,
@@ -453,33 +441,72 @@ def _learn_prior(
     return learn_prior(sample, alphabets, *search, most_rows=most_rows, first=first)
 
 
-def _marginalize_hyperparameters(
-    posterior: Any, sample: AggregatedData, shuffled: NDArray[np.intp], route: str
+def _marginalize(
+    posterior: Posterior,
+    sample: AggregatedData,
+    shuffled: NDArray[np.intp],
+    inference: str,
 ) -> tuple[HyperparameterUncertainty | None, float]:
     """Uncertainty of hyperparameters, and log Occam factor, by some of many rows."""
-    if len(sample) > MOST_ROWS or route != "cholesky":
-        few = sample.take(shuffled[:MOST_ROWS])
-        posterior = ExactPosterior.condition(posterior.covariance, few)
-    return marginalize_hyperparameters(posterior, len(sample))
+    if (
+        inference == "cholesky"
+        and isinstance(posterior, ExactPosterior)
+        and len(sample) <= MOST_ROWS
+    ):
+        return marginalize_hyperparameters(posterior, len(sample))
+    few = sample.take(shuffled[:MOST_ROWS])
+    few = ExactPosterior.condition(posterior.covariance, few)
+    return marginalize_hyperparameters(few, len(sample))
 
 
 def _condition_drawn(
     covariance: Covariance,
     sample: AggregatedData,
+    shuffled: NDArray[np.intp],
     strong_terms: bool,
     max_order: int | None,
     noise: str,
-) -> tuple[Covariance, ExactPosterior | None, NoiseMap | None, float]:
-    """Covariance with strong terms, posterior of drawn rows, and noise by row."""
+) -> tuple[Covariance, AggregatedData, ExactPosterior | None, NoiseMap | None, float]:
+    """Learn strong terms and the noise of each row by as many rows as time allows.
+
+    The covariance with the terms, the sample with the noise, their posterior if it is
+    known by now, and what the noise depends on.
+    """
     if not strong_terms and noise != "auto":
-        return covariance, None, None, 0.0
-    posterior = ExactPosterior.condition(covariance, sample)
+        return covariance, sample, None, None, 0.0
+    drawn = sample
+    if len(sample) > MOST_LEFT_OUT:
+        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
+    posterior = ExactPosterior.condition(covariance, drawn)
     if strong_terms:
         posterior = find_strong_terms(posterior, max_order)
+    known = posterior if drawn is sample else None
     if noise != "auto":
-        return posterior.covariance, posterior, None, 0.0
+        return posterior.covariance, sample, known, None, 0.0
     noise_map, noise_exponent = fit_noise_model(posterior)
-    return posterior.covariance, posterior, noise_map, noise_exponent
+    if noise_map is not None and noise_exponent:
+        excess = noise_map.weighing(sample.rows) ** noise_exponent
+        sample, known = replace(sample, excess=excess), None
+    return posterior.covariance, sample, known, noise_map, noise_exponent
+
+
+def _condition(
+    covariance: Covariance,
+    sample: AggregatedData,
+    known: ExactPosterior | None,
+    choice: tuple[str, int],
+    shuffled: NDArray[np.intp],
+    memory_budget: float,
+    seed: int,
+) -> tuple[str, Posterior, float | None]:
+    """Condition on all rows, or on a part of them, by what `choose_inference` chose."""
+    inference, n_inducing = choice
+    if inference == "nystroem":
+        n_part = _most_exact(memory_budget)
+        return _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed)
+    if inference == "hadamard":
+        return inference, WalshPosterior.condition(covariance, sample), None
+    return inference, known or ExactPosterior.condition(covariance, sample), None
 
 
 def _condition_many(
@@ -495,8 +522,8 @@ def _condition_many(
     A rough function is known better by the former, a smooth one by the latter. Rows
     that are not in the part say which, as each is left out of the latter.
 
-    Returned are the route, the posterior, and the log evidence of an observation of the
-    part.
+    Returned are the inference, the posterior, and the log evidence of an observation
+    of the part.
     """
     part = sample.take(shuffled[:n_part])
     fraction = len(part) / len(sample)
@@ -519,7 +546,7 @@ def _condition_many(
     return "nystroem", through, rate
 
 
-def choose_route(
+def choose_inference(
     sample: AggregatedData, alphabets: tuple[Categorical, ...], memory_budget: float
 ) -> tuple[str, int]:
     """How to condition on a sample.

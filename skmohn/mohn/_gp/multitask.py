@@ -39,7 +39,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
     maximize_evidence,
     start_prior,
 )
-from skmohn.mohn._gp.model import GPModel, choose_route, fit_gp
+from skmohn.mohn._gp.model import GPModel, choose_inference, fit_gp
 from skmohn.mohn._gp.shared import SharedFactor
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
@@ -102,7 +102,7 @@ class MultitaskGP:
         sample, scale = self.join(vary), self.samples.target_transform
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
-        singles = [self.join(k).take(drawn) for k in vary]
+        singles = [self.join(int(k)).take(drawn) for k in vary]
         are_coupled, found = select_coupled_tasks(
             sample.take(drawn),
             singles,
@@ -276,7 +276,7 @@ class _Group:
         self.targets = together.members
         self.sample = together.join(self.targets)
         alphabets, seed = together.alphabets, together.samples.seed
-        self.route, _ = choose_route(self.sample, alphabets, settings.memory_budget)
+        self.route, _ = choose_inference(self.sample, alphabets, settings.memory_budget)
         found = learn_prior(
             self.sample,
             alphabets,
@@ -327,7 +327,7 @@ class _Group:
         noise_map, noise_exponent = None, 0.0
         if options["noise"] == "auto":
             noise_map, noise_exponent = fit_noise_model(found, self.smoothed[index])
-            if noise_exponent:
+            if noise_map is not None and noise_exponent:
                 weighed = replace(sample, excess=noise_map.known**noise_exponent)
                 found = ExactPosterior.condition(found.covariance, weighed)
         y = samples.y[:, k]
@@ -366,9 +366,10 @@ class _Group:
     @cached_property
     def _shifted_factors(self) -> list[list[SharedFactor]]:
         """Factors to both sides of the hyperparameters."""
+        uncertainty = self.hyperparameter_uncertainty
         return [
             [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
-            for pair in self.hyperparameter_uncertainty.pairs
+            for pair in (() if uncertainty is None else uncertainty.pairs)
         ]
 
     def _uncertainty_of(self, index: int) -> HyperparameterUncertainty | None:

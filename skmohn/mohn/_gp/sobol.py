@@ -66,7 +66,8 @@ class PairVariance:
         # Lines go by matrix products, all at once.
         self.lines = [f for f in self.factors if f.is_line]
         self.others = [f for f in self.factors if not f.is_line]
-        self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
+        inputs = [f.variable.input for f in self.lines if f.variable.input is not None]
+        self.inputs = rows.inputs[:, inputs]
 
     def variance(self) -> float:
         """Of the whole function."""
@@ -334,10 +335,8 @@ class _Factor:
         # The factor between two values, averaged over both.
         plain = self.table[:, : len(frequency)]
         weights = frequency * mean
-        self.both = frequency @ plain @ frequency + self.tau * (
-            weights @ plain @ weights
-        )
-        self.both = float(self.both) / (1.0 + self.tau)
+        both = frequency @ plain @ frequency + self.tau * (weights @ plain @ weights)
+        self.both = float(both) / (1.0 + self.tau)
         # By the categories of two rows: means of the products of their factors, which
         # are lines in either row's input.
         self.pairs = np.array(
@@ -394,7 +393,7 @@ class _Factor:
         Both are lines in the input, by category.
         """
         frequency, mean, square = self.variable[2:]
-        if other_constant is None:
+        if other_constant is None or other_slope is None:
             other_constant, other_slope = constant, slope
         center = frequency @ (constant + slope * mean)
         other = frequency @ (other_constant + other_slope * mean)

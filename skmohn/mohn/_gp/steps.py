@@ -32,7 +32,7 @@ class Steps:
     @classmethod
     def plain(cls, few: csr_array) -> Self:
         """Those of a sparse matrix."""
-        none = np.empty((few.shape[0], 0))
+        none = np.empty((len(few.indptr) - 1, 0))
         return cls(few, none, none)
 
     @property
@@ -79,4 +79,4 @@ class Steps:
         signs = np.ones(len(axis))
         signs[-1] = -1.0
         few, right = mirrored.few @ diags_array(signs), mirrored.right * signs[:, None]
-        return Steps(few.tocsr(), mirrored.left, right)
+        return Steps(csr_array(few), mirrored.left, right)

@@ -16,9 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._gp.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._gp.weight_prior import Covariance, parity

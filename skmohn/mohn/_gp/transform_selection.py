@@ -152,7 +152,9 @@ def choose_scale(
             heights, _ = part.evaluate(powers, trial.posterior)
             power = powers[int(np.argmax(heights))]
             # The scale of the target is among the powers.
-            contenders = [] if is_open and power.power == 1.0 else [power]
+            contenders: list[Transform] = []
+            if not (is_open and power.power == 1.0):
+                contenders.append(power)
             if is_open and np.min(y) > 0.0:
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
@@ -277,14 +279,14 @@ class _Part(NamedTuple):
     ----------
     rows : EncodedRows
 
-    y, weight, count : ndarrays of shape (n_samples,)
+    y, weight, counts : ndarrays of shape (n_samples,)
         Targets, sample weights and how many observations they stand for.
     """
 
     rows: EncodedRows
     y: np.ndarray
     weight: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
 
     @classmethod
     def draw(
@@ -308,8 +310,8 @@ class _Part(NamedTuple):
         shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
         some = np.flatnonzero(np.isin(index, shuffled[:n_rows]))
         rows = rows.take(some)
-        count = count_observations(weight)[some]
-        return cls(rows, y[some], weight[some], count)
+        counts = count_observations(weight)[some]
+        return cls(rows, y[some], weight[some], counts)
 
     def has_density(self) -> bool:
         """Whether the targets differ enough to be told from a few values."""
@@ -429,7 +431,7 @@ class _Part(NamedTuple):
         noise = total * posterior.sample.noise(posterior.covariance.prior)
         squares = np.sum(means * left / variance[:, None], axis=0)
         squares += (weight / noise[index]) @ (standard - means[index]) ** 2
-        n_observed = self.count.sum()
+        n_observed = self.counts.sum()
         # Targets may be all equal here.
         spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
         # Log determinant: of the rows, and of what samples differ by in each.
@@ -442,7 +444,7 @@ class _Part(NamedTuple):
             zip(transforms, parts, strict=True)
         ):
             value = level - n_observed * (0.5 * math.log(spread[k]) + math.log(size))
-            evidence.append(value + float(self.count @ scale.log_slope(y)))
+            evidence.append(value + float(self.counts @ scale.log_slope(y)))
             mean = center + size * (means[:, k] - left[:, k])
             mean, _ = moments(scale, mean, size * np.sqrt(spread[k] * variance))
             mean = np.clip(mean, np.min(y), np.max(y))
