@@ -125,11 +125,11 @@ class Modules(Directive):
         files = [p for p in files if p.parent != PACKAGE]
         for folder, modules in groupby(files, key=lambda path: path.parent):
             name = folder.relative_to(PACKAGE.parent).as_posix()
-            lines += [f"```{{list-table}} `{name}/`", ":widths: 25 75", ""]
+            lines += [f":::{{list-table}} `{name}/`", ":widths: 25 75", ""]
             for path in modules:
                 summary = first_line(path)
                 lines += [f"* - `{path.name}`", f"  - {summary}"]
-            lines += ["```", ""]
+            lines += [":::", ""]
         node = nodes.container()
         self.state.nested_parse(StringList(lines, "modules"), 0, node)
         return node.children
