@@ -1,5 +1,6 @@
 """Scripts write what they find as data, and pages and README state nothing else."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import fetch
 from benchmarks.shared import page, results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -283,3 +285,69 @@ def test_a_figure_may_be_rounded_but_not_another_one() -> None:
         (28000.0, 0.5),
         (-0.25, 0.005),
     ]
+
+
+DATA_SETS = {data_set["file"]: data_set for data_set in fetch.read_list()}
+
+
+def test_every_data_set_that_scripts_name_is_listed() -> None:
+    named = set()
+    for path in (ROOT / "benchmarks").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        named |= set(re.findall(r'"([\w/]+\.(?:csv|csv\.gz|npz))"', text))
+    assert len(named) > 15
+    assert named <= DATA_SETS.keys()
+    tables = [name for name in DATA_SETS if name.startswith("tables/")]
+    assert len(tables) == 22 + 17  # of mohn/tables.py and of mohn/class_tables.py
+
+
+@pytest.mark.parametrize("name", DATA_SETS)
+def test_data_set_has_source_license_and_checksum(name) -> None:
+    data_set = DATA_SETS[name]
+    assert data_set["license"]
+    assert data_set["prepared"]
+    assert (data_set["source"] or "https://").startswith("https://")
+    assert re.fullmatch("[0-9a-f]{64}", data_set["sha256"])
+
+
+def test_data_that_are_there_are_the_listed_ones(real_data) -> None:
+    states = {n: fetch.state_of(real_data / n, d) for n, d in DATA_SETS.items()}
+    assert [n for n, state in states.items() if state == "different"] == []
+
+
+@pytest.fixture
+def fetched(tmp_path, monkeypatch, capsys):
+    """Run benchmarks.fetch with a list of one file; return status and output."""
+    source = tmp_path / "source.csv"
+    source.write_text("1,2\n", encoding="utf-8")
+    monkeypatch.setenv("SKMOHN_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(fetch, "FILES", "file://")
+
+    def run(*arguments, sha256, address=None):
+        data_set = {"file": "a.csv", "what": "a", "license": "MIT", "prepared": "b"}
+        data_set |= {"source": address or source.as_uri(), "sha256": sha256}
+        monkeypatch.setattr(fetch, "read_list", lambda: [data_set])
+        monkeypatch.setattr(sys, "argv", ["fetch", *arguments])
+        return fetch.main(), capsys.readouterr().out
+
+    return run
+
+
+def test_data_are_loaded_when_asked_for_and_checked(fetched, tmp_path) -> None:
+    right = hashlib.sha256(b"1,2\n").hexdigest()
+    assert "a.csv: missing" in fetched(sha256=right)[1]
+    assert "1 of 1 are there" in fetched("--download", sha256=right)[1]
+    assert (tmp_path / "data" / "a.csv").read_text(encoding="utf-8") == "1,2\n"
+    status, text = fetched("a.csv", sha256=64 * "0")
+    assert status == 1
+    assert "a.csv: different" in text
+
+
+def test_a_source_to_be_prepared_does_not_take_the_place_of_data(
+    fetched, tmp_path
+) -> None:
+    text = fetched("--download", sha256=64 * "0")[1]
+    assert "loaded as a.csv.source, to be prepared" in text
+    assert [p.name for p in (tmp_path / "data").iterdir()] == ["a.csv.source"]
+    page_of_a_package = {"sha256": 64 * "0", "address": "https://a.org"}
+    assert "its source is no file" in fetched("--download", **page_of_a_package)[1]
