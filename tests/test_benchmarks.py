@@ -1,16 +1,19 @@
 """Scripts write what they find as data, and pages and README state nothing else."""
 
+import ast
 import hashlib
+import json
 import re
 import subprocess
 import sys
 from argparse import Namespace
 from itertools import chain
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
-from benchmarks import fetch
+from benchmarks import fetch, paired
 from benchmarks.shared import page, results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -351,3 +354,52 @@ def test_a_source_to_be_prepared_does_not_take_the_place_of_data(
     assert [p.name for p in (tmp_path / "data").iterdir()] == ["a.csv.source"]
     page_of_a_package = {"sha256": 64 * "0", "address": "https://a.org"}
     assert "its source is no file" in fetched("--download", **page_of_a_package)[1]
+
+
+class _Counting:
+    """A checkout that takes the same time always, and notes the order of calls."""
+
+    calls: ClassVar[list[str]] = []
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name, self.seconds = name, seconds
+
+    def ask(self, request: str, method: str) -> float:
+        self.calls.append(self.name)
+        return self.seconds
+
+
+def test_two_checkouts_take_turns_in_being_first(capsys) -> None:
+    old, new = _Counting("old", 2.0), _Counting("new", 1.0)
+    pairs = paired.compare(old, new, "time_fit", 4)
+    assert pairs == [(2.0, 1.0)] * 4
+    assert _Counting.calls == ["old", "new", "new", "old"] * 2
+    assert paired.show("SpinGlass.time_fit", pairs) == 0.5
+    assert capsys.readouterr().out.split() == (
+        ["SpinGlass.time_fit", "2.0000", "1.0000", "0.500", "0.500", "to", "0.500"]
+    )
+
+
+@pytest.mark.slow
+def test_workloads_run_in_two_checkouts(capsys, monkeypatch) -> None:
+    arguments = ["--only", "FewBitsRegression", "--repeats", "1"]
+    monkeypatch.setattr(sys, "argv", ["paired", str(ROOT), str(ROOT), *arguments])
+    paired.main()
+    lines = capsys.readouterr().out.splitlines()
+    workloads = [line.split()[0] for line in lines[1:-1]]
+    assert workloads == ["FewBitsRegression.time_fit", "FewBitsRegression.time_predict"]
+    assert lines[-1].startswith("geometric mean of ratios: ")
+
+
+def test_workloads_of_asv_are_timed() -> None:
+    folder = ROOT / "benchmarks" / "asv"
+    settings = json.loads((folder / "asv.conf.json").read_text(encoding="utf-8"))
+    assert (folder / settings["benchmark_dir"]) == paired.WORKLOADS.parent
+    assert (folder / settings["repo"]).resolve() == ROOT
+    tree = ast.parse(paired.WORKLOADS.read_text(encoding="utf-8"))
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name[0] != "_"]
+    assert len(classes) > 11
+    for node in classes:
+        methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
+        is_fit = [ast.unparse(base) for base in node.bases] == ["_Fit"]
+        assert is_fit or any(name.startswith("time_") for name in methods), node.name
