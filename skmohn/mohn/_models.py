@@ -598,9 +598,15 @@ class Model(ABC):
         return noise + self.missing_inputs.variance(self._standard_mean, rows)
 
     def sample(
-        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
+        self,
+        rows: EncodedRows,
+        n_draws: int,
+        rng: np.random.Generator | np.random.RandomState,
     ) -> NDArray[np.float64]:
         """Sample new observations, jointly for all rows."""
+        if isinstance(rng, np.random.RandomState):
+            # Several targets draw a seed each.
+            rng = np.random.default_rng(rng.randint(2**31))
         draws = self.sample_latent(rows, n_draws, rng)
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
@@ -777,6 +783,10 @@ class Model(ABC):
             noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
+
+    def relevance_by_column(self, coding: InputCoding) -> NDArray[np.float64]:
+        """The largest ``tau`` of each column among what it is coded as."""
+        return coding.by_column(*self.relevance())
 
     def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:
         return (

@@ -278,7 +278,9 @@ class InputCoding:
             )
 
     def by_column(
-        self, of_inputs: NDArray[np.float64], of_categoricals: Sequence[float]
+        self,
+        of_inputs: NDArray[np.float64],
+        of_categoricals: Sequence[float] | NDArray[np.float64],
     ) -> NDArray[np.float64]:
         """Largest number of each column among those of its inputs and categoricals."""
         # 0 for columns that do not vary. Without levels, only the first categoricals

@@ -93,6 +93,11 @@ class TermNames:
     def __repr__(self) -> str:
         return f"<TermNames of {self.describe() or 'nothing'}>"
 
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns; x0, x1, ... where the user gave them none."""
+        return name_columns(self._given, self.n_features)
+
     def without_levels(self) -> "TermNames":
         """The same names, but for the levels of numeric columns."""
         return TermNames(self._coding.without_levels(), self.categories, self._given)
