@@ -1,4 +1,4 @@
-"""Say of work that takes long that it does, and what takes less."""
+"""Warnings of work that takes long, with what takes less."""
 
 import contextlib
 import sys

@@ -37,7 +37,7 @@ _changes: list[Exception] = []
 
 
 def _warn_of_change(error: Exception) -> None:
-    """Say, once in a process, that numba's inside is not as it is known."""
+    """Warn, once in a process, that numba's private API has changed."""
     _changes.append(error)
     if len(_changes) == 1:
         warnings.warn(
@@ -407,7 +407,7 @@ def _add_to_sums(builder: Builder, found: Sequence[Any], sums: Value) -> None:
 
 
 def _address(builder: Builder, start: Value, offset: int, kind: ir.Type) -> Value:
-    """Where a value of a kind begins, so many bytes after another."""
+    """Address of a value of a kind, so many bytes after another."""
     start = builder.gep(start, [ir.IntType(64)(offset)])
     return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
 

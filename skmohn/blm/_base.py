@@ -586,8 +586,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         n_bits : int, default=4
             Bits of a weight. With 8 and more, rounding alone costs next to nothing.
         **parameters
-            Other parameters of the estimator. `mlp` says which layers and activation it
-            has; `warm_start` is true, so that `fit` goes on.
+            Other parameters of the estimator. `mlp` determines layers and
+            activation; `warm_start` is true, so that `fit` goes on.
 
         Returns
         -------

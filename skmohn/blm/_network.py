@@ -386,7 +386,7 @@ class DatasetProblem:
         return _finite(self.refresh(state.network))
 
     def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
-        """The same: another evaluation returns the same loss."""
+        """Change nothing: another evaluation returns the same loss."""
         return codes
 
     def descend(self, state: TrainingState, end: float, deadline: float) -> bool:

@@ -1,4 +1,4 @@
-"""From scikit-learn's MLP to a network of a few bits a weight."""
+"""Rounding of scikit-learn's MLP to a network of a few bits a weight."""
 
 from typing import Any
 

@@ -289,7 +289,7 @@ class SequenceForm:
         return training, held_out
 
     def deduplicate(self, samples: Samples) -> Samples:
-        """The same: sequences are not compared."""
+        """Return the samples as they are: sequences are not compared."""
         return samples
 
     def problem(self, samples: Samples, **options: Any) -> DatasetProblem:

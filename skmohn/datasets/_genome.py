@@ -56,7 +56,7 @@ def make_gwas(
 
     Neighboring variants are correlated within blocks, as they are along a chromosome.
     The trait depends on single variants, and on pairs of variants of different blocks
-    whose members, by themselves, may say nothing.
+    whose members alone may have no effect.
 
     Parameters
     ----------

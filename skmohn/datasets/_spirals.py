@@ -28,7 +28,7 @@ def make_two_spirals(
 ) -> Any:
     """Make the two spirals of Lang and Witbrock.
 
-    Two arms wind around each other three times. Only the arm tells the classes apart,
+    Two arms wind around each other three times. Only the arm separates the classes,
     which a network with one hidden layer hardly learns.
 
     Parameters

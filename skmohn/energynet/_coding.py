@@ -131,7 +131,7 @@ class UnitCoding:
         self.levels[j] = np.where(self.is_point[j], single, means)
 
     def _whitened(self, X: NDArray, n_bins: int, seed: int) -> "UnitCoding":
-        """The same with levels of uncorrelated coordinates, where there are any."""
+        """Coding with levels of uncorrelated coordinates, where there are any."""
         measured = np.flatnonzero(self.kind == THERMOMETER).tolist()
         columns = [j for j in measured if self._is_smooth(j, X)]
         if len(columns) < 2:

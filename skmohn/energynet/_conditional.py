@@ -131,7 +131,7 @@ def _expect_units(
 def _expect_numbers(
     rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
-    """The same by draws of whitened numbers, whose means the values then have."""
+    """Expect values by draws of whitened numbers, whose means they then have."""
     X, hidden = encoded.values.astype(np.float64), {}
     visible = encoded.units.astype(np.float64)
     for rows, drawn, log_density in importance_sample(rbm, coding, X, seed):

@@ -92,8 +92,8 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is converted to dense. Categories are found
-            as the transformer's `categorical_features` says.
+            At least 2 samples. Sparse input is converted to dense. Categorical columns
+            are those of the transformer's `categorical_features`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or label indicators; numbers for the regressor.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -360,10 +360,10 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few to tell, the layer is as wide as X. No layer is
+    independent, or samples too few, the layer is as wide as X. No layer is
     narrower than the output: the first is widened, others are left out.
-    At most 4000 distinct samples, spread over the targets, are compared on; the network
-    that answers learns from all of them.
+    At most 4000 distinct samples, spread over the targets, are compared on; the final
+    network learns from all of them.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
@@ -510,10 +510,10 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     The widths follow from how columns depend on one another, not from the target: hence
     the comparison with a linear model and with a wider first layer. Widths that you
     give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
-    independent, or samples too few to tell, the layer is as wide as X. No layer is
+    independent, or samples too few, the layer is as wide as X. No layer is
     narrower than the output: the first is widened, others are left out.
-    At most 4000 distinct samples, spread over the targets, are compared on; the network
-    that answers learns from all of them.
+    At most 4000 distinct samples, spread over the targets, are compared on; the final
+    network learns from all of them.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of

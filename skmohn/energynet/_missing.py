@@ -68,7 +68,7 @@ class MissingMask:
         return replace(self, index=index) if np.any(index >= 0) else None
 
     def take_units(self, order: NDArray[np.intp]) -> Self:
-        """The same of units in another order."""
+        """Reorder the units."""
         return replace(self, unknown=self.unknown[:, order])
 
     def unknown_at(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

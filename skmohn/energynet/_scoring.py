@@ -110,7 +110,7 @@ class Scorer:
         return found
 
     def _of_known(self, encoded: Encoded, first: int) -> NDArray[np.float64]:
-        """The same of what is known and was seen."""
+        """Score known values, except categories that were not there in fit."""
         X, whitening = encoded.values, self.coding.whitening
         if whitening is None or not np.isnan(X).any():
             return self._score(encoded, np.arange(first, first + len(X)))
@@ -125,7 +125,7 @@ class Scorer:
     def _score(
         self, encoded: Encoded, numbers: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """The same where no whitened number is missing; rows have numbers."""
+        """Score rows without missing whitened numbers; rows have numbers."""
         units, missing = encoded.units, encoded.missing
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed

@@ -1,4 +1,4 @@
-"""From an estimator's parameters to a stack of layers."""
+"""Training of a stack of layers, by an estimator's parameters."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

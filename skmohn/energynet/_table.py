@@ -361,7 +361,7 @@ def _pandas_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
 
 
 def _polars_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
-    """The same of polars."""
+    """Completed column of polars, of the type that it had."""
     if str(filled.dtype) == "Object":
         # Python's own times, which numpy has no type for: those of a zone.
         typed = type(filled)(filled.name, filled.to_list(), dtype=origin.dtype)

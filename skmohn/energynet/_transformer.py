@@ -172,7 +172,7 @@ class EnergyNetTransformer(
         2, a quarter of that, for layers that grow by ``"description_length"`` or
         ``"infinite_rbm"``, whose units have a price as well. In a layer with more than
         one unit for five samples it rises with the number of units, up to fourfold, so
-        that they do not learn samples by heart.
+        that they do not overfit.
     infinite_rbm_options : InfiniteRBMOptions, default=None
         Options of ``growth="infinite_rbm"``; None for the defaults.
     max_units : int, default=2000
@@ -236,8 +236,8 @@ class EnergyNetTransformer(
     n_iter_ : int
         Length of the history, plus the later calls of `partial_fit`.
     n_samples_seen_ : int
-        Number of samples of `fit` and of later calls of `partial_fit`, repeated as
-        their weights say.
+        Number of samples of `fit` and of later calls of `partial_fit`, repeated by
+        their weights.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -501,7 +501,7 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            As `layer`, `standardize` and `passthrough` say. Higher layers are computed
+            By `layer`, `standardize` and `passthrough`. Higher layers are computed
             from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)

@@ -92,7 +92,7 @@ def selection_stability(
     Warns
     -----
     ConvergenceWarning
-        If refits ended early; it says how many.
+        If refits ended early, with their number.
 
     References
     ----------

@@ -47,20 +47,20 @@ def to_onnx(
     """Convert a BLM network to an ONNX model.
 
     Weights are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest that hold
-    `n_bits` and that the opset knows, each layer with a ``DequantizeLinear``.
+    `n_bits` and that the opset has, each layer with a ``DequantizeLinear``.
 
     Parameters
     ----------
     model : BLMClassifier, BLMRegressor or BLMController
         Fitted estimator, not a recurrent one.
     X : array-like of shape (n_samples, n_features), default=None
-        Rows to compare the answers of the ONNX model on with those of `model`, which is
+        Rows to compare predictions of the ONNX model on with those of `model`, which is
         printed: its inputs are in single precision. None compares nothing.
     opset : int, default=21
         Version of ONNX's operators, 13 to 25. Integers of 4 and 16 bits need 21, those
         of 2 bits 25.
     quantized : bool, default=True
-        Whether weights are integers; False writes floats, for runtimes that know no
+        Whether weights are integers; False writes floats, for runtimes without
         small integers.
 
     Returns

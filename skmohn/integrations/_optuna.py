@@ -68,7 +68,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
     Notes
     -----
-    All that the sampler knows is in the trials of the study, so a study may begin with
+    All that the sampler uses is in the trials of the study, so a study may begin with
     trials of other samplers, and several processes may work on it. A trial that is
     running is not repeated.
 

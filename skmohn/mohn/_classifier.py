@@ -84,8 +84,8 @@ class MOHNClassifier(
 ):
     """Classes by all interactions, by the few that matter, or by an ensemble of both.
 
-    The default needs no tuning. It combines up to seven models and weighs them by what
-    they say of samples left out: least squares and logistic likelihoods on all
+    The default needs no tuning. It combines up to seven models and weights them by
+    their held-out predictions: least squares and logistic likelihoods on all
     interactions at once, with numeric columns as lines and as levels; logistic
     regression on the products of columns that separate classes, and on the columns
     alone, with the penalty averaged by its evidence; and the posterior mean over all
@@ -197,8 +197,8 @@ class MOHNClassifier(
         For each order, the number of products that are ``possible``, were ``tried``
         (scored) and were ``kept``.
     collinear_terms_ : list of list of (tuple, float)
-        For each of `terms_` of a sparse model, the sets of as many columns that say
-        nearly the same, and their correlations with it on the training rows; see
+        For each of `terms_` of a sparse model, the sets of as many columns that are
+        nearly collinear, and their correlations with it on the training rows; see
         :meth:`collinear_terms_table`. Empty where a Gaussian process is shown.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
@@ -352,7 +352,7 @@ class MOHNClassifier(
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of samples that belong together, such as repeats of one
             subject: folds never part them, and each is left out with all of its group
-            where the model is judged. None: only equal rows belong together.
+            where the model is evaluated. None: only equal rows belong together.
         **params : dict
             Passed to the splitter `cv`; needs metadata routing.
 
@@ -401,7 +401,7 @@ class MOHNClassifier(
 
         The first call is `fit`. After later calls the ensemble is that of a fit to all
         samples with the coding, hyperparameters, products and penalty of the first
-        call; only what the sparse model says of held-out samples is not learned anew.
+        call; only held-out predictions of the sparse model are not learned anew.
         Batches and their order make no difference. Needs strategy "auto" or "gp".
 
         Parameters
@@ -602,7 +602,7 @@ class MOHNClassifier(
         return to_frame(tabulate_class_effects(self), "effects_table")
 
     def collinear_terms_table(self) -> Any:
-        """List sets of columns that say nearly the same as the products.
+        """List sets of columns that are nearly collinear with the products.
 
         See :meth:`MOHNRegressor.collinear_terms_table`.
 

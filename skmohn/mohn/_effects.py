@@ -512,7 +512,7 @@ def _change(log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
 def _moved(
     rows: EncodedRows, variable: Variable, index: tuple[float, int]
 ) -> EncodedRows:
-    """The same rows with one variable at one place."""
+    """Copy of rows with one variable at one value."""
     inputs, categories = rows.inputs.copy(), rows.categories.copy()
     if variable.input is not None:
         inputs[:, variable.input] = index[0]

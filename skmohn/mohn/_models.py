@@ -250,7 +250,7 @@ class FitResult(NamedTuple):
     def with_weights(
         self, graph: WalshPolynomial, standard_errors: NDArray[np.float64]
     ) -> Self:
-        """The same result with other listed weights."""
+        """Copy with other listed weights."""
         return self._replace(
             terms=graph.terms,
             coef=graph.weights,
@@ -785,7 +785,7 @@ class Model(ABC):
         return LeftOut(*(part[chosen] for part in found))
 
     def relevance_by_column(self, coding: InputCoding) -> NDArray[np.float64]:
-        """The largest ``tau`` of each column among what it is coded as."""
+        """Largest ``tau`` of each column among its inputs and categoricals."""
         return coding.by_column(*self.relevance())
 
     def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:

@@ -156,7 +156,7 @@ class SparseClassModel(ProductClassModel):
         return draw
 
     def relevance(self) -> None:
-        """None: it has no prior."""
+        """Return None: there is no prior."""
         return None
 
     def weights_by_name(self) -> dict[str, float]:

@@ -375,7 +375,7 @@ def _choose(
 
 
 def _without_terms(solution: FitResult) -> FitResult:
-    """The same model, of whose weights none is listed."""
+    """Copy of a model with none of its weights listed."""
     graph = WalshPolynomial((), np.empty(0), solution.intercept)
     coverage = with_kept(solution.coverage, ())
     return solution.with_weights(graph, np.empty(0))._replace(coverage=coverage)

@@ -165,7 +165,7 @@ class MOHNTransformer(
 ):
     """Polynomial features of any order, but only the interactions that matter.
 
-    `fit` searches for the products of columns that say most about the target, and
+    `fit` searches for the products of columns that best predict the target, and
     `transform` builds them: a few columns for a linear model, instead of the many of
     :class:`~sklearn.preprocessing.PolynomialFeatures`.
 

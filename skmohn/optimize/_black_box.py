@@ -113,10 +113,10 @@ class BlackBoxOptimizer:
     fixed : dict, default=None
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"
-        Standard deviation of the noise in the values. 0 says that there is none: no
+        Standard deviation of the noise in the values. 0: there is none, and no
         point is asked twice. "auto" asks for one of the best points again after 8, 16,
         32, ... evaluations and, where every point has a value, for the eight best;
-        values that differ say how large the noise is, and promising points are then
+        values that differ determine the noise, and promising points are then
         repeated.
     random_state : int, RandomState instance or None, default=None
         Seed. The same seed and values give the same points.

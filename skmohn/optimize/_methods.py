@@ -35,7 +35,7 @@ class Budget(NamedTuple):
     deadline: float  # by :func:`time.time`, which is the same in all processes
 
     def take(self, fraction: float) -> "Budget":
-        """The same with a fraction of the evaluations, at least one."""
+        """Budget of a fraction of the evaluations, at least one."""
         if self.n_evaluations == np.inf:
             return self
         return self._replace(n_evaluations=max(1, int(self.n_evaluations * fraction)))

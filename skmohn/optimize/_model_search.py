@@ -180,7 +180,7 @@ def maximize(
     Raises
     ------
     ValueError
-        For invalid input, or if "exact" needs too wide tables; the message tells the
+        For invalid input, or if "exact" needs too wide tables; the message has the
         width.
     TypeError
         If `model` is of another type.

@@ -1,4 +1,4 @@
-"""From a problem to its result: restarts, components, limits."""
+"""Solution of search problems: restarts, components, limits."""
 
 import time
 from collections.abc import Callable

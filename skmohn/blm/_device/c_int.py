@@ -219,7 +219,7 @@ class IntWriter(Writer[IntProgram]):
         ]
 
     def _equal_input(self, inputs: IntInputs) -> list[str]:
-        """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
+        """Code of inputs that are all alike: cut first, then scaled in 16 bits."""
         low, high = RANGES[self.program.kind]
         center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
         # Numbers that are not cut, less the center.

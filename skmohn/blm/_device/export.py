@@ -47,10 +47,10 @@ _CONSTRAINTS = {
 
 
 class DeviceModel:
-    """A network in C, and what it answers.
+    """A network in C, and its predictions.
 
     Made by the method `to_c` of :class:`~skmohn.BLMClassifier`,
-    :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its answers are
+    :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its outputs are
     those of the compiled C, in every bit: computed by numpy in the same arithmetic. The
     C forbids compilers to fuse products with sums. Bits of floats may differ all the
     same where a compiler has no arithmetic of IEEE 754 in single precision (x87), or is
@@ -69,7 +69,7 @@ class DeviceModel:
     n_tests : int
         Number of rows in the test.
     X : array-like
-        Rows to compare answers on, or None.
+        Rows to compare predictions on, or None.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ class DeviceModel:
     weight_bytes, table_bytes : int
         Program memory that the weights take, and all other tables.
     agreement : float or None
-        Fraction of the labels of X that are those of the estimator; of numbers the R2
-        of the answers, the estimator's being what is to be predicted, and the least of
-        all outputs. None without X.
+        Fraction of the labels of X that are those of the estimator; in regression the
+        R2 of the predictions, those of the estimator being the targets, and the least
+        of all outputs. None without X.
     largest_error : float or None
-        Of numbers the largest difference on X, in standard deviations of what the
-        estimator answers; if that is always the same, of the targets.
+        In regression the largest difference on X, in standard deviations of the
+        estimator's predictions; if these are all equal, of the targets.
 
     Examples
     --------
@@ -259,13 +259,13 @@ class DeviceMixin:
         X : array-like, default=None
             Rows as the device will meet them, in the form of `predict`. They decide how
             far inputs and units may reach, a few of them that are far away not
-            counted; answers on them are compared with those of the estimator, which is
+            counted; predictions are compared with those of the estimator, which is
             printed, and some make the test. Without X inputs may reach 4 standard
             deviations, with more than 10 bits 8; if the estimator does not standardize,
             as far as the input type. What is beyond is cut.
         input_type : {"float32", "int16", "uint8"}, default="float32"
             Type of the inputs that the device is given. "float32" takes the numbers of
-            the table as they are, so it is the default: no other type knows the unit of
+            the table as they are, so it is the default: no other type has the unit of
             a sensor. Integers leave floating point out altogether.
         input_scale : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
@@ -293,8 +293,8 @@ class DeviceMixin:
         ValueError
             If the name is no C identifier or that of a header of C libraries, if
             targets are too large or too small for single precision, if X has values
-            that are no numbers, if nothing says how far inputs reach, if sums may not
-            fit 32 bits or single precision, or if `activation_bits` are given for
+            that are no numbers, if nothing determines how far inputs reach, if sums may
+            not fit 32 bits or single precision, or if `activation_bits` are given for
             single precision; if `one_hot` has columns that do not exist, or that are
             not 0 but for one that is 1 in X.
 

@@ -30,7 +30,7 @@ class Requantize(NamedTuple):
         return np.where(size >= self.limit, self.top, scaled)
 
     def signed(self, numbers: NDArray) -> NDArray:
-        """The same of numbers of either sign."""
+        """Rescale numbers of either sign."""
         return np.sign(numbers) * self(np.abs(numbers))
 
 

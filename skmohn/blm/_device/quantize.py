@@ -1,4 +1,4 @@
-"""From a trained network to integers, with sums that are proven to fit."""
+"""Quantization of a trained network, with sums that are proven to fit."""
 
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -90,7 +90,7 @@ class HyperparameterUncertainty:
         return variance
 
     def update(self, more: AggregatedData) -> "HyperparameterUncertainty":
-        """The same hyperparameters after a further sample."""
+        """Condition on a further sample at the same hyperparameters."""
         return HyperparameterUncertainty(
             tuple((up.update(more), down.update(more)) for up, down in self.pairs)
         )

@@ -120,7 +120,7 @@ def _sum_pairs(
     means: NDArray[np.float64],
     variances: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """The same by sums over pairs of products, of any order. O(n_inputs n_terms^2)."""
+    """Sobol variances by sums over pairs of products. O(n_inputs n_terms^2)."""
     members = np.zeros((len(means), len(terms)), dtype=bool)
     for j, term in enumerate(terms):
         members[list(term), j] = True

@@ -1,4 +1,4 @@
-"""From samples to a fitted Walsh polynomial: one function per strategy and rule."""
+"""Fit of a Walsh polynomial to samples: one function per strategy and rule."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""From samples to a spike-and-slab model, an order at a time."""
+"""Fit of a spike-and-slab model to samples, an order at a time."""
 
 import math
 

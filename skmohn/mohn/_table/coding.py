@@ -119,7 +119,7 @@ class InputCoding:
         )
 
     def admit(self, X: NDArray) -> Self:
-        """The same coding, which takes all values of rows that a fit has left out."""
+        """Copy that takes all values of rows that a fit has left out."""
         low, high, _ = _ends(X)
         with np.errstate(invalid="ignore"):
             reach = _LARGEST_CODE * (self.high / 2 - self.low / 2)
@@ -129,7 +129,7 @@ class InputCoding:
         return replace(self, fills={**self.fills, **fills}) if fills else self
 
     def without_levels(self) -> Self:
-        """The same coding, but for the levels of numeric columns."""
+        """Copy without the levels of numeric columns."""
         n_others = len(self.alphabets) - len(self.thresholds)
         return replace(
             self,

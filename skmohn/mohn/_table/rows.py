@@ -74,11 +74,11 @@ class EncodedRows:
         )
 
     def first_categoricals(self, n_categoricals: int) -> Self:
-        """The same rows with the first of their categoricals."""
+        """Rows with the first of their categoricals alone."""
         return replace(self, categories=self.categories[:, :n_categoricals].copy())
 
     def as_float(self) -> Self:
-        """The same rows, whose inputs may have been small integers."""
+        """Rows with inputs as floats, which may have been small integers."""
         return replace(self, inputs=self.inputs.astype(float, copy=False))
 
     def columns(

@@ -99,7 +99,7 @@ class TermNames:
         return name_columns(self._given, self.n_features)
 
     def without_levels(self) -> "TermNames":
-        """The same names, but for the levels of numeric columns."""
+        """Names without the levels of numeric columns."""
         return TermNames(self._coding.without_levels(), self.categories, self._given)
 
     def describe(self) -> str:

@@ -153,7 +153,7 @@ class Marginals:
         return cls(*parts, levels, quartiles, numbers if with_values else {})
 
     def variable(self, uniform: Variable) -> Variable:
-        """The same input, categorical or levels as they were distributed."""
+        """Variable with the distribution that it had in the fit."""
         i, k = uniform.input, uniform.categorical
         if k is not None:
             moments = self.levels.get(k, (uniform.mean, uniform.square))
