@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -151,6 +152,8 @@ def test_transcribed_rows_are_shown_in_one_table(run) -> None:
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A repository of a script, what it imports and what it does not."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     files = {
         "skmohn/__init__.py": '_HOMES = {"A": "skmohn.mohn"}\nfrom skmohn import blm\n',
