@@ -113,6 +113,15 @@ def test_what_changes_no_result_leaves_a_run_full(run) -> None:
     assert run(*keep, main=lambda: show(1.0)) == ["mohn_parities.json"]
 
 
+def test_where_a_result_is_written_is_no_result(run, capsys) -> None:
+    run(main=lambda: print("row"))
+    run("--quick", main=lambda: print("row"))
+    printed = capsys.readouterr()
+    assert printed.out == "row\nrow\n"
+    assert "Written to benchmarks/results/mohn_parities.json." in printed.err
+    assert "Not a full run: --save would write it to" in printed.err
+
+
 def test_a_run_that_fails_writes_nothing(run) -> None:
     def fail():
         show(1.0)
