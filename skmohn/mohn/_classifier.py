@@ -40,6 +40,7 @@ from skmohn.mohn._reports import (
     list_others,
     tabulate_classes,
     tabulate_collinear_terms,
+    tabulate_contributions,
     to_frame,
 )
 from skmohn.mohn._sparse.inference import label_collinear_terms
@@ -688,18 +689,7 @@ class MOHNClassifier(
                 last.insert(0, ("(missing values)", whole @ classes - score))
         elif len(classes) > 2 and self.C_ is None:
             last = [("(normalization)", (whole - own) @ classes)]
-        found.sort(key=lambda row: -abs(row[-1]))
-        table = [("(constant)", 1.0, constant, constant), *found]
-        table += [(name, np.nan, np.nan, part) for name, part in last]
-        titles = "term", "value", "weight", "contribution"
-        columns = zip(*table, strict=True)
-        return to_frame(
-            {
-                title: [part if title == "term" else float(part) for part in column]
-                for title, column in zip(titles, columns, strict=True)
-            },
-            "explain",
-        )
+        return to_frame(tabulate_contributions(constant, found, last), "explain")
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(

@@ -151,12 +151,23 @@ def tabulate_parts(
         (whole,) = model.latent_mean(rows)
         others = term_names.distribute_others(listed.terms, parts, model.split(rows))
         found += list_others(term_names, others)
-    found.sort(key=lambda row: -abs(row[-1]))
-    table = [("(constant)", 1.0, listed.intercept, listed.intercept), *found]
+    last = []
     if whole is not None:
         (clipped,) = model.predictive_mean(rows, clip)
         if clipped != whole and not model.is_transformed:
-            table.append(("(clip)", np.nan, np.nan, clipped - whole))
+            last = [("(clip)", clipped - whole)]
+    return tabulate_contributions(listed.intercept, found, last)
+
+
+def tabulate_contributions(
+    constant: float,
+    found: Sequence[tuple[str, float, float, float]],
+    last: Sequence[tuple[str, float]],
+) -> Table:
+    """List contributions to a prediction: the constant, then the largest, then last."""
+    table = [("(constant)", 1.0, constant, constant)]
+    table += sorted(found, key=lambda row: -abs(row[-1]))
+    table += [(name, np.nan, np.nan, part) for name, part in last]
     terms, *numbers = zip(*table, strict=True)
     columns = (np.array(column, dtype=float).tolist() for column in numbers)
     titles = "value", "weight", "contribution"
