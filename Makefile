@@ -17,6 +17,7 @@ FUZZ_EXAMPLES ?= 0
 # Different examples every time; a failure names its own.
 FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
+BASE ?= HEAD
 ASV_ARGS ?= run --python=same --quick
 # Of scikit-learn, for test-common.
 SKLEARN ?= 1.8
@@ -51,7 +52,7 @@ NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? 
 .NOTPARALLEL:
 
 .PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
-.PHONY: coverage dist test-common test-uncompiled asv always
+.PHONY: coverage dist test-common test-uncompiled golden asv always
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
@@ -65,6 +66,7 @@ help:
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
+	@echo "make golden        which fits differ from those of the commit BASE=HEAD or another"
 	@echo "make asv           seconds and memory of small fits and kernels, by asv"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
@@ -113,6 +115,13 @@ docs: $(VENV)/installed-docs
 
 papers: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.papers --quick
+
+# Which fits are not what they were at another commit: make golden BASE=main
+golden: $(VENV)/installed-test
+	rm -rf build/golden && mkdir -p build/golden
+	git archive $(BASE) skmohn tests/golden.py | tar -x -C build/golden
+	$(BIN)/python build/golden/tests/golden.py record build/golden.npz
+	$(BIN)/python tests/golden.py compare build/golden.npz
 
 # Two commits: make asv ASV_ARGS="continuous HEAD~1 HEAD"
 asv: $(VENV)/installed-bench

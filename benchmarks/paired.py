@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import fmean, median
 
@@ -37,16 +38,25 @@ def main():
     parser.add_argument("--only", nargs="+", metavar="CLASS")
     parser.add_argument("--repeats", type=int, default=6)
     options = parser.parse_args()
-    old, new = (Checkout(folder.resolve()) for folder in options.checkouts)
+    with ExitStack() as stack:
+        old, new = (
+            stack.enter_context(Checkout(folder.resolve()))
+            for folder in options.checkouts
+        )
+        show_all(old, new, options.only or old.ask("classes"), options.repeats)
+
+
+def show_all(old, new, names, repeats):
+    """Print the rows of some classes of workloads, and the mean of their ratios."""
     print(f"{'workload':38}{'old s':>9}{'new s':>9}{'ratio':>8}  lowest to highest")
     ratios = []
-    for name in options.only or old.ask("classes"):
+    for name in names:
         methods = [checkout.ask("set up", name) for checkout in (old, new)]
         if None in methods:
             print(f"{name:38}fails in {'old' if methods[0] is None else 'new'}")
             continue
         for method in methods[1]:
-            pairs = compare(old, new, method, options.repeats)
+            pairs = compare(old, new, method, repeats)
             ratios.append(show(f"{name}.{method}", pairs))
     if ratios:
         print(f"geometric mean of ratios: {math.exp(fmean(map(math.log, ratios))):.3f}")
@@ -87,6 +97,13 @@ class Checkout:
             stdout=subprocess.PIPE,
             text=True,
         )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        # At the end of its input it ends.
+        self.process.__exit__(*error)
 
     def ask(self, *request):
         """Have the process do something; return its answer."""

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import sys
 from argparse import Namespace
@@ -112,6 +113,15 @@ def test_what_changes_no_result_leaves_a_run_full(run) -> None:
     assert run(*keep, main=lambda: show(1.0)) == ["mohn_parities.json"]
 
 
+def test_where_a_result_is_written_is_no_result(run, capsys) -> None:
+    run(main=lambda: print("row"))
+    run("--quick", main=lambda: print("row"))
+    printed = capsys.readouterr()
+    assert printed.out == "row\nrow\n"
+    assert "Written to benchmarks/results/mohn_parities.json." in printed.err
+    assert "Not a full run: --save would write it to" in printed.err
+
+
 def test_a_run_that_fails_writes_nothing(run) -> None:
     def fail():
         show(1.0)
@@ -151,6 +161,8 @@ def test_transcribed_rows_are_shown_in_one_table(run) -> None:
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     """A repository of a script, what it imports and what it does not."""
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
     monkeypatch.setattr(results, "ROOT", tmp_path)
     files = {
         "skmohn/__init__.py": '_HOMES = {"A": "skmohn.mohn"}\nfrom skmohn import blm\n',

@@ -70,6 +70,16 @@ def test_an_attribute_that_is_renamed_is_the_same(recorded, monkeypatch):
     assert GOLDEN["compare"](path) == 0
 
 
+def test_some_of_the_fits_are_compared_with_the_same_ones(recorded, capsys):
+    path, fits = recorded
+    assert GOLDEN["record"](path, every=2) == 0
+    fits["data, spirals"] = lambda: 1 / 0
+    assert GOLDEN["compare"](path) == 0
+    assert "0 of 1 fits have changed" in capsys.readouterr().out
+    fits["regressor, ols"] = lambda: 1 / 0
+    assert GOLDEN["compare"](path) == 1
+
+
 def test_every_estimator_is_fitted():
     kinds = {name.partition(",")[0] for name in GOLDEN["FITS"]}
     assert kinds >= {"regressor", "classifier", "transformer", "stack", "imputer"}

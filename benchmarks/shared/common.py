@@ -8,7 +8,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import resource
 import time
 import warnings
 from pathlib import Path
@@ -151,6 +150,8 @@ def peak_memory():
             line = next(line for line in status if line.startswith("VmHWM"))
         return int(line.split()[1]) * 1024
     except OSError:
+        import resource  # Windows has none
+
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 

@@ -44,15 +44,20 @@ def record(main):
     given = NEUTRAL.sub("", " ".join(sys.argv[1:])).strip()
     path = path_of(script, given or ("part" if _left_out else ""))
     is_full = not given and not _left_out
-    shown = path.relative_to(path.parents[2])
+    shown = path.relative_to(path.parents[2]).as_posix()
     if not is_full and not _options.get("save"):
-        print(f"Not a full run: --save would write it to {shown}.")
+        say(f"Not a full run: --save would write it to {shown}.")
         return
     result = {"script": script, "arguments": given} | start | environment()
     options = {k: v for k, v in _options.items() if k not in {"save", "keep"}}
     result |= {"options": options, "left_out": [*_left_out], "parts": [*_parts]}
     write(path, result)
-    print(f"Written to {shown}.")
+    say(f"Written to {shown}.")
+
+
+def say(message):
+    """Print beside the results, all of which the report on the papers takes."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def begin(options):
