@@ -185,7 +185,12 @@ class TermScreening:
         Orders up to the highest of the terms have a row even if nothing was scored.
         """
         highest, coverage = len(count_orders(terms)), []
-        for order in range(1, self.max_order + 1):
+        tried_orders = {BASE_ORDER, *self.screened, *(len(p) + 1 for p in self.parents)}
+        if self.held:
+            tried_orders.add(BASE_ORDER + 1)
+        # All orders of a wide table have numbers of sets with thousands of digits.
+        last = min(max(highest, *tried_orders), self.max_order)
+        for order in range(1, last + 1):
             n = self.design.n_features
             possible = tried = math.comb(n, order)
             if order > BASE_ORDER and order not in self.screened:
