@@ -58,7 +58,8 @@ class PairVariance:
         if variables is None:
             variables = make_variables(len(prior.ard_rates), covariance.alphabets)
         self.covariance, self.rows, self.alpha = covariance, rows, alpha
-        self.factors = [_Factor(v, covariance, rows) for v in variables]
+        tau = prior.tau  # of all inputs, once
+        self.factors = [_Factor(v, covariance, tau, rows) for v in variables]
         self.by_input = {f.variable.input: f for f in self.factors}
         means = np.prod([factor.mean for factor in self.factors], axis=0)
         # What each row adds to the constant, and to weights but for their own factors.
@@ -308,13 +309,17 @@ class _Factor:
     """A variable's factor of the covariance of any value with those at rows."""
 
     def __init__(
-        self, variable: Variable, covariance: Covariance, rows: EncodedRows
+        self,
+        variable: Variable,
+        covariance: Covariance,
+        tau: NDArray[np.float64],
+        rows: EncodedRows,
     ) -> None:
         self.variable = variable
         n_rows = len(rows)
         self.tau, self.x = 0.0, np.zeros(n_rows)
         if variable.input is not None:
-            self.tau = float(covariance.prior.tau[variable.input])
+            self.tau = float(tau[variable.input])
             self.x = rows.inputs[:, variable.input]
         self.table = np.ones((1, 1))
         self.categories = np.zeros(n_rows, dtype=int)
