@@ -99,6 +99,15 @@ def test_tables_and_counted_bits_give_the_same_pairs(monkeypatch, kind, n_sample
         assert looked_up.least == counted.least
 
 
+@pytest.mark.parametrize("kind", ["signs", "counts"])
+@pytest.mark.parametrize(("n_samples", "n_words"), [(200, 4), (64, 1), (65, 2)])
+def test_words_without_samples_are_not_looked_up(kind, n_samples, n_words):
+    design = table(kind, n_samples)
+    compared = design.compare(np.ones((2, n_samples)))
+    assert compared.factors.shape == (3, 64 * n_words)
+    assert design._codes.shape[1] == 8 * n_words
+
+
 def table(kind, n_samples):
     """Seventy columns of two or three values, of which some are often the same."""
     rng = np.random.default_rng([1, n_samples])

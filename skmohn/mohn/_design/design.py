@@ -20,7 +20,7 @@ from skmohn._core._rows import are_signs, distinct_rows
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import product_kernels as _kernels
-from skmohn.mohn._design.lookup import Stems, lay_out
+from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
@@ -175,8 +175,8 @@ class ComparedBits(NamedTuple):
     planes : ndarray of shape (n_residuals, 3, W), uint64
         Signs, and two bits of the magnitudes.
 
-    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
-        Ones, and the signed numbers.
+    factors : ndarray of shape (1 + n_residuals, 64 * n_words), int8
+        Ones, and the signed numbers; of words that hold samples.
 
     totals, sums : ndarrays of shape (n_residuals,)
         Of the magnitudes, and of the signed numbers.
@@ -305,7 +305,7 @@ class PackedDesign(_Design):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """The inputs as they are looked up."""
-        return lay_out(self.bits)
+        return lay_out(self.bits[:, : count_words(self.n_samples)])
 
     @cached_property
     def _groups(self) -> NDArray[np.uint64]:
@@ -338,7 +338,8 @@ class PackedDesign(_Design):
             for residual, (part, _) in zip(residuals, rounded, strict=True)
         ]
         planes = np.stack(planes)
-        factors = np.zeros((1 + len(signed), 64 * planes.shape[2]), dtype=np.int8)
+        n_words = count_words(self.n_samples)
+        factors = np.zeros((1 + len(signed), 64 * n_words), dtype=np.int8)
         factors[0, : self.n_samples] = 1
         factors[1:, : self.n_samples] = signed
         return ComparedBits(

@@ -28,7 +28,7 @@ from skmohn.mohn._design.design import (
     as_tuples,
     find_equal,
 )
-from skmohn.mohn._design.lookup import Stems, lay_out
+from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
@@ -190,8 +190,8 @@ class ComparedPlanes(NamedTuple):
     planes : ndarray of shape (n_residuals, 3, W), uint64
         Signs, and two bits of the magnitudes.
 
-    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
-        Ones, and the signed magnitudes.
+    factors : ndarray of shape (1 + n_residuals, 64 * n_words), int8
+        Ones, and the signed magnitudes; of words that hold samples.
 
     sums : ndarray of shape (n_residuals,)
         Of the signed magnitudes.
@@ -343,7 +343,8 @@ class PlaneDesign(DenseDesign):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """Nonzero and sign as they are looked up."""
-        return lay_out(self.planes.nonzero, self.planes.sign)
+        words = slice(count_words(self.n_samples))
+        return lay_out(self.planes.nonzero[:, words], self.planes.sign[:, words])
 
     @cached_property
     def _groups(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

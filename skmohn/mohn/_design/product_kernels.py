@@ -27,6 +27,8 @@ _TWO = np.uint64(2)
 _FOUR = np.uint64(4)
 _SHIFT = np.uint64(56)
 _TILE = 32
+# The least positive number of single precision.
+_TINY = 2.0**-149
 
 
 @jit
@@ -532,10 +534,11 @@ def keep_pairs(found, first, second, least, scores, pairs, size):
             stop = min(start + 64, row.shape[0])
             if size == most and scores[0] > least:
                 least = scores[0]
-            best = row[start]
+            # An or of comparisons is many at once; a maximum is one after the other.
+            lowest, is_any = np.float32(max(least, _TINY)), False
             for e in range(start, stop):
-                best = max(best, row[e])
-            if best < least or best <= 0:
+                is_any |= row[e] >= lowest
+            if not is_any:
                 continue
             for e in range(start, stop):
                 score, j = row[e], second + e
