@@ -18,7 +18,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from skmohn._core._types import Term
-from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
+from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
     LOG_BOUNDS,
@@ -28,6 +28,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
     log_density,
 )
 from skmohn.mohn._gp.sobol import PairVariance
+from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Contrast, Variable
@@ -131,8 +132,9 @@ def marginalize_hyperparameters(
 
     def moved(shift: NDArray[np.float64]) -> ExactPosterior:
         logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
-        prior = Prior.from_logs(logs, n_inputs)
-        return ExactPosterior.condition(replace(covariance, prior=prior), sample)
+        there = replace(covariance, prior=Prior.from_logs(logs, n_inputs))
+        gram = curvature.around_best.gram(there, sample.rows)
+        return ExactPosterior.condition(there, sample, gram)
 
     steps = spread * axes
     expected = np.argsort(-np.sum((slopes @ steps) ** 2, axis=0))
@@ -141,6 +143,54 @@ def marginalize_hyperparameters(
     change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
     kept = np.argsort(change)[::-1][:_MOST_AXES]
     return HyperparameterUncertainty(tuple(pairs[j] for j in kept)), log_occam_factor
+
+
+class Neighborhood:
+    """Evidence at hyperparameters of which few differ from the best ones.
+
+    Inputs whose rates do not differ are compared once: of thousands, most are.
+
+    Parameters
+    ----------
+    posterior : ExactPosterior
+        At the best hyperparameters.
+
+    basis : ndarray of shape (n_directions, n_logs)
+        Directions in which others lie.
+
+    Attributes
+    ----------
+    logs : ndarray of int
+        Which logarithms differ along the directions.
+
+    evidence : Evidence
+        As a function of these.
+    """
+
+    def __init__(self, posterior: ExactPosterior, basis: NDArray[np.float64]) -> None:
+        covariance, sample = posterior.covariance, posterior.sample
+        prior, alphabets = covariance.prior, covariance.alphabets
+        n_inputs = len(prior.ard_rates)
+        differs = basis[:, :n_inputs].any(axis=0)
+        self._inputs = np.flatnonzero(differs)
+        self.logs = np.append(self._inputs, np.arange(n_inputs, basis.shape[1]))
+        fixed = None
+        if len(self._inputs) < n_inputs:
+            fixed = FixedInputs.of(sample.rows, prior, np.flatnonzero(~differs))
+            inputs = sample.rows.inputs[:, self._inputs]
+            sample = replace(sample, rows=replace(sample.rows, inputs=inputs))
+        self.evidence = Evidence(sample, alphabets, fixed=fixed)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rates differ."""
+        return self.evidence.pairs.fixed is None
+
+    def gram(self, covariance: Covariance, rows: EncodedRows) -> NDArray[np.float64]:
+        """Covariance of the rows of the sample, with all their inputs."""
+        prior = covariance.prior
+        own = prior._replace(ard_rates=prior.ard_rates[self._inputs])
+        return covariance.add_terms(self.evidence.pairs.covariance(own), rows, rows)
 
 
 class EvidenceCurvature(NamedTuple):
@@ -161,6 +211,9 @@ class EvidenceCurvature(NamedTuple):
 
     ratios : ndarray of shape (n_others,)
         Of other directions, curvature by the data over that of the density.
+
+    around_best : Neighborhood
+        Of the directions.
     """
 
     basis: np.ndarray
@@ -169,6 +222,7 @@ class EvidenceCurvature(NamedTuple):
     density: float
     slopes: np.ndarray
     ratios: np.ndarray
+    around_best: Neighborhood
 
     @classmethod
     def around(cls, posterior: ExactPosterior) -> Self:
@@ -177,8 +231,11 @@ class EvidenceCurvature(NamedTuple):
         best = covariance.prior.to_logs()
         n_inputs, alphabets = len(covariance.prior.ard_rates), covariance.alphabets
         basis, others = _split_directions(posterior, _directions(n_inputs, alphabets))
-        evidence = Evidence(posterior.sample, alphabets)
-        gradient, by_data, slopes = _curvature(evidence, best, basis)
+        around_best = Neighborhood(posterior, basis)
+        gradient, by_data, slopes = _curvature(around_best, best, basis)
+        if not around_best.is_whole:
+            evidence = Evidence(posterior.sample, alphabets)
+            gradient = evidence.slopes([covariance.prior])[0][0]
         of_density = density_curvature(n_inputs, alphabets)
         # Of inputs that hardly matter the log evidence is a line in their rates: in the
         # logarithms its curvature is minus its slope.
@@ -190,6 +247,7 @@ class EvidenceCurvature(NamedTuple):
             log_density(best, n_inputs, alphabets)[0],
             slopes,
             -(others @ gradient) / own,
+            around_best,
         )
 
     def gain_by_chance(self, row_ratio: float = 1.0) -> float:
@@ -263,14 +321,17 @@ def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
 
 
 def _curvature(
-    evidence: Evidence, best: NDArray[np.float64], basis: NDArray[np.float64]
+    around_best: Neighborhood, best: NDArray[np.float64], basis: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """How evidence and fitted values change along directions of the logarithms.
 
-    Returned are the gradient, the negative Hessian along the directions, and the slopes
-    of the fitted values, (n_rows * n_targets, n_directions), without strong terms.
+    Returned are the gradient in those that differ, the negative Hessian along the
+    directions, and the slopes of the fitted values, (n_rows * n_targets, n_directions),
+    without strong terms.
     """
+    evidence, logs = around_best.evidence, around_best.logs
     n_inputs = evidence.sample.rows.inputs.shape[1]
+    best, basis = best[logs], basis[:, logs]
 
     def look(
         logs: NDArray[np.float64],
