@@ -369,13 +369,14 @@ class PackedDesign(_Design):
         compared: ComparedBits,
         stems: Stems | NDArray[np.uint64],
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         groups = slice(second.start // 64, -(-second.stop // 64))
         rest = compared.sums, compared.steps, self._inverse_lengths
         if isinstance(stems, Stems):
             products = stems.multiply(self._codes[groups])
-            _kernels.packed_scores(stems.sums, products, *rest, scores)
+            _kernels.packed_scores(stems.sums, products, *rest, wanted, scores)
             return
         scratch = np.empty((2, 64), dtype=np.uint64)
         _kernels.packed_pairs(
@@ -571,6 +572,7 @@ class DenseDesign(_Design):
             NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]
         ],
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         weighted, squared, residual_times = stems

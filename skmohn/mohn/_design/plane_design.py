@@ -321,6 +321,7 @@ class PlaneDesign(DenseDesign):
         stems: Stems | tuple[NDArray[np.uint64], NDArray[np.uint64]],
         rows: slice,
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         columns = slice(second.start, -(-second.stop // 64) * 64)
