@@ -12,6 +12,7 @@ mathematical models, Mathematics and Computers in Simulation 55, 2001.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -327,36 +328,53 @@ class _Factor:
             factors, centered = covariance.tables[variable.categorical]
             self.table, self.centered = factors[:-1], centered[:-1]
             self.categories = rows.categories[:, variable.categorical]
-        frequency, mean, square = variable[2:]
+        frequency, mean, _ = variable[2:]
         self.x_mean, self.spread = variable.moments()
-        # Means over the variable of the factor, and of its product with the input.
-        flat, tilted, curved = (
-            (weights @ self.table)[self.categories] / (1.0 + self.tau)
-            for weights in (frequency, frequency * mean, frequency * square)
-        )
-        self.mean = flat + self.tau * self.x * tilted
-        self.slope = tilted + self.tau * self.x * curved
-        # The factor between two values, averaged over both.
-        plain = self.table[:, : len(frequency)]
-        weights = frequency * mean
-        self.both = frequency @ plain @ frequency + self.tau * (
-            weights @ plain @ weights
-        )
-        self.both = float(self.both) / (1.0 + self.tau)
-        # By the categories of two rows: means of the products of their factors, which
-        # are lines in either row's input.
-        self.pairs = np.array(
-            [
-                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
-                for weights in (frequency, frequency * mean, frequency * square)
-            ]
-        )
+        self.mean = self._mean_times(frequency, frequency * mean)
         is_centered = self.x_mean == 0.0
         self.is_line = variable.categorical is None and (
             is_centered or bool(np.all(np.abs(self.x) == 1.0))
         )
         if self.is_line:
             self._find_signs()
+
+    def _mean_times(
+        self, plain: NDArray[np.float64], tilted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Mean of the factor, weighted by category, `tilted` where times the input."""
+        plain, tilted = (
+            (weights @ self.table)[self.categories] / (1.0 + self.tau)
+            for weights in (plain, tilted)
+        )
+        return plain + self.tau * self.x * tilted
+
+    @cached_property
+    def slope(self) -> NDArray[np.float64]:
+        """Mean over the variable of the factor times the input."""
+        frequency, mean, square = self.variable[2:]
+        return self._mean_times(frequency * mean, frequency * square)
+
+    @cached_property
+    def both(self) -> float:
+        """The factor between two values, averaged over both."""
+        frequency, mean, _ = self.variable[2:]
+        plain, weights = self.table[:, : len(frequency)], frequency * mean
+        both = frequency @ plain @ frequency + self.tau * (weights @ plain @ weights)
+        return float(both) / (1.0 + self.tau)
+
+    @cached_property
+    def pairs(self) -> NDArray[np.float64]:
+        """By the categories of two rows: means of the products of their factors.
+
+        Of these, and times the input and its square: they are lines in either row's.
+        """
+        frequency, mean, square = self.variable[2:]
+        return np.array(
+            [
+                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
+                for weights in (frequency, frequency * mean, frequency * square)
+            ]
+        )
 
     def _find_signs(self) -> None:
         """Write the means of products by the signs of rows as a pair of factors.
