@@ -285,14 +285,14 @@ def chance_thresholds(
     Sets that extend terms of the model, `present`, have fewer rivals. Each is compared
     with `n_rivals` residuals.
     """
-    orders = [len(term) for term in terms]
-    possible = {order: math.comb(n_features, order) for order in set(orders)}
-    path_validation = np.array([possible[order] for order in orders], dtype=float)
-    for j, term in enumerate(terms):
-        if len(term) > BASE_ORDER:
-            parents = count_parents(term, present)
-            if parents == len(term):
-                path_validation[j] = len(present)
-            elif parents:
-                path_validation[j] = min(path_validation[j], n_features * len(present))
-    return np.sqrt(2 * np.log(np.maximum(path_validation * n_rivals, 10)))
+    orders = np.fromiter(map(len, terms), dtype=np.intp, count=len(terms))
+    rivals = np.empty(len(terms))
+    for order in set(orders.tolist()):
+        rivals[orders == order] = math.comb(n_features, order)
+    for j in np.flatnonzero(orders > BASE_ORDER).tolist():
+        parents = count_parents(terms[j], present)
+        if parents == orders[j]:
+            rivals[j] = len(present)
+        elif parents:
+            rivals[j] = min(rivals[j], n_features * len(present))
+    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
