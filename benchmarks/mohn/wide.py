@@ -26,7 +26,7 @@ from unittest import mock
 import numpy as np
 from scipy.special import ndtri
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.mohn._sparse.pair_cache import PairCache
 
@@ -81,11 +81,11 @@ def learn(n_features, n_samples, seed):
     common.warm_up(quiet=True)
     model = MOHNRegressor(max_order=2, random_state=0)
     with mock.patch.object(
-        PairCache, "serve", autospec=True, side_effect=PairCache.serve
-    ) as serve:
+        PairCache, "run_scans", autospec=True, side_effect=PairCache.run_scans
+    ) as scans:
         seconds = common.timed_fit(model, X, y)
     n_true = len(set(terms).intersection(model.terms_))
-    return seconds, serve.call_count, n_true, len(model.terms_) - n_true
+    return seconds, scans.call_count, n_true, len(model.terms_) - n_true
 
 
 def screen(n_features, n_samples, seed, n_false):
@@ -231,4 +231,4 @@ def print_sizes(options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)
