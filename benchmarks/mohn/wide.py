@@ -13,6 +13,11 @@ significant beyond chance are fitted, and pairs of the 500 best columns are test
 what is left. Of it count the true terms before it has more false discoveries than ours,
 which is more than anyone who does not know the truth can choose. No pair here has
 single effects.
+
+Then MOHNRegressor() with its default parameters on tables with more columns than rows,
+of bits (int8) or numbers: three products of two columns and noise of 0.3 of their
+standard deviation each, five columns, or noise alone. Aimed at are a minute and 2 GB,
+at most 5 s for 600 rows of 2000 bits. BENCHMARK_CLOCK=cpu.
 """
 
 from itertools import combinations
@@ -31,6 +36,21 @@ BYTES, PASSES = 500e6, 12
 N_SINGLES = N_PAIRS = 10
 SIGNAL_TO_NOISE = 3.0
 N_SCREENED = 500
+# Kinds, columns, rows and the seconds aimed at, of all tables for the default.
+DEFAULTS = (
+    ("bits", 2000, 600, 5),
+    ("numbers", 2000, 600, 13),
+    ("numbers", 5000, 300, 60),
+    ("bits", 10_000, 1000, 60),
+    ("bits", 20_000, 300, 60),
+    ("bits", 60_000, 200, 60),
+)
+DEFAULT_BYTES = 2e9
+TRUTHS = {
+    "pairs": [(1, 5), (10, 20), (30, 40)],
+    "columns": [(i,) for i in range(5)],
+    "noise": [],
+}
 OURS, PEER = "MOHNRegressor", "single effects, then pairs"
 
 
@@ -61,11 +81,11 @@ def learn(n_features, n_samples, seed):
     common.warm_up(quiet=True)
     model = MOHNRegressor(max_order=2, random_state=0)
     with mock.patch.object(
-        PairCache, "serve", autospec=True, side_effect=PairCache.serve
-    ) as serve:
+        PairCache, "run_scans", autospec=True, side_effect=PairCache.run_scans
+    ) as scans:
         seconds = common.timed_fit(model, X, y)
     n_true = len(set(terms).intersection(model.terms_))
-    return seconds, serve.call_count, n_true, len(model.terms_) - n_true
+    return seconds, scans.call_count, n_true, len(model.terms_) - n_true
 
 
 def screen(n_features, n_samples, seed, n_false):
@@ -110,10 +130,77 @@ def scores(columns, y):
     return np.sqrt(len(y)) * np.abs(y @ columns) / np.maximum(length, 1e-300)
 
 
+def make_wide(kind, n_features, n_samples, truth, seed):
+    """Return inputs and targets of noise and a few of the first columns."""
+    rng = np.random.default_rng(seed)
+    if kind == "bits":
+        X = rng.integers(0, 2, (n_samples, n_features), dtype=np.int8)
+        values = 2.0 * X[:, :50] - 1.0
+    else:
+        X = rng.standard_normal((n_samples, n_features))
+        values = X[:, :50]
+    noise = rng.standard_normal(n_samples)
+    if not TRUTHS[truth]:
+        return X, noise
+    return X, columns_of(values, TRUTHS[truth]).sum(axis=1) + 0.3 * noise
+
+
+def learn_by_default(kind, n_features, n_samples, truth, seed):
+    """Return seconds, true terms and false discoveries."""
+    X, y = make_wide(kind, n_features, n_samples, truth, seed)
+    common.warm_up(quiet=True)
+    model = MOHNRegressor(random_state=0)
+    seconds = common.timed_fit(model, X, y)
+    n_true = len(set(TRUTHS[truth]).intersection(model.terms_))
+    return seconds, n_true, len(model.terms_) - n_true
+
+
+def print_defaults(options):
+    """Print one row for each table of the default parameters."""
+    table = common.Table(
+        "MOHNRegressor()", "data columns rows truth seconds aim MB aim true false"
+    )
+    for kind, n_features, n_samples, most_seconds in DEFAULTS:
+        if options.quick and n_features * n_samples > 2e6:
+            continue
+        for truth in TRUTHS:
+            problem = kind, n_features, n_samples, truth, options.seed
+            found, memory = common.in_fresh_process(learn_by_default, *problem)
+            seconds, n_true, n_false = found
+            table.row(
+                kind,
+                n_features,
+                n_samples,
+                truth,
+                seconds,
+                most_seconds,
+                memory / 1e6,
+                DEFAULT_BYTES / 1e6,
+                n_true,
+                n_false,
+                met=seconds <= most_seconds and memory <= DEFAULT_BYTES,
+            )
+    table.close()
+
+
 def main():
-    """Print one row for each learner, size and instance."""
-    options = common.parse_options(__doc__, instances=1, quick_instances=1)
+    """Print one row for each learner, size and instance, then those of the default."""
+    options = common.parse_options(
+        __doc__,
+        instances=1,
+        quick_instances=1,
+        add_arguments=lambda parser: parser.add_argument(
+            "--default", action="store_true", help="the default parameters alone"
+        ),
+    )
     print("One thread. Kernels compiled in each process before its timing.\n")
+    if not options.default:
+        print_sizes(options)
+    print_defaults(options)
+
+
+def print_sizes(options):
+    """Print one row for each learner, size and instance."""
     for n_features, n_samples, most_seconds in SIZES[options.quick]:
         table = common.Table(
             f"{n_features} columns, {n_samples} rows, {N_SINGLES} columns and "

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 # Values that are looked at in one go.
 _VALUES_AT_ONCE = 2**18
+# Columns that tell the rows of most wide tables apart.
+_FIRST_COLUMNS = 64
 
 
 def order_of(table: NDArray) -> NDArray[np.intp]:
@@ -44,6 +46,11 @@ def are_signs(table: NDArray) -> bool:
 def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find the distinct rows of a table, in their sorted order."""
     # Returned are the first index of each, and which of them each row is.
+    if table.shape[1] > _FIRST_COLUMNS:
+        first, index = distinct_rows(table[:, :_FIRST_COLUMNS])
+        if len(first) == len(table):
+            # No later column matters, which take numpy a field each.
+            return first, index
     rows, axis = table, 0
     if table.dtype == np.int8 and table.size and are_signs(table):
         # Bits, the first one first, are in the order of the signs.

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -30,10 +31,9 @@ def flatten_sets(
         is_member = sets >= 0
         np.cumsum(is_member.sum(axis=1), out=indptr[1:])
         return indptr, sets[is_member].astype(np.int32)
-    np.cumsum([len(members) for members in sets], out=indptr[1:])
-    members = np.fromiter(
-        (i for members in sets for i in members), dtype=np.int32, count=indptr[-1]
-    )
+    np.cumsum(list(map(len, sets)), out=indptr[1:])
+    flat = chain.from_iterable(sets)
+    members = np.fromiter(flat, dtype=np.int32, count=indptr[-1])
     return indptr, members
 
 

@@ -24,6 +24,23 @@ def test_distinct_rows_of_signs_are_in_order(n_columns, dtype, monkeypatch):
     assert len(first) == len(rows)
 
 
+@pytest.mark.parametrize("n_alike", [0, 63, 64, 200])
+def test_rows_of_wide_tables_are_told_apart_by_few_columns(n_alike, monkeypatch):
+    rng = np.random.default_rng(n_alike)
+    table = rng.integers(-1, 2, (30, 300)).astype(float)
+    # The last row has the first columns of another one.
+    table[-1, :n_alike] = table[4, :n_alike]
+    expected = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    widths, unique = [], np.unique
+    monkeypatch.setattr(
+        _rows.np, "unique", lambda t, **k: widths.append(t.shape[1]) or unique(t, **k)
+    )
+    first, place = _rows.distinct_rows(table)
+    assert_array_equal(first, expected[1])
+    assert_array_equal(place, expected[2])
+    assert widths == ([64] if n_alike < 64 else [64, 300])
+
+
 def test_bytes_that_are_no_signs_stay_apart():
     table = np.array([[0, 3], [0, 5], [-1, -2], [0, 3]], dtype=np.int8)
     first, place = _rows.distinct_rows(table)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from skmohn._core._bits import pack_bits
 from skmohn.mohn._design.design import DenseDesign, PackedDesign
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 from skmohn.mohn._design.terms import count_holding
+from skmohn.mohn._sparse import term_screening
 from skmohn.mohn._sparse.term_screening import TermScreening
 
 RNG = np.random.default_rng(0)
@@ -62,6 +64,26 @@ def test_coverage_counts_each_set_that_was_scored_once():
     rows = frontier.coverage(terms)
     assert [row["tried"] for row in rows] == [8, 28, 11, 0, 0]
     assert [row["possible"] for row in rows] == [math.comb(8, k) for k in range(1, 6)]
+
+
+def test_coverage_of_a_wide_table_counts_no_order_that_it_leaves_out(monkeypatch):
+    # All 60,000 orders would have numbers of up to 18,000 digits.
+    counted = []
+
+    def count(n, order):
+        counted.append(order)
+        return math.comb(n, order)
+
+    monkeypatch.setattr(term_screening, "math", SimpleNamespace(comb=count))
+    frontier = TermScreening(SimpleNamespace(n_features=60_000), 60_000, 0.0)
+    frontier.parents = {(0, 1), (2, 3, 4)}
+    assert [row["order"] for row in frontier.coverage([(5,)])] == [1, 2, 3, 4]
+    assert counted == [1, 2, 3, 4]
+    frontier.parents, frontier.held = set(), {7: 1.0}
+    assert [row["order"] for row in frontier.coverage()] == [1, 2, 3]
+    frontier.screened = {3: 1.0, 5: 1.0}
+    assert [row["order"] for row in frontier.coverage()] == [1, 2, 3, 5]
+    assert max(counted) == 5
 
 
 def test_columns_of_terms_are_made_where_they_are_not_there():

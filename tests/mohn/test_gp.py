@@ -16,6 +16,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
 from skmohn._core._walsh import walsh_transform
+from skmohn.mohn._gp import covariance_function, marginal_likelihood, weight_prior
 from skmohn.mohn._gp import hyperparameter_uncertainty as _uncertainty
 from skmohn.mohn._gp import model as _gp_model
 from skmohn.mohn._gp import term_variances as _terms
@@ -542,6 +543,67 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     assert (len(kept), others.shape[0]) == (30, 63)
     # Inputs that matter, and scale, linear part and noise.
     assert kept[:, [0, 1, 2, -3, -2, -1]].any(axis=0).all()
+
+
+def mixed_posterior(n_signs):
+    """Posterior of signs, then two fractions, unknown values, and categories."""
+    rng = np.random.default_rng(2)
+    inputs = rng.choice([-1.0, 1.0], (40, n_signs))
+    inputs = np.hstack([inputs, rng.uniform(-1.0, 1.0, (40, 2))])
+    inputs[rng.random(inputs.shape) < 0.05] = 0.0
+    alphabets = (Categorical(3), Categorical(4, True))
+    rows = EncodedRows(inputs, np.stack([rng.integers(0, k, 40) for k in (4, 5)], 1))
+    y = inputs[:, 0] * inputs[:, -1] + (rows.categories[:, 0] == 1)
+    sample = join_equal_rows(rows, y + 0.3 * rng.standard_normal(40))
+    logs = np.append(np.full(n_signs + 2, -3.0), rng.uniform(-2.0, -0.5, 10))
+    prior = Prior.from_logs(logs, n_signs + 2)
+    return ExactPosterior.condition(
+        Covariance(prior, alphabets, ((0, 2),), (0.4,)), sample
+    )
+
+
+def test_inputs_whose_rates_stay_are_as_good_as_all():
+    posterior = mixed_posterior(8)
+    covariance, sample = posterior.covariance, posterior.sample
+    best, rng = covariance.prior.to_logs(), np.random.default_rng(3)
+    evidence = Evidence(sample, covariance.alphabets)
+    # The rates of a sign, of a fraction, of categories, and the last three differ.
+    chosen = [1, 9, *range(10, 20)]
+    near = _uncertainty.Neighborhood(posterior, np.eye(20)[chosen])
+    assert near.logs.tolist() == chosen
+    logs = best.copy()
+    logs[chosen] += rng.uniform(-1.0, 1.0, len(chosen))
+    there = replace(covariance, prior=Prior.from_logs(logs, 10))
+    gram = near.gram(there, sample.rows)
+    assert_allclose(gram, there.between(sample.rows, sample.rows), rtol=1e-12)
+    value, slope = near.evidence.value_and_slope(Prior.from_logs(logs[chosen], 2))
+    expected, whole = evidence.value_and_slope(there.prior)
+    assert value == pytest.approx(expected, rel=1e-12)
+    assert_allclose(slope, whole[chosen], rtol=1e-9, atol=1e-10)
+
+
+def test_hyperparameters_of_a_wide_table_are_marginalized_by_few_inputs(monkeypatch):
+    widths = []
+
+    class Watched(covariance_function.GramMatrix):
+        def covariance(self, prior):
+            widths.append(len(self.signs) + len(self.reals))
+            return super().covariance(prior)
+
+    posterior = mixed_posterior(98)
+    for module in (
+        _uncertainty,
+        covariance_function,
+        weight_prior,
+        marginal_likelihood,
+    ):
+        monkeypatch.setattr(module, "GramMatrix", Watched, raising=False)
+    some, _ = _uncertainty.marginalize_hyperparameters(posterior, 40)
+    assert len(widths) == 2 * 2 * _uncertainty._MOST_AXES
+    assert max(widths) <= _uncertainty._MOST_DIRECTIONS
+    up, _ = some.pairs[0]
+    again = ExactPosterior.condition(up.covariance, posterior.sample)
+    assert_allclose(up.alpha, again.alpha, rtol=1e-9, atol=1e-9)
 
 
 def test_many_rows_leave_no_uncertainty():

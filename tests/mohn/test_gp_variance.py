@@ -184,6 +184,22 @@ def test_rates_so_large_that_rows_share_nothing():
     assert_allclose(found.total(), total)
 
 
+def test_rates_are_read_as_often_for_many_variables_as_for_few(monkeypatch):
+    # Each reading takes the time of all rates: per variable that is quadratic.
+    rng, read, tau = np.random.default_rng(0), [], Prior.tau.fget
+    monkeypatch.setattr(Prior, "tau", property(lambda p: read.append(1) or tau(p)))
+    counts = []
+    for n_inputs in (3, 40):
+        rows = EncodedRows(
+            rng.choice([-1.0, 1.0], (9, n_inputs)), np.empty((9, 0), int)
+        )
+        prior = Prior(np.full(n_inputs, 0.1), np.empty(0), 1.0, 0.5, 0.1)
+        read.clear()
+        PairVariance(Covariance(prior), rows, rng.standard_normal(9)).variance()
+        counts.append(len(read))
+    assert counts[0] == counts[1]
+
+
 @pytest.mark.parametrize("kind", [ExactPosterior, NystroemPosterior, WalshPosterior])
 def test_every_posterior_knows_its_variance(kind):
     rng = np.random.default_rng(1)

@@ -99,6 +99,43 @@ def test_tables_and_counted_bits_give_the_same_pairs(monkeypatch, kind, n_sample
         assert looked_up.least == counted.least
 
 
+@needs_look_up
+@pytest.mark.parametrize("n_samples", [3, 70, 700, 5000])
+def test_scores_that_are_wanted_are_computed(n_samples):
+    rng = np.random.default_rng(n_samples)
+    share = rng.choice([0.5, 0.9, 1.0], 200)
+    design = PackedDesign(np.where(rng.random((n_samples, 200)) < share, 1.0, -1.0))
+    residuals = rng.standard_normal((2, n_samples))
+    residuals[1] += 2.0
+    compared = design.compare(residuals)
+    score_pairs = design.scorer(compared)(range(16))
+
+    def score(wanted):
+        scores = np.empty((2, 16, 256), dtype=np.float32)
+        score_pairs(range(200), np.array(wanted, dtype=np.float32), scores)
+        return scores[:, :, :200]
+
+    every = score([0.0, 0.0])
+    levels = np.quantile(every, [0.5, 0.9, 0.999, 1.0], axis=(1, 2)).astype(np.float32)
+    for wanted in levels:
+        some = score(wanted)
+        is_wanted = every >= wanted[:, None, None]
+        assert_array_equal(some[is_wanted], every[is_wanted])
+        assert np.isin(some[some != every], 0.0).all()
+    # Where few are wanted, most are not computed. Of three samples most products are
+    # constant, or nearly.
+    assert n_samples == 3 or (some != every).mean() > 0.3
+
+
+@pytest.mark.parametrize("kind", ["signs", "counts"])
+@pytest.mark.parametrize(("n_samples", "n_words"), [(200, 4), (64, 1), (65, 2)])
+def test_words_without_samples_are_not_looked_up(kind, n_samples, n_words):
+    design = table(kind, n_samples)
+    compared = design.compare(np.ones((2, n_samples)))
+    assert compared.factors.shape == (3, 64 * n_words)
+    assert design._codes.shape[1] == 8 * n_words
+
+
 def table(kind, n_samples):
     """Seventy columns of two or three values, of which some are often the same."""
     rng = np.random.default_rng([1, n_samples])

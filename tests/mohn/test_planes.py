@@ -54,7 +54,8 @@ def scored(planes, residuals):
         first = range(top, min(top + 64, n))
         part = scores[:, first.start : first.stop, top:]
         found = np.ascontiguousarray(part)
-        design.scorer(compared)(first)(range(top, n), found)
+        lowest = np.zeros(len(residuals), dtype=np.float32)
+        design.scorer(compared)(first)(range(top, n), lowest, found)
         part[:] = found
     rounded = np.stack([design.round(residual) for residual in residuals])
     return scores[:, :, :n], rounded

@@ -19,7 +19,7 @@ from skmohn._core._rows import are_signs, distinct_rows
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import product_kernels as _kernels
-from skmohn.mohn._design.lookup import Stems, lay_out
+from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
@@ -165,7 +165,9 @@ class ComparedBits(NamedTuple):
 
     # (n_residuals, 3, W), uint64; signs, and two bits of the magnitudes.
     planes: np.ndarray
-    factors: np.ndarray  # (1 + n_residuals, 64 * W), int8; ones, and the signed numbers
+    # (1 + n_residuals, 64 * n_words), int8; ones, and the signed numbers, of words that
+    # hold samples.
+    factors: np.ndarray
     totals: np.ndarray  # (n_residuals,); of the magnitudes
     sums: np.ndarray  # (n_residuals,); of the signed numbers
     steps: np.ndarray  # (n_residuals,); what a magnitude of 1 stands for
@@ -279,7 +281,7 @@ class PackedDesign(_Design):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """Inputs in the layout of lookup tables."""
-        return lay_out(self.bits)
+        return lay_out(self.bits[:, : count_words(self.n_samples)])
 
     @cached_property
     def _groups(self) -> NDArray[np.uint64]:
@@ -312,7 +314,8 @@ class PackedDesign(_Design):
             for residual, (part, _) in zip(residuals, rounded, strict=True)
         ]
         planes = np.stack(planes)
-        factors = np.zeros((1 + len(signed), 64 * planes.shape[2]), dtype=np.int8)
+        n_words = count_words(self.n_samples)
+        factors = np.zeros((1 + len(signed), 64 * n_words), dtype=np.int8)
         factors[0, : self.n_samples] = 1
         factors[1:, : self.n_samples] = signed
         return ComparedBits(
@@ -342,13 +345,14 @@ class PackedDesign(_Design):
         compared: ComparedBits,
         stems: Stems | NDArray[np.uint64],
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         groups = slice(second.start // 64, -(-second.stop // 64))
         rest = compared.sums, compared.steps, self._inverse_lengths
         if isinstance(stems, Stems):
             products = stems.multiply(self._codes[groups])
-            _kernels.packed_scores(stems.sums, products, *rest, scores)
+            _kernels.packed_scores(stems.sums, products, *rest, wanted, scores)
             return
         scratch = np.empty((2, 64), dtype=np.uint64)
         _kernels.packed_pairs(
@@ -537,6 +541,7 @@ class DenseDesign(_Design):
             NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]
         ],
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         weighted, squared, residual_times = stems

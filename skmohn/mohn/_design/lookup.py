@@ -17,6 +17,11 @@ _AT_ONCE = 64
 _ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
 
 
+def count_words(n_samples: int) -> int:
+    """Count the words that hold samples: designs pad columns to blocks of eight."""
+    return -(-n_samples // 64)
+
+
 def lay_out(*planes: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """Bytes of bits of many columns, side by side, (n_groups, 8 * n_words, 64)."""
     # Groups are of 64 columns of one plane, or of 32 of two. Columns that are not there
@@ -68,8 +73,11 @@ class Stems:
 
     def hold(self, sign: NDArray[np.uint64], nonzero: NDArray[np.uint64]) -> None:
         """Replace the columns: bits of -1, and of -1 and +1."""
-        # Each is (n_columns, n_words); of `nonzero` there may be one row for all
-        # columns.
+        # Each is (n_columns, at least n_words); of `nonzero` there may be one row for
+        # all columns.
+        sign, nonzero = (
+            np.ascontiguousarray(bits[:, : self._n_words]) for bits in (sign, nonzero)
+        )
         self._shape = len(sign), self._n_each
         n_used = math.prod(self._shape)
         n_blocks = -(-n_used // TABLES_AT_ONCE)

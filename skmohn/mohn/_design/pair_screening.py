@@ -28,8 +28,11 @@ _MOST_PARTS = 64
 _MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
 
 
-# Given a range of columns and an array that it fills with scores.
-ScorePairs: TypeAlias = Callable[[range, NDArray[np.float32]], None]
+# Given a range of columns, the lowest scores that are wanted, by residual, and an array
+# that it fills with scores.
+ScorePairs: TypeAlias = Callable[
+    [range, NDArray[np.float32], NDArray[np.float32]], None
+]
 
 
 class PairTable(Protocol):
@@ -49,8 +52,8 @@ class PairTable(Protocol):
         # and ends at one or with the last column; ``padded`` is its length up to the
         # next multiple. The array, (n_residuals, n_first, padded), is set to the length
         # of each residual's part along the centered product of each pair, 0 where that
-        # is constant. What lies past the end, and pairs of a column with itself or one
-        # before it, are not looked at.
+        # is constant. Lengths below those wanted may be 0 as well. What lies past the
+        # end, and pairs of a column with itself or one before it, are not looked at.
         ...
 
 
@@ -161,9 +164,9 @@ def _screen(
     table, compared = common.table, common.compared
     n, n_residuals = table.n_features, len(least)
     size = max(min(size, _count(rows, n)), 1)
-    scores = np.empty((n_residuals, size), dtype=np.float32)
+    scores = np.zeros((n_residuals, size), dtype=np.float32)
     pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
-    sizes = [0] * n_residuals
+    sizes = np.zeros(n_residuals, dtype=int)
     tile = np.empty(n_residuals * _ROWS_OF_TILE * _COLUMNS_OF_TILE, dtype=np.float32)
     begin = table.scorer(compared)
     for top in range(rows.start, rows.stop, _ROWS_OF_TILE):
@@ -175,7 +178,9 @@ def _screen(
             # Loops over what is contiguous are faster.
             part = tile[: n_residuals * len(first) * padded]
             part = part.reshape(n_residuals, len(first), padded)
-            score_pairs(second, part)
+            # The first of a full heap is its lowest.
+            wanted = np.where(sizes == size, np.maximum(least, scores[:, 0]), least)
+            score_pairs(second, wanted, part)
             for r in range(n_residuals):
                 sizes[r] = _kernels.keep_pairs(
                     part[r, :, : len(second)],

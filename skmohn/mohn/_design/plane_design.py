@@ -27,7 +27,7 @@ from skmohn.mohn._design.design import (
     as_tuples,
     find_equal,
 )
-from skmohn.mohn._design.lookup import Stems, lay_out
+from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
@@ -169,7 +169,8 @@ class ComparedPlanes(NamedTuple):
 
     # (n_residuals, 3, W), uint64; signs, and two bits of the magnitudes.
     planes: np.ndarray
-    # (1 + n_residuals, 64 * W), int8; ones, and the signed magnitudes.
+    # (1 + n_residuals, 64 * n_words), int8; ones, and the signed magnitudes, of words
+    # that hold samples.
     factors: np.ndarray
     sums: np.ndarray  # (n_residuals,); of the signed magnitudes
     steps: np.ndarray  # (n_residuals,); what a magnitude of 1 stands for
@@ -283,6 +284,7 @@ class PlaneDesign(DenseDesign):
         stems: Stems | tuple[NDArray[np.uint64], NDArray[np.uint64]],
         rows: slice,
         second: range,
+        wanted: NDArray[np.float32],
         scores: NDArray[np.float32],
     ) -> None:
         columns = slice(second.start, -(-second.stop // 64) * 64)
@@ -305,7 +307,8 @@ class PlaneDesign(DenseDesign):
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
         """Nonzero and sign in the layout of lookup tables."""
-        return lay_out(self.planes.nonzero, self.planes.sign)
+        words = slice(count_words(self.n_samples))
+        return lay_out(self.planes.nonzero[:, words], self.planes.sign[:, words])
 
     @cached_property
     def _groups(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -17,6 +17,7 @@ Sets of inputs are kept in compressed form: set j has the increasing indices
 import numpy as np
 
 from skmohn._core._numba import jit
+from skmohn.mohn._design.lookup_kernels import MOST
 
 _M1 = np.uint64(0x5555555555555555)
 _M2 = np.uint64(0x3333333333333333)
@@ -27,6 +28,10 @@ _TWO = np.uint64(2)
 _FOUR = np.uint64(4)
 _SHIFT = np.uint64(56)
 _TILE = 32
+# Relative room for some roundings to single precision, of 2**-24 each.
+_ROUNDING = 2.0**-20
+# The least positive number of single precision.
+_TINY = 2.0**-149
 
 
 @jit
@@ -451,25 +456,44 @@ def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, s
 
 
 @jit
-def packed_scores(wholes, products, sums, steps, inverses, scores):
-    """:func:`packed_pairs` from inner products.
+def packed_scores(wholes, products, sums, steps, inverses, least, scores):
+    """:func:`packed_pairs` from inner products, for scores that are high enough.
 
     ``products`` (a, r + 1, b) int32 are those of the stems, and of stems times
-    residuals, with the bits of other columns; ``wholes`` (a, r + 1) int32 what they
-    would be if all bits were set. O(a b r).
+    residuals, with the bits of other columns, where b is a multiple of 64; ``wholes``
+    (a, r + 1) int32 what they would be if all bits were set. Where 64 scores are below
+    ``least`` (r,) float32 they may become 0. O(a b r).
     """
     n_samples = inverses.shape[0] - 1
     for a in range(products.shape[0]):
-        plain, n_negative = products[a, 0], (n_samples - wholes[a, 0]) // 2
+        plain, n_negative = products[a, 0], np.int32((n_samples - wholes[a, 0]) // 2)
         for r in range(steps.shape[0]):
             own, found = products[a, r + 1], scores[r, a]
             slope, step = 2.0 * sums[r] / n_samples, steps[r]
             rest = wholes[a, r + 1] - sums[r]
-            for j in range(own.shape[0]):
-                # A set bit is -1.
-                negative = plain[j] + n_negative
-                product = rest - 2.0 * np.float64(own[j]) + slope * negative
-                found[j] = step * abs(product) * inverses[negative]
+            # In single precision, with room for its rounding: none of these numbers
+            # exceeds the bound on all.
+            bound = abs(rest) + (2.0 * MOST + abs(slope)) * n_samples
+            room, near = np.float32(_ROUNDING * bound), np.float32(slope)
+            ratio = 4.0 * (1.0 - _ROUNDING) * (least[r] / step) ** 2 / n_samples
+            ratio, base = np.float32(ratio), np.float32(rest)
+            two, n_all = np.float32(2.0), np.float32(n_samples)
+            for start in range(0, own.shape[0], 64):
+                is_any = False
+                for j in range(start, start + 64):
+                    # A set bit is -1.
+                    negative = np.float32(np.int32(plain[j] + n_negative))
+                    size = base - two * np.float32(own[j]) + near * negative
+                    size = abs(size) + room
+                    square = negative * (n_all - negative)
+                    is_any |= size * size >= ratio * square
+                if not is_any:
+                    found[start : start + 64] = 0.0
+                    continue
+                for j in range(start, start + 64):
+                    negative = plain[j] + n_negative
+                    product = rest - 2.0 * np.float64(own[j]) + slope * negative
+                    found[j] = step * abs(product) * inverses[negative]
 
 
 @jit
@@ -532,10 +556,11 @@ def keep_pairs(found, first, second, least, scores, pairs, size):
             stop = min(start + 64, row.shape[0])
             if size == most and scores[0] > least:
                 least = scores[0]
-            best = row[start]
+            # An or of comparisons is many at once; a maximum is one after the other.
+            lowest, is_any = np.float32(max(least, _TINY)), False
             for e in range(start, stop):
-                best = max(best, row[e])
-            if best < least or best <= 0:
+                is_any |= row[e] >= lowest
+            if not is_any:
                 continue
             for e in range(start, stop):
                 score, j = row[e], second + e

@@ -80,13 +80,16 @@ class GramMatrix:
         right: EncodedRows,
         alphabets: tuple[Categorical, ...] = (),  # categories of each categorical
         dtype: type = np.float64,  # of all that is computed
+        # Further inputs of rows paired with themselves, whose rates are not among those
+        # of the hyperparameters.
+        fixed: FixedInputs | None = None,
     ) -> None:
         real = has_fractions(left.inputs)
         if right is not left:
             real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
         self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
-        self.is_half = right is left
+        self.is_half, self.fixed = right is left, fixed
         # Columns that repeat each other are compared once, by the sum of their rates.
         distinct, self.index = self.signs, np.arange(len(self.signs))
         if self.is_half and len(distinct):
@@ -114,6 +117,8 @@ class GramMatrix:
             multiply_lines(left.reals, right.reals, *factors, self.is_half, product)
         for i, part in enumerate(self._tables(prior)):
             self._look_up(i, part.factors, True, product)
+        if self.fixed is not None:
+            product *= self.fixed.product
         return self._complete(product)
 
     def _product_of_signs(
@@ -195,6 +200,8 @@ class GramMatrix:
             if len(self.reals):
                 some = left.reals[:, part].T * weights[self.reals]
                 covariance[part] += some @ right.reals
+        if self.fixed is not None:
+            covariance += prior.main_effect_variance * self.fixed.linear
         for i, part in enumerate(self._tables(prior)):
             self._look_up(
                 i, prior.main_effect_variance * part.centered, False, covariance
@@ -233,6 +240,8 @@ class GramMatrix:
             by_product[self.reals] = (1.0 - tau[self.reals]) * (sums - total)
             by_linear[self.reals] = _diagonal(side.reals.T, folded)
         explained = float(tau @ by_linear)
+        if self.fixed is not None:
+            explained += float(np.vdot(folded, self.fixed.linear))
         by_category = np.empty(len(prior.category_rates))
         for i, part in enumerate(self._tables(prior)):
             on_centered, on_factors = side.sum_by_categories(i, folded, weighted)
@@ -290,6 +299,25 @@ class GramMatrix:
         return self._latest[1]
 
 
+class FixedInputs(NamedTuple):
+    """Rows paired with themselves by inputs whose rates stay as they are."""
+
+    product: NDArray[np.float64]  # (n_rows, n_rows); of their factors
+    # (n_rows, n_rows); sum of their covariances as single inputs, where
+    # `main_effect_variance` is 1.
+    linear: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, rows: EncodedRows, prior: Prior, inputs: NDArray[np.intp]) -> Self:
+        """Compute them for some of the inputs. O(n_inputs n_rows^2)."""
+        some = EncodedRows(rows.inputs[:, inputs], rows.categories[:, :0])
+        pairs = GramMatrix(some, some)
+        own = Prior(prior.ard_rates[inputs], np.empty(0), 1.0, 1.0, 1.0)
+        # Less the constant, which is added.
+        linear = np.full((len(rows), len(rows)), -CONSTANT_VARIANCE)
+        return cls(pairs.product(own), pairs._add_to_product(own, linear))
+
+
 class _Side:
     """Rows of one side, taken apart by kind of column."""
 
@@ -305,7 +333,6 @@ class _Side:
         # A line for each input, as one after the other is multiplied.
         self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
         self.any_unknown = not self.signs.all()
-        self.known = np.abs(self.signs)
         # Lines for the same reason, of what numba need not look for below zero.
         self.categories = [
             np.ascontiguousarray(rows.categories[:, alike.categoricals].T, np.uint32)
@@ -315,6 +342,11 @@ class _Side:
 
     def __len__(self) -> int:
         return len(self.signs)
+
+    @cached_property
+    def known(self) -> NDArray:
+        """1 where an input is known, else 0; as large as the inputs."""
+        return np.abs(self.signs)
 
     def sum_by_categories(
         self, i: int, folded: NDArray[np.float64], weighted: NDArray[np.float64]

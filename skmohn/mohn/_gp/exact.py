@@ -28,9 +28,15 @@ class ExactPosterior:
     alpha: np.ndarray  # (n_rows,); inverse covariance of the targets times the targets
 
     @classmethod
-    def condition(cls, covariance: Covariance, sample: AggregatedData) -> Self:
+    def condition(
+        cls,
+        covariance: Covariance,
+        sample: AggregatedData,
+        gram: NDArray[np.float64] | None = None,
+    ) -> Self:
         """Condition the prior on a sample. O(n_rows^3)."""
-        return cls._solve(covariance, sample, _factorise(covariance, sample))
+        # `gram` is the covariance of the rows, which is overwritten; None computes it.
+        return cls._solve(covariance, sample, _factorise(covariance, sample, gram))
 
     @classmethod
     def _solve(
@@ -215,8 +221,12 @@ def leave_groups_out(
 
 # With more threads a factor that is made again would differ in its last bits.
 @one_blas_thread
-def _factorise(covariance: Covariance, sample: AggregatedData) -> NDArray[np.float64]:
-    K = covariance.between(sample.rows, sample.rows)
+def _factorise(
+    covariance: Covariance,
+    sample: AggregatedData,
+    gram: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    K = covariance.between(sample.rows, sample.rows) if gram is None else gram
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
     # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
     return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)

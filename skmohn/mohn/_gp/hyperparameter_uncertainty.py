@@ -17,7 +17,7 @@ from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
 from skmohn._core._types import Term
-from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
+from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.hypercube import WalshPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
@@ -29,6 +29,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
 )
 from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.sobol import PairVariance
+from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Contrast, Variable
@@ -127,8 +128,9 @@ def marginalize_hyperparameters(
 
     def moved(shift: NDArray[np.float64]) -> ExactPosterior:
         logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
-        prior = Prior.from_logs(logs, n_inputs)
-        return ExactPosterior.condition(replace(covariance, prior=prior), sample)
+        there = replace(covariance, prior=Prior.from_logs(logs, n_inputs))
+        gram = curvature.around_best.gram(there, sample.rows)
+        return ExactPosterior.condition(there, sample, gram)
 
     steps = spread * axes
     expected = np.argsort(-np.sum((slopes @ steps) ** 2, axis=0))
@@ -137,6 +139,40 @@ def marginalize_hyperparameters(
     change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
     kept = np.argsort(change)[::-1][:_MOST_AXES]
     return HyperparameterUncertainty(tuple(pairs[j] for j in kept)), log_occam_factor
+
+
+class Neighborhood:
+    """Evidence at hyperparameters of which few differ from the best ones."""
+
+    # Inputs whose rates do not differ are compared once: of thousands, most are.
+    def __init__(
+        self,
+        posterior: ExactPosterior,  # at the best hyperparameters
+        basis: NDArray[np.float64],  # (n_directions, n_logs); where others lie
+    ) -> None:
+        covariance, sample = posterior.covariance, posterior.sample
+        prior, alphabets = covariance.prior, covariance.alphabets
+        n_inputs = len(prior.ard_rates)
+        differs = basis[:, :n_inputs].any(axis=0)
+        self._inputs = np.flatnonzero(differs)
+        self.logs = np.append(self._inputs, np.arange(n_inputs, basis.shape[1]))
+        fixed = None
+        if len(self._inputs) < n_inputs:
+            fixed = FixedInputs.of(sample.rows, prior, np.flatnonzero(~differs))
+            inputs = sample.rows.inputs[:, self._inputs]
+            sample = replace(sample, rows=replace(sample.rows, inputs=inputs))
+        self.evidence = Evidence(sample, alphabets, fixed=fixed)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rates differ."""
+        return self.evidence.pairs.fixed is None
+
+    def gram(self, covariance: Covariance, rows: EncodedRows) -> NDArray[np.float64]:
+        """Covariance of the rows of the sample, with all their inputs."""
+        prior = covariance.prior
+        own = prior._replace(ard_rates=prior.ard_rates[self._inputs])
+        return covariance.add_terms(self.evidence.pairs.covariance(own), rows, rows)
 
 
 class EvidenceCurvature(NamedTuple):
@@ -150,6 +186,7 @@ class EvidenceCurvature(NamedTuple):
     slopes: np.ndarray  # (n_rows * n_targets, n_directions); of the fitted values
     # (n_others,); other directions: curvature by the data over the density's.
     ratios: np.ndarray
+    around_best: Neighborhood
 
     @classmethod
     def around(cls, posterior: ExactPosterior) -> Self:
@@ -158,8 +195,11 @@ class EvidenceCurvature(NamedTuple):
         best = covariance.prior.to_logs()
         n_inputs, alphabets = len(covariance.prior.ard_rates), covariance.alphabets
         basis, others = _split_directions(posterior, _directions(n_inputs, alphabets))
-        evidence = Evidence(posterior.sample, alphabets)
-        gradient, by_data, slopes = _curvature(evidence, best, basis)
+        around_best = Neighborhood(posterior, basis)
+        gradient, by_data, slopes = _curvature(around_best, best, basis)
+        if not around_best.is_whole:
+            evidence = Evidence(posterior.sample, alphabets)
+            gradient = evidence.slopes([covariance.prior])[0][0]
         of_density = density_curvature(n_inputs, alphabets)
         # Of inputs that hardly matter the log evidence is a line in their rates: in the
         # logarithms its curvature is minus its slope.
@@ -171,6 +211,7 @@ class EvidenceCurvature(NamedTuple):
             log_density(best, n_inputs, alphabets)[0],
             slopes,
             -(others @ gradient) / own,
+            around_best,
         )
 
     def gain_by_chance(self, row_ratio: float = 1.0) -> float:
@@ -235,13 +276,15 @@ def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
 
 
 def _curvature(
-    evidence: Evidence, best: NDArray[np.float64], basis: NDArray[np.float64]
+    around_best: Neighborhood, best: NDArray[np.float64], basis: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Derivatives of evidence and fitted values along directions of the logarithms."""
-    # Returned are the gradient, the negative Hessian along the directions, and the
-    # slopes of the fitted values, (n_rows * n_targets, n_directions), without strong
-    # terms.
+    # Returned are the gradient in those that differ, the negative Hessian along the
+    # directions, and the slopes of the fitted values, (n_rows * n_targets,
+    # n_directions), without strong terms.
+    evidence, logs = around_best.evidence, around_best.logs
     n_inputs = evidence.sample.rows.inputs.shape[1]
+    best, basis = best[logs], basis[:, logs]
 
     def look(
         logs: NDArray[np.float64],

@@ -17,7 +17,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
 from scipy.sparse import block_diag, csr_array, diags_array
 
-from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
+from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
 from skmohn.mohn._models import LEAST_NOISE, LOG_NOISE, LOG_SCALE
 from skmohn.mohn._table.rows import (
@@ -205,9 +205,11 @@ class Evidence:
         alphabets: tuple[Categorical, ...] = (),
         # float32 halves the time where the noise is not small.
         dtype: type = np.float64,
+        # Inputs that the rows lack, and whose rates are no hyperparameters here.
+        fixed: FixedInputs | None = None,
     ) -> None:
         self.sample = sample
-        self.pairs = GramMatrix(sample.rows, sample.rows, alphabets, dtype)
+        self.pairs = GramMatrix(sample.rows, sample.rows, alphabets, dtype, fixed)
         self.n_categoricals = sample.rows.inputs.shape[1] + len(alphabets)
         self.dtype = np.dtype(dtype)
         self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,8 @@ class PairVariance:
         if variables is None:
             variables = make_variables(len(prior.ard_rates), covariance.alphabets)
         self.covariance, self.rows, self.alpha = covariance, rows, alpha
-        self.factors = [_Factor(v, covariance, rows) for v in variables]
+        tau = prior.tau  # of all inputs, once
+        self.factors = [_Factor(v, covariance, tau, rows) for v in variables]
         self.by_input = {f.variable.input: f for f in self.factors}
         means = np.prod([factor.mean for factor in self.factors], axis=0)
         # What each row adds to the constant, and to weights but for their own factors.
@@ -289,13 +291,17 @@ class _Factor:
     """Variable's factor of the covariance of any value with those at rows."""
 
     def __init__(
-        self, variable: Variable, covariance: Covariance, rows: EncodedRows
+        self,
+        variable: Variable,
+        covariance: Covariance,
+        tau: NDArray[np.float64],
+        rows: EncodedRows,
     ) -> None:
         self.variable = variable
         n_rows = len(rows)
         self.tau, self.x = 0.0, np.zeros(n_rows)
         if variable.input is not None:
-            self.tau = float(covariance.prior.tau[variable.input])
+            self.tau = float(tau[variable.input])
             self.x = rows.inputs[:, variable.input]
         self.table = np.ones((1, 1))
         self.categories = np.zeros(n_rows, dtype=int)
@@ -303,34 +309,51 @@ class _Factor:
             factors, centered = covariance.tables[variable.categorical]
             self.table, self.centered = factors[:-1], centered[:-1]
             self.categories = rows.categories[:, variable.categorical]
-        frequency, mean, square = variable[2:]
+        frequency, mean, _ = variable[2:]
         self.x_mean, self.spread = variable.moments()
-        # Means over the variable of the factor, and of its product with the input.
-        flat, tilted, curved = (
-            (weights @ self.table)[self.categories] / (1.0 + self.tau)
-            for weights in (frequency, frequency * mean, frequency * square)
-        )
-        self.mean = flat + self.tau * self.x * tilted
-        self.slope = tilted + self.tau * self.x * curved
-        # The factor between two values, averaged over both.
-        plain = self.table[:, : len(frequency)]
-        weights = frequency * mean
-        both = frequency @ plain @ frequency + self.tau * (weights @ plain @ weights)
-        self.both = float(both) / (1.0 + self.tau)
-        # By the categories of two rows: means of the products of their factors, which
-        # are lines in either row's input.
-        self.pairs = np.array(
-            [
-                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
-                for weights in (frequency, frequency * mean, frequency * square)
-            ]
-        )
+        self.mean = self._mean_times(frequency, frequency * mean)
         is_centered = self.x_mean == 0.0
         self.is_line = variable.categorical is None and (
             is_centered or bool(np.all(np.abs(self.x) == 1.0))
         )
         if self.is_line:
             self._find_signs()
+
+    def _mean_times(
+        self, plain: NDArray[np.float64], tilted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Mean of the factor, weighted by category, `tilted` where times the input."""
+        plain, tilted = (
+            (weights @ self.table)[self.categories] / (1.0 + self.tau)
+            for weights in (plain, tilted)
+        )
+        return plain + self.tau * self.x * tilted
+
+    @cached_property
+    def slope(self) -> NDArray[np.float64]:
+        """Mean over the variable of the factor times the input."""
+        frequency, mean, square = self.variable[2:]
+        return self._mean_times(frequency * mean, frequency * square)
+
+    @cached_property
+    def both(self) -> float:
+        """The factor between two values, averaged over both."""
+        frequency, mean, _ = self.variable[2:]
+        plain, weights = self.table[:, : len(frequency)], frequency * mean
+        both = frequency @ plain @ frequency + self.tau * (weights @ plain @ weights)
+        return float(both) / (1.0 + self.tau)
+
+    @cached_property
+    def pairs(self) -> NDArray[np.float64]:
+        """Means of the products of the factors of two rows, by their categories."""
+        # Of these, and times the input and its square: they are lines in either row's.
+        frequency, mean, square = self.variable[2:]
+        return np.array(
+            [
+                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
+                for weights in (frequency, frequency * mean, frequency * square)
+            ]
+        )
 
     def _find_signs(self) -> None:
         """Write the means of products by the signs of rows as a pair of factors."""

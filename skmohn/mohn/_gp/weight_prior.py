@@ -37,9 +37,14 @@ class Covariance:
         self, left: EncodedRows, right: EncodedRows, dtype: type = np.float64
     ) -> NDArray[np.float64]:
         """Covariance of the values at rows with those at rows."""
-        covariance = GramMatrix(left, right, self.alphabets, dtype).covariance(
-            self.prior
-        )
+        pairs = GramMatrix(left, right, self.alphabets, dtype)
+        return self.add_terms(pairs.covariance(self.prior), left, right)
+
+    def add_terms(
+        self, covariance: NDArray[np.float64], left: EncodedRows, right: EncodedRows
+    ) -> NDArray[np.float64]:
+        """Add the variances of single sets to a covariance, in place."""
+        dtype = covariance.dtype
         for term, variance in zip(self.terms, self.variances, strict=True):
             own = (variance * parity(left.inputs, term)).astype(dtype)
             other = parity(right.inputs, term).astype(dtype)

@@ -259,10 +259,10 @@ class Pursuit:
 
     def _select(self, found: Iterable[Term], batch: int) -> list[Term]:
         """Score candidates exactly; keep those above the bar and near the best."""
-        present = set(self.model.terms)
+        present, tabu, now = set(self.model.terms), self.tabu, self.round
         # Of collinear candidates, the smallest set comes first.
         found = in_order(
-            term for term in found if term not in present and self._may_enter(term)
+            [q for q in found if q not in present and tabu.get(q, -1) < now]
         )
         if not found:
             return []

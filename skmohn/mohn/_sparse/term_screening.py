@@ -152,7 +152,12 @@ class TermScreening:
         """Count the ``possible`` and the ``tried`` sets of each order, each once."""
         # Orders up to the highest of the terms have a row even if nothing was scored.
         highest, coverage = len(count_orders(terms)), []
-        for order in range(1, self.max_order + 1):
+        tried_orders = {BASE_ORDER, *self.screened, *(len(p) + 1 for p in self.parents)}
+        if self.held:
+            tried_orders.add(BASE_ORDER + 1)
+        # All orders of a wide table have numbers of sets with thousands of digits.
+        last = min(max(highest, *tried_orders), self.max_order)
+        for order in range(1, last + 1):
             n = self.design.n_features
             possible = tried = math.comb(n, order)
             if order > BASE_ORDER and order not in self.screened:
@@ -245,14 +250,14 @@ def chance_thresholds(
     """Largest score of each set's rivals by chance, in standard deviations."""
     # Sets that extend terms of the model, `present`, have fewer rivals. Each is
     # compared with `n_rivals` residuals.
-    orders = [len(term) for term in terms]
-    possible = {order: math.comb(n_features, order) for order in set(orders)}
-    path_validation = np.array([possible[order] for order in orders], dtype=float)
-    for j, term in enumerate(terms):
-        if len(term) > BASE_ORDER:
-            parents = count_parents(term, present)
-            if parents == len(term):
-                path_validation[j] = len(present)
-            elif parents:
-                path_validation[j] = min(path_validation[j], n_features * len(present))
-    return np.sqrt(2 * np.log(np.maximum(path_validation * n_rivals, 10)))
+    orders = np.fromiter(map(len, terms), dtype=np.intp, count=len(terms))
+    rivals = np.empty(len(terms))
+    for order in set(orders.tolist()):
+        rivals[orders == order] = math.comb(n_features, order)
+    for j in np.flatnonzero(orders > BASE_ORDER).tolist():
+        parents = count_parents(terms[j], present)
+        if parents == orders[j]:
+            rivals[j] = len(present)
+        elif parents:
+            rivals[j] = min(rivals[j], n_features * len(present))
+    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
