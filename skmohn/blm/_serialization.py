@@ -277,7 +277,7 @@ def write_network(model: Any, names: bool, single: bool) -> bytes:
     -------
     packed : bytes
     """
-    made_with, header = model._made_with, model._header()
+    made_with, header = model._made_with, model._targets.to_plain()
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
     columns = columns[: None if names else 0]
@@ -373,6 +373,7 @@ def read_network(
         },
         "per_step": flags["per_step"] if flags["sequences"] else None,
         "scalers": scalers,
+        "n_outputs": layout.sizes[-1],
         "one_dimensional": flags["one_dimensional"],
         "multilabel": flags["multilabel"],
         **_read_labels(source, flags, layout.sizes[-1]),
