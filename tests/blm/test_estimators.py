@@ -388,7 +388,7 @@ def test_loss_that_is_not_compiled():
     assert_same_network(model, fitted("one", loss=own_squared))
 
 
-def test_losses_of_the_user_share_the_compiled_search():
+def test_losses_of_the_user_have_one_compiled_search():
     fitted("one")
     before = len(kernels.run.signatures), len(kernels.sum_losses.signatures)
     for power in (2.0, 3.0):
