@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: from samples to a trained network."""
+"""Base of classifier and regressor: from samples to a trained network."""
 
 import time
 from abc import ABC, abstractmethod
@@ -320,7 +320,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     @abstractmethod
     def _out_activation(self) -> str:
-        """Activation of the outputs that the loss asks for."""
+        """Activation of the outputs that the loss requires."""
 
     # ---------------------------------------------------------------- validation
 
@@ -341,7 +341,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return read_hidden_sizes(self.hidden_layer_sizes)
 
     def _network_parameters(self) -> dict[str, Any]:
-        """The parameters without which the weights mean nothing."""
+        """Parameters without which the weights mean nothing."""
         return {
             "hidden_layer_sizes": self._hidden_sizes(),
             "recurrent": bool(self.recurrent),
@@ -352,7 +352,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     @property
     def _form(self) -> TableForm | SequenceForm:
-        """What a sample is."""
+        """Form of a sample."""
         return form_of(self._per_step)
 
     def _read(
@@ -401,7 +401,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # -------------------------------------------------------------------- scaling
 
     def _learn_scales(self, samples: Samples) -> None:
-        """Standardize with scikit-learn's scaler, if asked to."""
+        """Standardize with scikit-learn's scaler, if requested."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
             # A step of a sequence is an input even where it has no target.
@@ -444,7 +444,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _rows_of(
         self, X: TableLike, **options: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-        """What a user predicts on: rows, and lengths of the sequences if any."""
+        """Rows to predict on, and lengths of the sequences if any."""
         X, lengths = self._form.inputs(X)
         return read_table(self, X, reset=False, **options), lengths
 
@@ -569,7 +569,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return round_mlp(cls, mlp, X, n_bits, parameters)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -25,16 +25,9 @@ _TYPES = re.compile(
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes of a problem.
+    """Classes of a problem."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels; the numbers of the labels when there are several for a sample.
-
-    multilabel : bool
-    """
-
+    # (n_classes,); labels; numbers of the labels when a sample has several.
     classes: np.ndarray
     multilabel: bool
 
@@ -42,7 +35,7 @@ class Labels:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What a fitted estimator shows of them."""
+        """Attributes of a fitted estimator."""
         return {"classes_": self.classes}
 
     @classmethod
@@ -59,7 +52,7 @@ class Labels:
         return cls(classes, False)
 
     def to_plain(self) -> dict[str, Any]:
-        """What :meth:`from_plain` needs, as JSON can hold it."""
+        """Arguments of :meth:`from_plain`, as JSON can hold them."""
         classes = self.classes
         if classes.dtype.kind in "mM":
             classes = classes.astype(np.int64)
@@ -81,13 +74,8 @@ class Labels:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """The labels that :meth:`to_plain` has described.
-
-        Raises
-        ------
-        ValueError
-            If it has described none of these, which may be from elsewhere.
-        """
+        """Restore the labels from :meth:`to_plain`."""
+        # ValueError is raised for anything else, which may be from elsewhere.
         name, values = plain["dtype"], plain["classes"]
         classes = _read_classes(name, values)
         if classes is None:
@@ -148,7 +136,7 @@ class Labels:
         return outputs[:, 0] if is_single else outputs
 
     def probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column for each class: shape (n_samples, n_classes)."""
+        """Column for each class: shape (n_samples, n_classes)."""
         if self.multilabel:
             return outputs
         if outputs.shape[1] == 1:
@@ -156,7 +144,7 @@ class Labels:
         return outputs / outputs.sum(axis=1, keepdims=True)
 
     def examples(self) -> NDArray:
-        """A target in which every class occurs."""
+        """Target in which every class occurs."""
         if not self.multilabel:
             return self.classes
         each = np.eye(len(self.classes), dtype=int)
@@ -165,14 +153,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class RealTargets:
-    """Numbers to predict, in the shape of those of the first fit.
-
-    Parameters
-    ----------
-    n_outputs : int
-
-    one_dimensional : bool
-    """
+    """Numbers to predict, in the shape of those of the first fit."""
 
     n_outputs: int
     one_dimensional: bool
@@ -181,7 +162,7 @@ class RealTargets:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What a fitted estimator shows of them."""
+        """Attributes of a fitted estimator."""
         return {}
 
     @classmethod
@@ -190,12 +171,12 @@ class RealTargets:
         return cls(1 if np.ndim(y) == 1 else np.shape(y)[1], np.ndim(y) == 1)
 
     def to_plain(self) -> dict[str, Any]:
-        """What :meth:`from_plain` needs beside the number of outputs."""
+        """Plain form, which :meth:`from_plain` reads."""
         return {"one_dimensional": self.one_dimensional}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """The targets that :meth:`to_plain` has described."""
+        """Read the plain form of :meth:`to_plain`."""
         return cls(plain["n_outputs"], plain["one_dimensional"])
 
     def encode(self, y: Any) -> NDArray[np.float64]:

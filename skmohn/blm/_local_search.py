@@ -1,8 +1,7 @@
-"""Training by iterated local search: what data sets and black boxes have in common.
+"""Training by iterated local search: what data sets and black boxes have in common."""
 
-Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
-networks", IEEE TNNLS 28 (2017), sections III and V.
-"""
+# Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+# networks", IEEE TNNLS 28 (2017), sections III and V.
 
 import time
 from collections.abc import Callable, Sequence
@@ -29,11 +28,11 @@ LOCAL_MINIMUM = "local minimum: no move improves"
 
 
 class Problem(Protocol):
-    """What is to be learned: it evaluates codes and has the random numbers."""
+    """Problem of learning: it evaluates codes and has the random numbers."""
 
     @property
     def step(self) -> NDArray[np.float64]:
-        """What one unit of each code stands for, shape (n_weights,)."""
+        """Weight of one unit of each code, shape (n_weights,)."""
         ...
 
     @property
@@ -55,7 +54,7 @@ class Problem(Protocol):
         ...
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the network other codes; return their loss, finite."""
+        """Set other codes of the network; return their loss, finite."""
         ...
 
     def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
@@ -71,12 +70,12 @@ class Problem(Protocol):
         ...
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         ...
 
 
 class Validation(Protocol):
-    """What decides which codes are kept."""
+    """Validation that decides which codes are kept."""
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:
         """Loss of codes; those that exceed a bound may have any above it."""
@@ -88,38 +87,19 @@ ProblemType = TypeVar("ProblemType", bound=Problem)
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer(Generic[ProblemType]):
-    """How to train.
-
-    Parameters
-    ----------
-    problem : Problem
-    validation : Validation or None
-    moves : MoveOptions
-    init : InitOptions
-    perturbation : float
-        Fraction of the weights drawn anew at a local minimum; 0 ends the stage there.
-    epoch : int
-        Evaluations between two records.
-    max_flips : float, default=inf
-        Maximum number of moves of a run.
-    tol : float, default=0.0
-        Improvement of the loss that counts, as a fraction of it.
-    n_iter_no_change : float, default=inf
-        Epochs without such an improvement that end a run.
-    validation_goal : float, default=None
-        Validation loss that ends a run with success.
-    """
+    """Trainer of a problem: options of training."""
 
     problem: ProblemType
     validation: Validation | None
     moves: MoveOptions
     init: InitOptions
+    # Fraction of the weights drawn anew at a local minimum; 0 ends the stage there.
     perturbation: float
-    epoch: int
-    max_flips: float = inf
-    tol: float = 0.0
-    n_iter_no_change: float = inf
-    validation_goal: float | None = None
+    epoch: int  # evaluations between two records
+    max_flips: float = inf  # maximum number of moves of a run
+    tol: float = 0.0  # improvement of the loss that counts, as a fraction of it
+    n_iter_no_change: float = inf  # epochs without such an improvement that end a run
+    validation_goal: float | None = None  # validation loss that ends a run with success
 
     def begin(
         self, seed: Sequence[int], codes: Codes | None = None, index: int = 0
@@ -243,40 +223,23 @@ class Trainer(Generic[ProblemType]):
 
 def train(
     trainer: Trainer[ProblemType],
+    # By index; with "until_success" some need not have begun.
     states: Sequence[TrainingState],
     *,
     order: Literal["parallel", "until_success"],
     n_jobs: int | None,
+    # Called after each round with the advanced states and the best of all; stops when
+    # it returns true.
     report: Callable[[list[TrainingState], TrainingState], object],
-    deadline: float = inf,
+    deadline: float = inf,  # reading of `time.perf_counter` at which all stop
 ) -> tuple[list[TrainingState], str | None]:
-    """Advance runs, epoch by epoch, until each has ended.
-
-    Neither order lets the result depend on `n_jobs`: with "until_success" it is the
-    first run that succeeds, by its index and not by the clock.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    states : sequence of TrainingState
-        By index; with "until_success" some need not have begun.
-    order : {"parallel", "until_success"}
-        All runs together in threads, which kernels leave free, or as many as `n_jobs`
-        at a time in processes, and no further ones after a success.
-    n_jobs : int or None
-    report : callable
-        Called after each round with the advanced states and the best of all; stops
-        when it returns true.
-    deadline : float, default=inf
-        Reading of `time.perf_counter` at which all stop.
-
-    Returns
-    -------
-    states : list of TrainingState
-        Those that have begun, the best first.
-    reason : str or None
-        What has stopped runs that had not ended.
-    """
+    """Advance runs, epoch by epoch, until each has ended."""
+    # Neither order lets the result depend on `n_jobs`: with "until_success" it is the
+    # first run that succeeds, by its index and not by the clock. "parallel" runs all
+    # together in threads, which kernels leave free; "until_success" runs as many as
+    # `n_jobs` at a time in processes, and no further ones after a success. Returned are
+    # the states that have begun, the best first, and what has stopped runs that had not
+    # ended.
     prefer = "threads" if order == "parallel" else None
     # Large arrays would come as files that cannot be written to.
     parallel = Parallel(n_jobs=n_jobs, prefer=prefer, max_nbytes=None)

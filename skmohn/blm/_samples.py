@@ -1,4 +1,4 @@
-"""From tables and sequences to samples: what is read, checked, encoded, held out."""
+"""Samples: tables and sequences read, checked, encoded and held out."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -30,20 +30,12 @@ _NAMES = {True: "steps", False: "sequences"}
 _FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
-def concatenate_sequences(X: TableLike) -> tuple[Any, NDArray[np.int64]]:
-    """The steps of all sequences in one table.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_sequences, n_steps, n_features) or list of array-likes \
-of shape (n_steps, n_features)
-
-    Returns
-    -------
-    rows : ndarray or data frame of shape (n_rows, n_features)
-        A data frame where all sequences are, with the names and types of its columns.
-    lengths : ndarray of shape (n_sequences,), int64
-    """
+def concatenate_sequences(
+    X: TableLike,  # (n_sequences, n_steps, n_features)
+) -> tuple[Any, NDArray[np.int64]]:
+    """Concatenate the steps of all sequences to one table; return also lengths."""
+    # The table is a data frame where all sequences are, with the names and types of its
+    # columns.
     parts = [part if _has_names(part) else np.asarray(to_numpy(part)) for part in X]
     _refuse_other_names(parts)
     shapes = {part.shape[1:] for part in parts}
@@ -93,7 +85,7 @@ def _in_words(names: list[str] | None) -> object:
 
 
 def _concatenate(parts: list[Any]) -> Any:
-    """The rows of all parts in one table."""
+    """Rows of all parts in one table."""
     library = _library_of(parts[0])
     if not _has_names(parts[0]):
         return np.concatenate(parts)
@@ -143,7 +135,7 @@ def expand_targets(
 
 
 def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
-    """Give each step the weight of its sequence."""
+    """Weights of steps, each that of its sequence."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
         return sample_weight
     check_consistent_length(lengths, sample_weight)
@@ -151,7 +143,7 @@ def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
 
 
 def _as_parts(y: Any) -> Any:
-    """A list or an array of targets, whose parts are those of sequences."""
+    """List or an array of targets, whose parts are those of sequences."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     return y if isinstance(y, list | tuple) else np.asarray(to_numpy(y))
@@ -169,7 +161,7 @@ def split_rows(
 
 
 class Rows(NamedTuple):
-    """What a user passes, row by row."""
+    """Rows of the user's samples."""
 
     X: Any  # a table, (n_rows, n_features)
     y: Any  # an array-like, (n_rows,) or (n_rows, n_outputs)
@@ -193,7 +185,7 @@ class Samples(NamedTuple):
         return len(self.X if self.lengths is None else self.lengths)
 
     def take(self, kept: NDArray[np.integer]) -> Self:
-        """Some of the samples: rows in the given order, sequences in their own."""
+        """Take some samples: rows in the given order, sequences in their own."""
         X, targets, weights, lengths = self
         rows = kept
         if lengths is not None:
@@ -215,7 +207,7 @@ class Samples(NamedTuple):
         return type(self)(*merge_rows(self.X, self.targets, self.weights))
 
     def problem(self, **options: Any) -> DatasetProblem:
-        """What a network is to learn from them, a recurrent one from sequences."""
+        """Problem of learning from them, by a recurrent network from sequences."""
         arrays = {"X": self.X, "y": self.targets, "sample_weight": self.weights}
         if self.lengths is None:
             return DatasetProblem(**arrays, **options)
@@ -232,7 +224,7 @@ class TableForm:
         return X, None
 
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
-        """What a user passes, row by row."""
+        """Rows of the user's samples."""
         return Rows(X, y, sample_weight, y)
 
     def outputs(
@@ -248,30 +240,24 @@ class TableForm:
         return forward(rows, coefs, intercepts, activation, out_activation)
 
     def answers(self, rows: NDArray, X: TableLike) -> Any:
-        """Answers to rows in the form of the targets."""
+        """Predictions for rows in the form of the targets."""
         return rows
 
 
 @dataclass(frozen=True)
 class SequenceForm:
-    """Each sequence is a sample, and each of its steps a row.
+    """Form of samples that are sequences, whose steps are rows."""
 
-    The methods are those of :class:`TableForm`.
+    # The methods are those of :class:`TableForm`.
 
-    Parameters
-    ----------
-    per_step : bool
-        Whether there is a target for each step; else for each sequence.
-    """
-
-    per_step: bool
+    per_step: bool  # a target for each step; else for each sequence
 
     def inputs(self, X: TableLike) -> tuple[Any, NDArray[np.int64] | None]:
         """Steps of all sequences, and lengths of these."""
         return concatenate_sequences(X)
 
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
-        """What a user passes, step by step."""
+        """Steps of the user's samples, as rows."""
         X, lengths = concatenate_sequences(X)
         y, has_target = expand_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
@@ -292,35 +278,23 @@ class SequenceForm:
         )
 
     def answers(self, rows: NDArray, X: TableLike) -> Any:
-        """Answers to steps in the form of the targets."""
+        """Predictions for steps in the form of the targets."""
         as_list = not isinstance(X, np.ndarray)
         return split_rows(rows, concatenate_sequences(X)[1], self.per_step, as_list)
 
 
 def form_of(per_step: bool | None) -> TableForm | SequenceForm:
-    """The form of samples; None says that they are rows of a table."""
+    """Form of samples; None: rows of a table."""
     return TableForm() if per_step is None else SequenceForm(per_step)
 
 
 def learn_form(
-    recurrent: bool | str, X: TableLike, y: Any, of_classes: bool
+    recurrent: bool | str,
+    X: TableLike,
+    y: Any,
+    of_classes: bool,  # whether the targets are classes
 ) -> TableForm | SequenceForm:
-    """The form of samples, by the targets or as the user says.
-
-    Parameters
-    ----------
-    recurrent : bool, "steps" or "sequences"
-
-    X, y : array-likes or lists of them
-        As the user passes them.
-
-    of_classes : bool
-        Whether the targets are classes.
-
-    Returns
-    -------
-    form : TableForm or SequenceForm
-    """
+    """Form of samples, by the targets or by the user's choice."""
     if not recurrent:
         return TableForm()
     if recurrent in _NAMES.values():
@@ -352,53 +326,22 @@ def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleForm:
-    """What an estimator reads; what is None is learned from its first samples.
+    """How an estimator reads samples; None: to be learned from the first ones."""
 
-    Parameters
-    ----------
-    estimator : BaseBLM
-        Has the parameter `recurrent`, and the names and types of columns.
-    target_type : type
-        Labels or RealTargets.
-    classes : ndarray of shape (n_classes,), default=None
-        Labels to expect, by default those of the first samples.
-    class_weight : dict, list of dict or "balanced", default=None
-        Weights of classes, as in scikit-learn.
-    rows : TableForm or SequenceForm, default=None
-        What a sample is.
-    targets : Labels or RealTargets, default=None
-        How targets are encoded.
-    balanced_targets : array-like, default=None
-        Targets among which classes are balanced, by default those that are read.
-    """
-
-    estimator: Any
+    estimator: Any  # has `recurrent`, and the names and types of columns
     target_type: type[Labels] | type[RealTargets]
-    classes: NDArray | None = None
-    class_weight: Any = None
-    rows: Any = None
-    targets: Any = None
+    classes: NDArray | None = None  # labels to expect, by default those of `y`
+    class_weight: Any = None  # as in scikit-learn
+    rows: Any = None  # TableForm or SequenceForm
+    targets: Any = None  # Labels or RealTargets
+    # Targets among which classes are balanced, by default those that are read.
     balanced_targets: Any = None
 
 
 def read_samples(
     form: SampleForm, X: TableLike, y: Any, weight: ArrayLike | None = None
 ) -> tuple[Samples, SampleForm]:
-    """Read rows of a table or steps of sequences, and what their form leaves open.
-
-    Parameters
-    ----------
-    form : SampleForm
-
-    X, y, weight : array-likes or lists of them
-        As the user passes them. None as `weight` counts each sample once.
-
-    Returns
-    -------
-    samples : Samples
-    form : SampleForm
-        By which later samples are read, such as those to validate on.
-    """
+    """Read samples of the user, and the form by which to read later ones."""
     is_first, is_numeric = form.targets is None, form.target_type.is_numeric
     X, y, weight = _drop_unweighted(X, densify(y), weight)
     recurrent = form.estimator.recurrent
@@ -454,11 +397,9 @@ def hold_out(
 def merge_rows(
     X: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Merge equal samples.
-
-    Then a repeated sample is one with a double weight, to the last bit; else rounding
-    would send the searches to different minima.
-    """
+    """Merge equal samples."""
+    # Then a repeated sample is one with a double weight, to the last bit; else rounding
+    # would send the searches to different minima.
     table = np.column_stack([X, targets])
     # Zeros of either sign are equal, and so are their bytes then.
     table += 0.0
@@ -472,7 +413,7 @@ def merge_rows(
 
 
 class SequenceScoreMixin:
-    """Scores that know targets of steps."""
+    """Scores with targets of steps."""
 
     def score(self, X: TableLike, y: Any, sample_weight: Any = None) -> float:
         """Score predictions by R2 (regressor) or accuracy (classifier).

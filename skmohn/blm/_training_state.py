@@ -30,72 +30,37 @@ class Evaluated(NamedTuple):
 
 @dataclass(eq=False)
 class TrainingState:
-    """One training run; it can be sent to another process and resumed there.
+    """State of a training run; it can be sent to another process and resumed there."""
 
-    Attributes
-    ----------
-    seed : sequence of int
-        Of all that it draws.
-    index : int
-        Which restart it is.
-    search : Search
-        Present codes and state of the search; missing before the first evaluation.
-    network : object
-        Network of the present codes, while the state is advanced.
-    rng : Generator or None
-        Of problems with one stream of random numbers.
-    stage, n_stages_done : int
-        Present stage; stages that have reached their goals, or their ends without one.
-    evaluations, stage_evaluations : int
-        Moves or objective calls so far, and in this stage.
-    n_evaluations : int
-        Evaluations of the present codes, whose mean is their loss.
-    best_minimum : Evaluated or None
-        Best local minimum of this stage.
-    reference_evaluation : tuple of (stage, codes, seeds, loss) or None
-        Latest evaluation of a black box that was not bounded.
-    validated : Evaluated or None
-        Codes with the latest validation loss.
-    best_codes : ndarray of shape (n_weights,), int32
-        Those with the lowest validation loss or, without validation, the lowest loss of
-        the latest stage.
-    best_loss : float
-        That loss.
-    best_stage : int
-        Stage whose loss it is, -1 for none; the last one with validation.
-    reference_loss : float
-        Last `best_loss` that improved by more than the tolerance.
-    patience_used : int
-        Epochs since then.
-    records : list of dict
-        One for each epoch.
-    stopping_reason : str or None
-        None while it can be advanced.
-    succeeded : bool
-        Whether a goal was reached.
-    """
-
-    seed: Sequence[int]
-    index: int = 0
+    seed: Sequence[int]  # of all random numbers of the run
+    index: int = 0  # which restart it is
+    # Present codes and state of the search; None before the first evaluation.
     search: Search = field(init=False, repr=False)
-    network: Any = None
+    network: Any = None  # network of the present codes, while the state is advanced
+    # Of problems with one stream of random numbers.
     rng: np.random.Generator | None = None
-    stage: int = 0
+    stage: int = 0  # present stage
+    # Stages that have reached their goals, or their ends without one.
     n_stages_done: int = 0
-    evaluations: int = 0
-    stage_evaluations: int = 0
-    n_evaluations: int = 1
-    best_minimum: Evaluated | None = None
+    evaluations: int = 0  # moves or objective calls so far
+    stage_evaluations: int = 0  # the same in this stage
+    n_evaluations: int = 1  # of the present codes, whose mean is their loss
+    best_minimum: Evaluated | None = None  # best local minimum of this stage
+    # Latest evaluation of a black box that was not bounded.
     reference_evaluation: tuple[int, Codes, list[int], float] | None = None
-    validated: Evaluated | None = None
+    validated: Evaluated | None = None  # codes with the latest validation loss
+    # (n_weights,), int32; those with the lowest validation loss or, without validation,
+    # the lowest loss of the latest stage.
     best_codes: Codes = field(init=False, repr=False)
-    best_loss: float = inf
+    best_loss: float = inf  # of `best_codes`
+    # Stage of `best_loss`, -1 for none; the last one with validation.
     best_stage: int = -1
+    # Last `best_loss` that improved by more than the tolerance.
     reference_loss: float = inf
-    patience_used: int = 0
-    records: list[dict[str, Any]] = field(default_factory=list)
-    stopping_reason: str | None = None
-    succeeded: bool = False
+    patience_used: int = 0  # epochs since `reference_loss`
+    records: list[dict[str, Any]] = field(default_factory=list)  # one for each epoch
+    stopping_reason: str | None = None  # None while it can be advanced
+    succeeded: bool = False  # a goal was reached
 
     @property
     def is_begun(self) -> bool:
@@ -113,12 +78,12 @@ class TrainingState:
 
     @property
     def present(self) -> Evaluated:
-        """The present codes."""
+        """Present codes."""
         return Evaluated(self.search.codes, self.loss, self.n_evaluations)
 
     @property
     def lowest(self) -> Evaluated:
-        """The codes of lowest loss in this stage."""
+        """Codes of lowest loss in this stage."""
         minimum = self.best_minimum
         if minimum is not None and minimum.loss < self.loss:
             return minimum
@@ -126,5 +91,5 @@ class TrainingState:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """The smaller the better."""
+        """Key to compare states, the smaller the better."""
         return -self.best_stage, self.best_loss, self.index

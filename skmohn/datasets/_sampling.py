@@ -28,7 +28,7 @@ _LARGEST = 1e150
 
 
 class Count(Interval):
-    """An integer; True is none, though Python takes it for 1."""
+    """Integer; True is none, though Python takes it for 1."""
 
     def __init__(self, least: int, most: int | None = None) -> None:
         closed = "left" if most is None else "both"
@@ -40,7 +40,7 @@ class Count(Interval):
 
 
 class Number(Interval):
-    """A number whose square is finite; True is none, though Python takes it for 1."""
+    """Number whose square is finite; True is none, though Python takes it for 1."""
 
     def __init__(
         self, least: float, most: float = _LARGEST, closed: str = "both"
@@ -118,7 +118,7 @@ def sample(
     feature_names: list[str] | None = None,
     **extra: Any,
 ) -> Any:
-    """The Bunch, or (X, y), of uniform random inputs to a function."""
+    """Bunch, or (X, y), of uniform random inputs to a function."""
     # The random numbers continue those of the problem: the number of samples, the noise
     # and the coding do not change it. `extra` are further fields of the Bunch.
     if snr is not None:

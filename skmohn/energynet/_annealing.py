@@ -1,9 +1,8 @@
-"""Annealed importance sampling: from independent units to a Boltzmann machine.
+"""Annealed importance sampling: from independent units to a Boltzmann machine."""
 
-Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001);
-Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML
-2008.
-"""
+# Sources: Neal, "Annealed importance sampling", Statistics and Computing 11 (2001);
+# Salakhutdinov and Murray, "On the quantitative analysis of deep belief networks", ICML
+# 2008.
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,37 +18,18 @@ _1 = np.float32(1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealingPath:
-    """The ends of a path of distributions: at one, all units are independent.
+    """Path of distributions from independent units to an RBM."""
 
-    Rows of float32 are one for all chains, or one for each.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The other end.
-
-    hidden_bias : ndarray of shape (n_rows, n_hidden)
-        In the place of that of the RBM: known visible units may add to it.
-
-    visible_start : ndarray of shape (n_rows, n_visible)
-        Logits of the visible units at the start.
-
-    hidden_start : ndarray of shape (n_rows, n_hidden)
-        Logits of the hidden units at the start.
-
-    unknown : ndarray of shape (n_chains, n_visible), bool, default=None
-        Which visible units are drawn, by default all; the others count as zero.
-
-    reference_rbm : RBM, default=None
-        Its hidden units, at most 12, are there at the start and fade: the visible ones
-        then are those of a sample of it.
-    """
-
+    # Rows of float32 are one for all chains, or one for each.
     rbm: RBM
+    # (n_rows, n_hidden), instead of that of the RBM: known visible units may add to it.
     hidden_bias: NDArray[np.float32]
-    visible_start: NDArray[np.float32]
-    hidden_start: NDArray[np.float32]
+    visible_start: NDArray[np.float32]  # (n_rows, n_visible), logits at the start
+    hidden_start: NDArray[np.float32]  # (n_rows, n_hidden), the same of hidden units
+    # (n_chains, n_visible): which are drawn, None: all; the others count as zero.
     unknown: NDArray[np.bool_] | None = None
+    # Its hidden units, at most 12, are there at the start and fade: the visible ones
+    # then are those of a sample of it.
     reference_rbm: RBM | None = None
 
 
@@ -59,12 +39,10 @@ def anneal(
     n_temperatures: int,
     stream: NDArray[np.uint64],
 ) -> NDArray[np.float64]:
-    """Anneal chains along a path.
-
-    The stream of random numbers is one for all chains, shape (1,), or one for each.
-    The mean of the exponentials of the log-weights, (n_chains,), is the ratio of the
-    partition functions of the ends.
-    """
+    """Anneal chains along a path; return their log-weights, (n_chains,)."""
+    # The stream of random numbers is one for all chains, shape (1,), or one for each.
+    # The mean of the exponentials of the log-weights is the ratio of the partition
+    # functions of the ends.
     rbm, start = path.rbm, path.reference_rbm
     slope = rbm.visible_bias - path.visible_start
     if path.unknown is not None:

@@ -1,4 +1,4 @@
-"""What applications use of mohn beside its public names."""
+"""Names of mohn that applications use beside its public ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,22 +63,11 @@ __all__ = [
 
 
 def compile_kernels(
-    signs: NDArray[np.float64],
-    numbers: NDArray[np.float64],
-    y: NDArray[np.float64],
+    signs: NDArray[np.float64],  # (n_samples, n_features), of -1 and 1
+    numbers: NDArray[np.float64],  # the same shape, of other values, too
+    y: NDArray[np.float64],  # (n_samples,)
 ) -> None:
-    """Compile the kernels that only large tables reach.
-
-    Parameters
-    ----------
-    signs : ndarray of shape (n_samples, n_features)
-        Of -1 and 1.
-
-    numbers : ndarray of shape (n_samples, n_features)
-        Of other values, too.
-
-    y : ndarray of shape (n_samples,)
-    """
+    """Compile the kernels that only large tables reach."""
     # Tables of many columns, and counts of alleles.
     n_samples, n_features = signs.shape
     sign, nonzero = (pack_bits(bits.T) for bits in (signs < 0, signs != 0))

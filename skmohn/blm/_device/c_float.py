@@ -1,4 +1,4 @@
-"""A program in single precision as C."""
+"""Program in single precision as C."""
 
 import numpy as np
 
@@ -12,12 +12,7 @@ _LISTED = 4
 
 
 class FloatWriter(Writer[FloatProgram]):
-    """Writes the functions of a program in single precision.
-
-    Parameters
-    ----------
-    program : FloatProgram
-    """
+    """Writer of the functions of a program in single precision."""
 
     code = output = "float"
 
@@ -54,7 +49,7 @@ class FloatWriter(Writer[FloatProgram]):
         ]
 
     def _dot(self) -> list[str]:
-        """A weighted sum, one input after the other."""
+        """Weighted sum, one input after the other."""
         reads, fields = self.packing.unpacked()
         products = []
         for stored, after in fields:
@@ -132,7 +127,7 @@ class FloatWriter(Writer[FloatProgram]):
         return [f"{{ /* from {n_in} to {n_out} */", *indent(lines), "}"]
 
     def _softmax(self, n: int) -> list[str]:
-        """Of sums, the fractions of their exponentials."""
+        """Softmax: fractions of the exponentials of sums."""
         return fill("softmax_float", n=n)
 
     def finish(self) -> list[str]:
