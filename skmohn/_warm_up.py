@@ -38,29 +38,12 @@ def compile_family(family: str) -> None:
 
 
 def _compile_mohn() -> None:
-    from skmohn._core._bits import pack_bits
     from skmohn.mohn import MOHNRegressor
-    from skmohn.mohn._design.design import PackedDesign
-    from skmohn.mohn._design.pair_screening import best_pairs
-    from skmohn.mohn._design.plane_design import PlaneDesign, Planes
-    from skmohn.mohn._gp.exact import ExactPosterior
-    from skmohn.mohn._gp.marginal_likelihood import (
-        Evidence,
-        join_equal_rows,
-        start_prior,
-    )
-    from skmohn.mohn._gp.weight_prior import Covariance
-    from skmohn.mohn._table.rows import Categorical, EncodedRows
+    from skmohn.mohn._engine import compile_kernels
 
+    compile_kernels(_FEW, _GRADED, _Y[:16])
     for inputs, target in ((_FEW, _Y), (_FEW, _NOISY), (_GRADED, _NOISY)):
         MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
-    # Tables of many columns, and counts of alleles.
-    sign, nonzero = (pack_bits(bits.T) for bits in (_FEW < 0, _FEW != 0))
-    planes = Planes.around(sign, nonzero, nonzero, np.zeros(4), len(_FEW))
-    for design in (PackedDesign(_FEW), PlaneDesign(planes)):
-        best_pairs(design, np.ones((1, design.n_samples)), 1)
-        design.screen(_NOISY[: design.n_samples], 1, 1)
-        design.columns([(0, 1)])
     # Collinear columns, whose weights are sampled where most are zero.
     MOHNRegressor("full", max_order=1).fit(_FEW[:, [0, 0]], _Y[:16])
     collinear = np.column_stack([_FEW[:, 0], _FEW[:, 0], _FEW[:, 1]])
@@ -70,26 +53,14 @@ def _compile_mohn() -> None:
         MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(_SIGNS, _Y)
         # Until sets that it has dropped are to be proposed again.
         MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(_SIGNS, _NOISY)
-    # All weights of numbers and categories, in both precisions.
-    sample = join_equal_rows(EncodedRows(_GRADED, np.arange(16)[:, None] % 3), _Y[:16])
-    for dtype in (np.float64, np.float32):
-        evidence = Evidence(sample, (Categorical(3),), dtype)
-        prior = start_prior(4, (Categorical(3),))
-        evidence.value_and_slope(prior)
-    covariance = Covariance(prior, (Categorical(3),))
-    ExactPosterior.condition(covariance, sample).mean_variance().variance()
 
 
 def _compile_blm() -> None:
     from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-    from skmohn.blm._kernels import ACTIVATIONS, LOSSES
-    from skmohn.blm._network import address_of_activation, address_of_loss
+    from skmohn.blm._engine import compile_kernels
     from skmohn.datasets import InvertedPendulum
 
-    for loss in LOSSES:
-        address_of_loss(loss)
-    for activation in ACTIVATIONS:
-        address_of_activation(activation)
+    compile_kernels()
     for network in (BLMRegressor, BLMClassifier):
         network((2,), max_flips=100).fit(_FEW, _Y[:16] > 0)
     pendulum = InvertedPendulum(n_simulations=2, duration=2.0)

@@ -15,8 +15,9 @@ DONE = (
     *("_core", "blm", "datasets", "energynet", "inspection"),
     *("integrations", "mohn", "optimize"),
 )
-# And those of tests.
-TESTS = ("energynet",)
+# And those of tests and benchmarks.
+TESTS = ("blm", "datasets", "energynet", "inspection", "integrations", "optimize")
+BENCHMARKS = ("blm", "energynet", "optimize")
 # Parameters of the papers, columns of tables, an attribute of a display, and terms of
 # other fields.
 ALLOWED = {
@@ -78,7 +79,11 @@ def test_the_glossary_lists_words():
 
 @pytest.mark.parametrize(
     "folder",
-    [*(PACKAGE / name for name in DONE), *(ROOT / "tests" / name for name in TESTS)],
+    [
+        *(PACKAGE / name for name in DONE),
+        *(ROOT / "tests" / name for name in TESTS),
+        *(ROOT / "benchmarks" / name for name in BENCHMARKS),
+    ],
     ids=lambda folder: folder.relative_to(ROOT).as_posix(),
 )
 def test_replaced_words_do_not_occur(folder):

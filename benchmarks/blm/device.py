@@ -187,8 +187,10 @@ def diabetes(table, options):
         fitted(model, X_train, y_train)
         unit = {"input_type": "int16", "input_scale": 1e-5}
         device = model.to_c("net", X=X_train, **unit)
-        gaps = np.abs(device.predict(X_test) - model.predict(X_test)) / y_train.std()
-        errors.append(gaps.max())
+        differences = (
+            np.abs(device.predict(X_test) - model.predict(X_test)) / y_train.std()
+        )
+        errors.append(differences.max())
         cost = cost or cost_of(device)
     cells, is_small = figures("diabetes 8 bit", cost)
     error = float(np.max(errors))

@@ -38,7 +38,7 @@ from skmohn.blm._network import forward
 
 # Per cent worse than float64 that are aimed at.
 AIMS = {2: 4.0, 3: 3.0, 4: 2.0, 8: 1.0}
-SHARES = np.geomspace(0.05, 1.0, 10)
+RANGE_FRACTIONS = np.geomspace(0.05, 1.0, 10)
 ALPHAS = (1.0, 3.0, 10.0)
 RATES = (0.003, 0.01)
 NETWORKS = "ours", "onwards", "straight", "rounded"
@@ -83,7 +83,7 @@ def rounded(name, mlp, n_bits, X, y):
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
         top = max(np.abs(coef).max(), np.abs(intercept).max())
         tried = []
-        for step in SHARES * top / (2 ** (n_bits - 1) - 1):
+        for step in RANGE_FRACTIONS * top / (2 ** (n_bits - 1) - 1):
             coefs[layer] = blm.to_grid(coef, n_bits, step)
             intercepts[layer] = blm.to_grid(intercept, n_bits, step)
             score = score_of(name, coefs, intercepts, X, y)

@@ -36,7 +36,7 @@ OURS, WHITENED = "ours", "whitened"
 MOST_ROWS = 2000
 # Table of the data folder, and its normal class.
 FILES = {"magic": "g", "satimage": 1, "segment": 1}
-SHARE, LEAST = 0.7, 0.9
+TRAIN_FRACTION, LEAST = 0.7, 0.9
 
 
 def problems():
@@ -105,7 +105,7 @@ def areas(X, is_normal, seed):
     """Area under the ROC curve by model, and seconds of ours."""
     rng = np.random.default_rng(seed)
     normal = rng.permutation(np.flatnonzero(is_normal))
-    known, rest = np.split(normal, [int(SHARE * len(normal))])
+    known, rest = np.split(normal, [int(TRAIN_FRACTION * len(normal))])
     new = np.concatenate([rest, np.flatnonzero(~is_normal)])
     X = X.rename(columns=str)
     X = X.loc[:, X.iloc[known].nunique() > 1]

@@ -39,7 +39,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.shared import common, results
 from skmohn import EnergyNetImputer
 
-SHARE, BLOCK = 0.2, 0.4
+MISSING_FRACTION, BLOCK = 0.2, 0.4
 N_DRAWS = 100
 OURS = "ours"
 
@@ -71,10 +71,10 @@ def _with_types(X):
 def holes(shape, in_blocks, rng):
     """Which cells are unknown."""
     if not in_blocks:
-        return rng.random(shape) < SHARE
+        return rng.random(shape) < MISSING_FRACTION
     found = np.zeros(shape, bool)
     width = max(round(BLOCK * shape[1]), 1)
-    for row in np.flatnonzero(rng.random(shape[0]) < SHARE / BLOCK):
+    for row in np.flatnonzero(rng.random(shape[0]) < MISSING_FRACTION / BLOCK):
         start = rng.integers(shape[1] - width + 1)
         found[row, start : start + width] = True
     return found
@@ -87,7 +87,7 @@ class Indicators:
         self.imputer, self.scaler = imputer, StandardScaler()
 
     def fit_impute(self, train, test):
-        """Learn from a table; return the other one without gaps."""
+        """Learn from a table; return the other one completed."""
         known, new = self._coded(train, self.scaler.fit), self._coded(test)
         filled = self.imputer.fit(known).transform(new)
         numbers, text = _kinds(test)
@@ -204,7 +204,7 @@ def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     shown = common.Table(
         f"{options.instances} splits",
-        "table gaps ours mean neighbors ridge forest held seconds",
+        "table missing ours mean neighbors ridge forest held seconds",
     )
     seeds = range(options.seed, options.seed + options.instances)
     met = []

@@ -1,14 +1,14 @@
 """Likelihoods: estimates against enumeration; held-out data against BernoulliRBM.
 
-Machines small enough to list all their states come first. Printed are the largest
-errors over random machines (weights and biases normal, standard deviation 1) at the
+RBMs small enough to list all their states come first. Printed are the largest
+errors over random RBMs (weights and biases normal, standard deviation 1) at the
 default settings, in nats, of
 - AIS, the log partition function of 10 x 7 units;
-- DBN, the log-likelihood of the stack 10-7-6 that learns from 500 samples of such a
-  machine: the largest error of any sample, and beside it that of their mean;
-- DBN of two machines that have nothing to do with each other, without an aim: the
+- DBN, the log-likelihood of the stack 10-7-6 that learns from 500 samples of such an
+  RBM: the largest error of any sample, and beside it that of their mean;
+- DBN of two RBMs that have nothing to do with each other, without an aim: the
   draws from the lower one then are not those that the upper one expects;
-- tail, the free energy of an infinite machine against the sum over 20000 orders,
+- tail, the free energy of an infinite RBM against the sum over 20000 orders,
   relative.
 Aimed at are 0.01, 0.3 and 1e-12.
 
@@ -46,7 +46,7 @@ BATCHES = (10, 100)
 PRICES = ("auto", 0.001)
 
 
-def random_machine(n_visible, n_hidden, seed):
+def random_rbm(n_visible, n_hidden, seed):
     """Draw all weights and biases from the standard normal distribution."""
     rng = np.random.default_rng(seed)
     return RBM(
@@ -63,7 +63,7 @@ def all_states(n):
 
 def ais_error(seed):
     """Error of the log partition function."""
-    rbm = random_machine(10, 7, seed)
+    rbm = random_rbm(10, 7, seed)
     X = rbm.sample(500, random_state=seed)
     found = annealed_importance_sampling(rbm, X, random_state=seed)
     return abs(found.value - exact_log_partition(rbm).value), None
@@ -71,14 +71,14 @@ def ais_error(seed):
 
 def dbn_error(seed):
     """Largest error of the log-likelihood of a sample of what a stack learned from."""
-    X = random_machine(10, 7, seed).sample(500, random_state=seed)
+    X = random_rbm(10, 7, seed).sample(500, random_state=seed)
     stack = energynet.layer([7, 6], seed)
     return error_of_stack(*energynet.fitted(stack, X)[0].layers_, X, seed)
 
 
 def unrelated_error(seed):
-    """Largest error for two random machines and samples of the lower one."""
-    lower, upper = random_machine(10, 7, seed), random_machine(7, 6, seed + 1000)
+    """Largest error for two random RBMs and samples of the lower one."""
+    lower, upper = random_rbm(10, 7, seed), random_rbm(7, 6, seed + 1000)
     return error_of_stack(lower, upper, lower.sample(500, random_state=seed), seed)
 
 
@@ -95,22 +95,22 @@ def error_of_stack(lower, upper, X, seed):
 
 
 def tail_error(seed):
-    """Relative error of the free energies of an infinite machine."""
-    rbm = random_machine(10, 7, seed)
-    machine = InfiniteRBM(rbm.weights, rbm.hidden_bias, rbm.visible_bias)
+    """Relative error of the free energies of an infinite RBM."""
+    rbm = random_rbm(10, 7, seed)
+    infinite = InfiniteRBM(rbm.weights, rbm.hidden_bias, rbm.visible_bias)
     V = all_states(10)
-    weights = machine.log_weights(V)[:, :-1]
-    unborn = np.arange(1, 20_001) * (1.0 - machine.beta) * np.log(2.0)
+    weights = infinite.log_weights(V)[:, :-1]
+    unborn = np.arange(1, 20_001) * (1.0 - infinite.beta) * np.log(2.0)
     beyond = weights[:, -1] + logsumexp(unborn)
     exact = -np.logaddexp(logsumexp(weights, axis=1), beyond)
-    return np.max(np.abs(machine.free_energy(V) / exact - 1.0)), None
+    return np.max(np.abs(infinite.free_energy(V) / exact - 1.0)), None
 
 
 def compare_with_enumeration(options):
-    """Print the largest errors over random machines."""
+    """Print the largest errors over random RBMs."""
     table = common.Table(
-        "Estimates against enumeration, the largest error over the machines",
-        "estimate machines error of_mean aim",
+        "Estimates against enumeration, the largest error over the RBMs",
+        "estimate RBMs error of_mean aim",
     )
     checks = (ais_error, dbn_error, unrelated_error, tail_error)
     for (name, aim), error in zip(AIMS.items(), checks, strict=True):
@@ -198,7 +198,7 @@ def main():
             "--mnist-instances", type=int, default=1, help="of MNIST (default 1)"
         ),
     )
-    # Equal seconds are those of the process, whatever else the machine does.
+    # Equal seconds are those of the process, whatever else the computer does.
     common.clock = common.CLOCKS["cpu"]
     common.warm_up()
     compare_with_enumeration(options)

@@ -3,8 +3,8 @@
 The 60000 training images become bits once, with the intensities as probabilities, and
 so do the 10000 test images. Printed are the mean log-likelihood of the test bits (AIS,
 its standard error and effective sample size) and the seconds of the whole fit.
-Published for a machine of as many units on one such drawing of bits are -86.3 nats
-(Cote and Larochelle 2016, from Salakhutdinov and Murray 2008), for the infinite machine
+Published for an RBM of as many units on one such drawing of bits are -86.3 nats
+(Cote and Larochelle 2016, from Salakhutdinov and Murray 2008), for the infinite RBM
 -85.7 and for a deep belief net -84.6. Aimed at are -95 nats in 15 minutes, with 10
 effective samples.
 """

@@ -67,7 +67,7 @@ GROWTHS = {
     "ours, few units": {"growth": "description_length"},
     **{f"ours, {n} units": {"n_components": n} for n in WIDTHS},
 }
-LARGEST_GAP = 0.5
+LARGEST_DIFFERENCE = 0.5
 
 
 def table(name):
@@ -228,7 +228,7 @@ def show(name, X, measure, options):
         met = not model.startswith("ours") or mean >= means["independent levels"]
         if model == "ours" and ours == "ours":
             given = [means[f"ours, {n} units"] for n in WIDTHS]
-            met = mean >= max(max(given) - LARGEST_GAP, means[best])
+            met = mean >= max(max(given) - LARGEST_DIFFERENCE, means[best])
         if model == WHITENED:
             met = mean >= means[best] - error[best]
         shown.row(model, f"{mean:.2f}", f"({error[model]:.2f})", met=met)

@@ -51,15 +51,15 @@ def told_apart(rows, drawn, seed):
 
 
 def by_bernoulli_rbm(train, n_levels, n_samples, seed):
-    """Samples of scikit-learn's machine."""
+    """Samples of BernoulliRBM."""
     is_bits, rng = n_levels.max() == 2, np.random.default_rng(seed)
     encoder = OneHotEncoder(sparse_output=False).fit(train)
     X = train if is_bits else encoder.transform(train)
-    machine = BernoulliRBM(N_UNITS, learning_rate=0.05, n_iter=100, random_state=seed)
-    machine.fit(X)
+    rbm = BernoulliRBM(N_UNITS, learning_rate=0.05, n_iter=100, random_state=seed)
+    rbm.fit(X)
     states = X[rng.integers(len(X), size=n_samples)]
     for _ in range(N_STEPS):
-        states = machine.gibbs(states)
+        states = rbm.gibbs(states)
     if is_bits:
         return states.astype(int)
     some = states + rng.random(states.shape)

@@ -34,7 +34,7 @@ FILES = (
     "contraceptive", "hayes-roth", "movement_libras", "pima", "ring", "segment", "tae",
     "wisconsin",
 )  # fmt: skip
-MOST_ROWS, PER_CLASS, SHARE = 3000, 5, 0.7
+MOST_ROWS, PER_CLASS, TRAIN_FRACTION = 3000, 5, 0.7
 MOST_LOST, HIGHEST_RANK = 0.02, 2.5
 
 
@@ -62,7 +62,9 @@ def few_rows(X, y, seed):
 
 def most_rows(X, y, seed):
     """Most rows for training, and the others."""
-    return train_test_split(X, y, train_size=SHARE, stratify=y, random_state=seed)
+    return train_test_split(
+        X, y, train_size=TRAIN_FRACTION, stratify=y, random_state=seed
+    )
 
 
 def models(seed):
@@ -107,7 +109,7 @@ def main():
 def show(tables, split, options):
     """Print mean accuracies by table, then mean ranks."""
     few = split is few_rows
-    what = f"{PER_CLASS} rows a class" if few else f"{SHARE:.0%} of the rows"
+    what = f"{PER_CLASS} rows a class" if few else f"{TRAIN_FRACTION:.0%} of the rows"
     seeds = range(options.seed, options.seed + options.instances)
     *peers, ours = models(0)
     shown = common.Table(

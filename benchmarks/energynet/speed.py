@@ -7,7 +7,7 @@ has as many products, gets the rows in double and in single precision; its secon
 those of a fit of several epochs, for each. All take turns, medians are printed, and
 how many times faster ours is: aimed at are 2.4 and 1.4.
 
-The machine's sgemm rate is that of a product of two square matrices of 2000 rows; ours
+The computer's sgemm rate is that of a product of two square matrices of 2000 rows; ours
 is the number of operations in the three products of a step by the seconds of the whole
 step. Aimed at are 70 %. Beside it is the rate of these products alone, which no code
 around them can pass.
@@ -35,7 +35,7 @@ from skmohn.energynet._training import Schedule, new_rbm
 
 UNITS = 500
 AIMS = {"float64": 2.4, "float32": 1.4}
-SGEMM_SHARE = 0.7
+SGEMM_FRACTION = 0.7
 MOST_SECONDS, MOST_BYTES = 25.0, 1e9
 # Fraction of the hidden bits that are 1; rows that do not train.
 ACTIVE, N_OTHER = 0.3, 2000
@@ -187,7 +187,7 @@ def main():
             )
     table.close()
     table = common.Table(
-        "Fraction of the sgemm rate of the machine",
+        "Fraction of the sgemm rate of the computer",
         "step batch sgemm_GF/s products_GF/s step_GF/s products/sgemm step/sgemm aim",
         width=8,
     )
@@ -195,7 +195,7 @@ def main():
         sgemm = rate_of_squares(options.instances)
         work, products = rate_of_products(X.shape[1], batch_size, options.instances)
         rate = work * len(X) / batch_size / seconds
-        aim = SGEMM_SHARE if batch_size == 100 else None
+        aim = SGEMM_FRACTION if batch_size == 100 else None
         table.row(
             "ours",
             batch_size,

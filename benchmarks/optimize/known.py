@@ -34,8 +34,8 @@ TORI = ((225, 5), (400, 5), (784, 3))
 GRAPHS = ("G1", "G11", "G14", "G43")
 GAUSSIAN = 12
 ISING_SECONDS, LIMIT = 2.0, 60.0
-SHARE_OF_CUT = 0.999
-COLUMNS = "problem instances reached gap median max"
+CUT_FRACTION = 0.999
+COLUMNS = "problem instances reached difference median max"
 
 
 def load(name):
@@ -54,13 +54,13 @@ def stop_at(target, sign):
     return callback
 
 
-def add_row(table, name, reached, gaps, seconds, met):
+def add_row(table, name, reached, differences, seconds, met):
     """Print what the instances of one problem came to."""
     table.row(
         name,
         len(seconds),
         sum(reached),
-        float(max(gaps)),
+        float(max(differences)),
         median(seconds),
         max(seconds),
         met=met,
@@ -71,7 +71,7 @@ def traps(options):
     """One pass of weight satisfaction search on learned traps."""
     table = common.Table("Traps, learned, one pass", COLUMNS)
     for name, n_samples in TRAPS:
-        reached, gaps, seconds = [], [], []
+        reached, differences, seconds = [], [], []
         for i in range(options.instances):
             data = SEED_PROBLEMS[name].make(
                 n_samples=n_samples, random_state=options.seed + i
@@ -81,9 +81,9 @@ def traps(options):
                 maximize, model, "weight_satisfaction", n_restarts=1, random_state=i
             )
             seconds.append(spent)
-            gaps.append(1 - result.fun / data.maximum)
+            differences.append(1 - result.fun / data.maximum)
             reached.append(bool((result.x == data.x_maximum).all()))
-        add_row(table, name, reached, gaps, seconds, all(reached))
+        add_row(table, name, reached, differences, seconds, all(reached))
     table.close()
 
 
@@ -121,15 +121,15 @@ def ising(options):
         )
         problems["gaussian"].append((data.X, data.y, data.minimum))
     for name, rows in problems.items():
-        reached, gaps, seconds = [], [], []
+        reached, differences, seconds = [], [], []
         for X, y, lowest in rows:
             model = MOHNRegressor().fit(X, y)
             spent, result = common.timed(minimize, model, random_state=0)
             seconds.append(spent)
-            gaps.append(1 - result.fun / lowest)
-            reached.append(abs(gaps[-1]) < 1e-6 and spent <= ISING_SECONDS)
+            differences.append(1 - result.fun / lowest)
+            reached.append(abs(differences[-1]) < 1e-6 and spent <= ISING_SECONDS)
         if rows:
-            add_row(table, name, reached, gaps, seconds, all(reached))
+            add_row(table, name, reached, differences, seconds, all(reached))
     table.close()
 
 
@@ -139,7 +139,7 @@ def tori(options):
         return
     table = common.Table("Torus, couplings given, auto", COLUMNS)
     for n_spins, wanted in TORI:
-        reached, gaps, seconds = [], [], []
+        reached, differences, seconds = [], [], []
         for key in torus_keys(instances, n_spins):
             terms, lowest = torus_terms(instances, key)
             spent, result = common.timed(
@@ -150,9 +150,9 @@ def tori(options):
                 random_state=options.seed,
             )
             seconds.append(spent)
-            gaps.append(1 - result.fun / lowest)
+            differences.append(1 - result.fun / lowest)
             reached.append(result.fun <= lowest + 1e-6)
-        add_row(table, n_spins, reached, gaps, seconds, sum(reached) >= wanted)
+        add_row(table, n_spins, reached, differences, seconds, sum(reached) >= wanted)
     table.close()
 
 
@@ -175,7 +175,7 @@ def cuts(options):
             callback=stop_at(best, 1),
             random_state=options.seed,
         )
-        met = result.fun >= SHARE_OF_CUT * best
+        met = result.fun >= CUT_FRACTION * best
         add_row(table, name, [met], [1 - result.fun / best], [spent], met)
     table.close()
 

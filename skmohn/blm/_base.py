@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
-    check_consistent_length,
     check_is_fitted,
 )
 
@@ -29,26 +28,18 @@ from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
-    check_sample_weight,
-    safe_indexing,
     with_callbacks,
 )
-from skmohn._core._text import refuse_text
-from skmohn._core._times import validate_columns
 from skmohn._core._types import TableLike, check_array
-from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import (
-    as_counts,
-    densify,
     is_pair_given,
-    to_numpy,
-    weighted_rows,
 )
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import Network, of_estimator
-from skmohn.blm._local_search import Trainer, TrainingState, train
+from skmohn.blm._labels import Labels, RealTargets
+from skmohn.blm._local_search import Trainer, train
 from skmohn.blm._network import (
     ACTIVATIONS,
     DatasetProblem,
@@ -56,9 +47,19 @@ from skmohn.blm._network import (
     read_hidden_sizes,
 )
 from skmohn.blm._rounding import round_mlp
-from skmohn.blm._samples import Samples, SequenceForm, TableForm, form_of, learn_form
+from skmohn.blm._samples import (
+    SampleForm,
+    Samples,
+    SequenceForm,
+    TableForm,
+    form_of,
+    hold_out,
+    read_samples,
+    read_table,
+)
 from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_network
+from skmohn.blm._training_state import TrainingState
 
 # Moves per weight between two checks of the loss, the clock and the validation samples.
 MOVES_PER_EPOCH = 10
@@ -132,7 +133,12 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     _made_with: dict[str, Any]
     _input_dtype: str
     _time_zones: dict[int, tzinfo | str | None]
+    _targets: Any
 
+    # What learns how targets are encoded; labels and weights of classes, if there are.
+    _target_type: type[Labels] | type[RealTargets]
+    _classes_wanted: NDArray | None = None
+    class_weight: Any = None
     # Whether StandardScaler scales the targets, and the built-in loss whose outputs are
     # as raw as those of a loss that the user has written.
     _scales_targets = False
@@ -157,7 +163,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         self._check_parameters(resume)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         samples, validation_samples = self._read(
-            X, y, sample_weight, X_val, y_val, not resume
+            X, y, sample_weight, X_val, y_val, resume
         )
         if not resume:
             self._learn_scales(samples)
@@ -254,7 +260,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
         layout.require_memory(len(samples.X), self.n_bits)
-        loss, number, own = self._loss_of(n_outputs)
+        loss, number, own = self._loss_of()
         # Where all samples are right nothing else has a slope: it would undo the rest.
         alpha = 0.0 if self.loss == "zero_one" else self.alpha
         options = {
@@ -266,10 +272,10 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             "own_loss": own,
         }
         samples = self._scaled(samples)
-        problem = self._form.problem(samples, alpha=alpha, **options)
+        problem = samples.problem(alpha=alpha, **options)
         validation = None
         if validation_samples is not None:
-            validation = self._form.problem(self._scaled(validation_samples), **options)
+            validation = self._scaled(validation_samples).problem(**options)
         epoch, max_flips = MOVES_PER_EPOCH * layout.n_weights, self.max_flips
         if epochs is not None:
             max_flips = epochs * epoch
@@ -309,24 +315,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # ---------------------------------------------------------- of each estimator
 
     @abstractmethod
-    def _read_samples(
-        self, X: TableLike, y: Any, learn: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Inputs and targets of rows."""
-
-    @abstractmethod
-    def _class_weights(
-        self, y: Any, learned_from: Any = None
-    ) -> NDArray[np.float64] | float:
-        """Weights by class; balanced are those among `learned_from`, or among y."""
-
-    @abstractmethod
-    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
-        """Classes that a hold-out keeps in proportion; None where it cannot."""
-
-    @abstractmethod
-    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
-        """Loss of the kernels, its parameter, and that of the user."""
+    def _loss_of(self) -> tuple[int, float, Callable | None]:
+        """The loss of the kernels, its parameter, and that of the user."""
 
     @abstractmethod
     def _out_activation(self) -> str:
@@ -360,15 +350,6 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             "standardize": bool(self.standardize),
         }
 
-    def _read_table(self, X: TableLike, **options: Any) -> Any:
-        options = {"dtype": np.float64, "accept_sparse": "csr", **options}
-        refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
-        refuse_unreadable(X)
-        found = validate_columns(self, X, **options)
-        if "y" in options:
-            return densify(found[0]), found[1]
-        return densify(found)
-
     @property
     def _form(self) -> TableForm | SequenceForm:
         """Form of a sample."""
@@ -381,68 +362,41 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         sample_weight: ArrayLike | None,
         X_val: TableLike,
         y_val: ArrayLike | None,
-        learn: bool,
+        resume: bool,
     ) -> tuple[Samples, Samples | None]:
         """Samples to train on, and those to validate on, or None without."""
-        y, y_val = densify(y), densify(y_val)
-        kept = None if y is None else weighted_rows(X, [sample_weight])
-        if kept is not None:
-            # Nothing is learned from the others, such as scales and classes.
-            check_consistent_length(X, y)
-            X, y, sample_weight = (
-                safe_indexing(part, kept) for part in (X, y, to_numpy(sample_weight))
-            )
-        if learn:
-            form = learn_form(self.recurrent, X, y, is_classifier(self))
-            self._per_step = form.per_step
-        rows = self._form.rows(X, y, sample_weight)
-        X, targets = self._read_samples(rows.X, rows.y, learn)
-        given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
-        weights = np.zeros(len(X))
-        by_class = self._class_weights(rows.targets)
-        weights[rows.has_target] = as_counts(given[rows.has_target] * by_class)
-        samples = self._form.drop_zero_weight(
-            Samples(X, targets, weights, rows.lengths)
+        form = SampleForm(
+            estimator=self,
+            target_type=self._target_type,
+            classes=self._classes_wanted,
+            class_weight=self.class_weight,
+            rows=self._form if resume else None,
+            targets=self._targets if resume else None,
         )
+        samples, form = read_samples(form, X, y, sample_weight)
+        samples, validation_samples = samples.drop_zero_weight(), None
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
-        validation_samples = self._read_validation(X_val, y_val, rows.targets)
-        if validation_samples is None and self.early_stopping:
-            samples, validation_samples = self._hold_out(samples)
-        return self._form.deduplicate(samples), validation_samples
+        if is_pair_given(X_val, y_val):
+            validation_samples, _ = read_samples(form, X_val, y_val)
+            if not validation_samples.weights.any():
+                raise ValueError(
+                    "class_weight is zero for all samples of X_val: pass samples of "
+                    "other classes"
+                )
+        elif self.early_stopping:
+            seed = check_random_state(self.random_state).randint(2**31)
+            fraction = self.validation_fraction
+            samples, validation_samples = hold_out(form, samples, fraction, seed)
+        self._per_step = form.rows.per_step
+        self._set_targets(form.targets)
+        return samples.deduplicate(), validation_samples
 
-    def _read_validation(
-        self, X_val: TableLike, y_val: ArrayLike | None, learned_from: ArrayLike
-    ) -> Samples | None:
-        """Validation samples of the user; None without."""
-        if not is_pair_given(X_val, y_val):
-            return None
-        rows = self._form.rows(X_val, y_val)
-        X_val, targets = self._read_samples(rows.X, rows.y, learn=False)
-        weights = np.zeros(len(X_val))
-        weights[rows.has_target] = self._class_weights(rows.targets, learned_from)
-        if not weights.any():
-            raise ValueError(
-                "class_weight is zero for all samples of X_val: pass samples of other "
-                "classes"
-            )
-        return Samples(X_val, targets, as_counts(weights), rows.lengths)
-
-    def _hold_out(self, samples: Samples) -> tuple[Samples, Samples]:
-        n_samples = samples.n_samples
-        if n_samples * self.validation_fraction < 1 or n_samples < 4:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {n_samples} "
-                "samples leaves nothing to validate on: pass X_val and y_val or "
-                "set early_stopping=False"
-            )
-        targets_for_split = self._form.targets_for_split(samples)
-        return self._form.hold_out(
-            samples,
-            self.validation_fraction,
-            check_random_state(self.random_state).randint(2**31),
-            None if targets_for_split is None else self._strata(targets_for_split),
-        )
+    def _set_targets(self, targets: Labels | RealTargets) -> None:
+        """Remember how targets are encoded, and show what users may see of it."""
+        self._targets = targets
+        for name, value in targets.attributes.items():
+            setattr(self, name, value)
 
     # -------------------------------------------------------------------- scaling
 
@@ -492,7 +446,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
         """Rows to predict on, and lengths of the sequences if any."""
         X, lengths = self._form.inputs(X)
-        return self._read_table(X, reset=False, **options), lengths
+        return read_table(self, X, reset=False, **options), lengths
 
     def _answers_to(self, rows: NDArray, X: TableLike) -> Any:
         """Answers to rows in the form of the targets."""
@@ -501,7 +455,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # -------------------------------------------------------------------- storage
 
     def _device_network(self) -> Network:
-        return of_estimator(self, self._made_with, getattr(self, "_labels", None))
+        labels = None if self._targets.is_numeric else self._targets
+        return of_estimator(self, self._made_with, labels)
 
     def to_packed(self, *, names: bool = False, single: bool = False) -> bytes:
         """Store the best network in `n_bits` bits per weight.

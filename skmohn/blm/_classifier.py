@@ -1,7 +1,6 @@
 """Classification with a network trained on its weight bits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, compute_sample_weight
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
@@ -209,6 +208,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         "loss": [StrOptions(set(_LOSSES)), callable],
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
+    _target_type = Labels
 
     def __init__(
         self,
@@ -351,7 +351,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         outputs = self._outputs(X)
         # Raw outputs are compared with 0, probabilities with one half.
         threshold = 0.5 if has_probabilities(self) else 0.0
-        return self._answers_to(self._labels.decode(outputs, threshold), X)
+        return self._answers_to(self._targets.decode(outputs, threshold), X)
 
     @available_if(has_probabilities)
     def predict_proba(self, X: TableLike) -> NDArray | list[NDArray]:
@@ -369,7 +369,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             several classes are normalized.
         """
         outputs = self._outputs(X)
-        return self._answers_to(self._labels.probabilities(outputs), X)
+        return self._answers_to(self._targets.probabilities(outputs), X)
 
     @available_if(has_probabilities)
     def predict_log_proba(self, X: TableLike) -> NDArray | list[NDArray]:
@@ -386,7 +386,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             Minus infinity where the probability is 0.
         """
         outputs = self._outputs(X)
-        probabilities = self._labels.probabilities(outputs)
+        probabilities = self._targets.probabilities(outputs)
         with np.errstate(divide="ignore"):
             return self._answers_to(np.log(probabilities), X)
 
@@ -406,7 +406,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             largest for the predicted one of several classes.
         """
         outputs = self._outputs(X)
-        return self._answers_to(self._labels.scores(outputs), X)
+        return self._answers_to(self._targets.scores(outputs), X)
 
     def to_mlp(self) -> MLPClassifier:
         """Convert the network to an equal one of scikit-learn, with scales folded in.
@@ -422,54 +422,21 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
                 "the outputs of an MLPClassifier are probabilities: fit with "
                 'loss="cross_entropy" or loss="squared"'
             )
-        if self._labels.one_of_many and self.out_activation_ == "logistic":
+        if self._targets.one_of_many and self.out_activation_ == "logistic":
             raise ValueError(
                 "an MLPClassifier of several classes does not normalize logistic "
                 'outputs: fit with loss="cross_entropy"'
             )
-        mlp = fill_mlp(self, MLPClassifier(), self._labels.examples())
+        mlp = fill_mlp(self, MLPClassifier(), self._targets.examples())
         mlp.classes_ = self.classes_
         return mlp
 
-    def _read_samples(
-        self, X: TableLike, y: ArrayLike, learn: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        X, y = self._read_table(X, y=y, multi_output=True, reset=learn)
-        if learn:
-            self._labels = Labels.learn(y, self._classes_wanted)
-            self.classes_ = self._labels.classes
-        return X, self._labels.encode(y)
-
-    def _class_weights(
-        self, y: ArrayLike, learned_from: ArrayLike | None = None
-    ) -> NDArray[np.float64] | float:
-        """Weights by class; balanced are those among `learned_from`, or among y."""
-        if self.class_weight is None:
-            return 1.0
-        if self.class_weight != "balanced" or learned_from is None:
-            return compute_sample_weight(self.class_weight, y)
-        learned_from = np.asarray(learned_from)
-        both = np.concatenate([learned_from, np.asarray(y)])
-        first = np.arange(len(learned_from))
-        weights = compute_sample_weight("balanced", both, indices=first)
-        return weights[len(learned_from) :]
-
-    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
-        """Classes that a hold-out keeps in proportion; None where it cannot."""
-        if self._labels.multilabel:
-            return None
-        classes = self._labels.decode(targets, 0.5)
-        counts = np.unique(classes, return_counts=True)[1]
-        n_held = ceil(self.validation_fraction * len(classes))
-        room = min(n_held, len(classes) - n_held)
-        return classes if counts.min() > 1 and len(counts) <= room else None
-
-    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
+    def _loss_of(self) -> tuple[int, float, Callable | None]:
         if callable(self.loss):
             address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
         loss = _LOSSES[self.loss]
-        if self._labels.one_of_many:
+        if self._targets.one_of_many:
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
             loss = together.get(self.loss, loss)
         return loss, 0.0, None
@@ -478,21 +445,13 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         """Activation of the outputs that the loss requires."""
         if not _means_probabilities(self.loss):
             return "identity"
-        is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many
+        is_softmax = self.loss == "cross_entropy" and self._targets.one_of_many
         return "softmax" if is_softmax else "logistic"
-
-    def _header(self) -> dict[str, Any]:
-        return self._labels.to_plain()
 
     def _read_mlp(self, mlp: MLPClassifier) -> None:
         # Of several classes an MLPClassifier has a softmax.
         multilabel = mlp.n_outputs_ > 1 and mlp.out_activation_ == "logistic"
-        self._labels = Labels(mlp.classes_, multilabel)
-        self.classes_ = self._labels.classes
-
-    def _read_header(self, header: dict[str, Any]) -> None:
-        self._labels = Labels.from_plain(header)
-        self.classes_ = self._labels.classes
+        self._set_targets(Labels(mlp.classes_, multilabel))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

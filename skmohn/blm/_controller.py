@@ -41,12 +41,13 @@ from skmohn.blm._curriculum import (
 )
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import Network, of_controller
-from skmohn.blm._local_search import Trainer, TrainingState, train
+from skmohn.blm._local_search import Trainer, train
 from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
 from skmohn.blm._policy import act
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_controller
+from skmohn.blm._training_state import TrainingState
 
 _SHARED = (
     "hidden_layer_sizes",

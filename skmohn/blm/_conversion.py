@@ -66,7 +66,7 @@ def restore_network(cls: Any, packed: bytes) -> Any:
     header, layout, codes = read_network(cls, packed)
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
     model._per_step = header["per_step"]
-    model._read_header(header)
+    model._set_targets(model._target_type.from_plain(header))
     if header["columns"]:
         model.feature_names_in_ = np.array(header["columns"], dtype=object)
     return make_fitted(model, layout, codes, map(_scaler, header["scalers"]))

@@ -14,11 +14,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.blm._local_search import Codes, Evaluated, Stream, Trainer, TrainingState
+from skmohn.blm._local_search import Trainer
 from skmohn.blm._network import Layout
 from skmohn.blm._policy import make_policy
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import WORST, ask, explored_fraction, tell
+from skmohn.blm._training_state import Codes, Evaluated, Stream, TrainingState
 
 # Called with a policy, random numbers and the loss to beat; returns a loss.
 Objective = Callable[[Policy, np.random.Generator, float], float]

@@ -3,17 +3,28 @@
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import InputSpec
 from skmohn.blm._device.network import Network, network_of, read_rows
+from skmohn.blm._kernels import ACTIVATIONS, LOSSES
+from skmohn.blm._network import address_of_activation, address_of_loss
 
 __all__ = [
     "InputSpec",
     "Network",
     "coarse_numbers",
     "compare",
+    "compile_kernels",
     "network_of",
     "read_rows",
     "report",
     "require_policy",
 ]
+
+
+def compile_kernels() -> None:
+    """Compile the kernels that are called by address, of which a fit needs few."""
+    for loss in LOSSES:
+        address_of_loss(loss)
+    for activation in ACTIVATIONS:
+        address_of_activation(activation)
 
 
 def require_policy(policy: object) -> None:

@@ -1,12 +1,13 @@
-"""Class labels as targets of a network, and its outputs as labels."""
+"""Class labels and numbers as targets of a network, and its outputs as labels."""
 
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
@@ -29,6 +30,13 @@ class Labels:
     # (n_classes,); labels; numbers of the labels when a sample has several.
     classes: np.ndarray
     multilabel: bool
+
+    is_numeric: ClassVar[bool] = False
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of a fitted estimator."""
+        return {"classes_": self.classes}
 
     @classmethod
     def learn(cls, y: Any, classes: NDArray | None = None) -> Self:
@@ -104,6 +112,16 @@ class Labels:
             return (y == self.classes[1]).astype(np.float64)[:, None]
         return (y[:, None] == self.classes).astype(np.float64)
 
+    def strata(self, targets: NDArray[np.float64], fraction: float) -> NDArray | None:
+        """Classes that a hold-out keeps in proportion; None where it cannot."""
+        if self.multilabel:
+            return None
+        classes = self.decode(targets, 0.5)
+        counts = np.unique(classes, return_counts=True)[1]
+        n_held = math.ceil(fraction * len(classes))
+        room = min(n_held, len(classes) - n_held)
+        return classes if counts.min() > 1 and len(counts) <= room else None
+
     def decode(self, outputs: NDArray, threshold: float) -> NDArray:
         """Labels of the outputs; of single ones, those above the threshold."""
         if self.multilabel:
@@ -131,6 +149,58 @@ class Labels:
             return self.classes
         each = np.eye(len(self.classes), dtype=int)
         return np.vstack([each, each.sum(axis=0)])
+
+
+@dataclass(frozen=True)
+class RealTargets:
+    """Numbers to predict, in the shape of those of the first fit."""
+
+    n_outputs: int
+    one_dimensional: bool
+
+    is_numeric: ClassVar[bool] = True
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of a fitted estimator."""
+        return {}
+
+    @classmethod
+    def learn(cls, y: Any, classes: NDArray | None = None) -> Self:
+        """Take the shape of a target; there are no classes."""
+        return cls(1 if np.ndim(y) == 1 else np.shape(y)[1], np.ndim(y) == 1)
+
+    def to_plain(self) -> dict[str, Any]:
+        """Plain form, which :meth:`from_plain` reads."""
+        return {"one_dimensional": self.one_dimensional}
+
+    @classmethod
+    def from_plain(cls, plain: dict[str, Any]) -> Self:
+        """Read the plain form of :meth:`to_plain`."""
+        return cls(plain["n_outputs"], plain["one_dimensional"])
+
+    def encode(self, y: Any) -> NDArray[np.float64]:
+        """Targets of the outputs: shape (n_samples, n_outputs)."""
+        targets = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        if targets.shape[1] != self.n_outputs:
+            raise ValueError(
+                f"y has {targets.shape[1]} outputs, but fit saw {self.n_outputs}"
+            )
+        return targets
+
+
+def weights_by_class(
+    class_weight: Any, y: ArrayLike, balanced_targets: ArrayLike | None = None
+) -> NDArray[np.float64] | float:
+    """Weights of samples by class, balanced among other targets or among y."""
+    if class_weight is None:
+        return 1.0
+    if class_weight != "balanced" or balanced_targets is None:
+        return compute_sample_weight(class_weight, y)
+    others = np.asarray(balanced_targets)
+    both = np.concatenate([others, np.asarray(y)])
+    first = np.arange(len(others))
+    return compute_sample_weight("balanced", both, indices=first)[len(others) :]
 
 
 def _read_classes(name: str, values: list[Any]) -> NDArray | None:

@@ -18,9 +18,9 @@ from scipy.special import expit, softmax
 from skmohn._core._numba import address_of, jit
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._local_search import Codes, Evaluated, Stream, TrainingState
 from skmohn.blm._search import WORST, explored_fraction
 from skmohn.blm._search_kernels import Search
+from skmohn.blm._training_state import Codes, Evaluated, Stream, TrainingState
 
 # Seconds between two checks of the clock, about, where there is a time limit.
 _CLOCK_SECONDS = 0.02

@@ -11,14 +11,13 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._bad_values import refuse_times
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._sklearn import Interval, StrOptions, fit_context
 from skmohn._core._types import TableLike
-from skmohn._core._validation import to_numpy
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
+from skmohn.blm._labels import RealTargets
 from skmohn.blm._network import address_of_own_loss
 from skmohn.blm._samples import SequenceScoreMixin
 from skmohn.blm._search import SearchOptions
@@ -193,6 +192,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         "quantile": [Interval(Real, 0, 1, closed="neither")],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
     }
+    _target_type = RealTargets
     _scales_targets = True
     _raw_loss = "squared"
 
@@ -333,7 +333,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         return self._answers_to(outputs, X)
 
     def _answers_to(self, rows: NDArray, X: TableLike) -> Any:
-        rows = rows.ravel() if self._one_dimensional else rows
+        rows = rows.ravel() if self._targets.one_dimensional else rows
         return super()._answers_to(rows, X)
 
     def to_mlp(self) -> MLPRegressor:
@@ -347,31 +347,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         check_is_fitted(self)
         return fill_mlp(self, MLPRegressor())
 
-    def _read_samples(
-        self, X: TableLike, y: ArrayLike, learn: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        refuse_times(to_numpy(y))
-        X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
-        y = np.asarray(y, dtype=np.float64)
-        if learn:
-            self._one_dimensional = y.ndim == 1
-            self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
-        targets = y.reshape(len(y), -1)
-        if not learn and targets.shape[1] != self.n_outputs_:
-            raise ValueError(
-                f"y has {targets.shape[1]} outputs, but fit saw {self.n_outputs_}"
-            )
-        return X, targets
-
-    def _class_weights(
-        self, y: ArrayLike, learned_from: ArrayLike | None = None
-    ) -> NDArray[np.float64] | float:
-        return 1.0
-
-    def _strata(self, targets: NDArray[np.float64]) -> NDArray | None:
-        return None
-
-    def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
+    def _loss_of(self) -> tuple[int, float, Callable | None]:
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
             address_of_own_loss(self.loss)  # refuses what cannot be one
@@ -381,11 +357,5 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _out_activation(self) -> str:
         return "identity"
 
-    def _header(self) -> dict[str, Any]:
-        return {"one_dimensional": self._one_dimensional}
-
     def _read_mlp(self, mlp: MLPRegressor) -> None:
-        self._one_dimensional = mlp.n_outputs_ == 1
-
-    def _read_header(self, header: dict[str, Any]) -> None:
-        self._one_dimensional = header["one_dimensional"]
+        self._set_targets(RealTargets(mlp.n_outputs_, mlp.n_outputs_ == 1))

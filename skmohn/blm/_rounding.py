@@ -14,6 +14,7 @@ from skmohn._core._types import TableLike
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._conversion import make_fitted
 from skmohn.blm._network import Layout, activate
+from skmohn.blm._samples import read_table
 
 # Ranges of the weights of a layer that are tried, as fractions of its largest weight.
 _RANGE_FRACTIONS = np.geomspace(0.05, 1.0, 10)
@@ -46,7 +47,7 @@ def round_mlp(
         raise ValueError("recurrent must be False: an MLP has no memory")
     # The MLP checks the columns, and their names.
     answers = mlp.predict(X)
-    X = model._read_table(X, reset=True)
+    X = read_table(model, X, reset=True)
     scalers = None, None
     if model.standardize:
         outputs = np.reshape(answers, (len(X), -1))

@@ -1,20 +1,26 @@
-"""Forms of samples: rows of a table, or sequences as tables of their steps."""
+"""Samples: tables and sequences read, checked, encoded and held out."""
 
 import sys
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
+from skmohn._core._bad_values import refuse_times
 from skmohn._core._rows import order_of
-from skmohn._core._types import TableLike
-from skmohn._core._validation import to_numpy
+from skmohn._core._sklearn import check_sample_weight, safe_indexing
+from skmohn._core._text import refuse_text
+from skmohn._core._times import validate_columns
+from skmohn._core._types import TableLike, TableReader
+from skmohn._core._unreadable import refuse_unreadable
+from skmohn._core._validation import as_counts, densify, to_numpy, weighted_rows
+from skmohn.blm._labels import Labels, RealTargets, weights_by_class
 from skmohn.blm._network import DatasetProblem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
 
@@ -157,33 +163,55 @@ def split_rows(
 class Rows(NamedTuple):
     """Rows of the user's samples."""
 
-    X: np.ndarray  # or another table, (n_rows, n_features)
-    y: np.ndarray  # or another array-like, (n_rows,) or (n_rows, n_outputs)
-    sample_weight: np.ndarray | None  # (n_rows,)
-    targets: np.ndarray  # those that the user has given, without repetitions
-    has_target: np.ndarray | slice = slice(None)  # the rows that they belong to
-    lengths: Any = None  # (n_sequences,) int64, rows of each sequence
+    X: Any  # a table, (n_rows, n_features)
+    y: Any  # an array-like, (n_rows,) or (n_rows, n_outputs)
+    sample_weight: Any  # (n_rows,) or None
+    targets: Any  # those that the user has given, without repetitions
+    has_target: NDArray[np.bool_] | slice = slice(None)  # the rows they belong to
+    lengths: NDArray[np.int64] | None = None  # (n_sequences,), rows of each sequence
 
 
 class Samples(NamedTuple):
-    """Rows as a network learns them."""
+    """Rows as a network learns them, of a table or of sequences."""
 
-    X: np.ndarray  # (n_rows, n_inputs)
-    targets: np.ndarray  # (n_rows, n_outputs)
-    weights: np.ndarray  # (n_rows,), zero where an output has no target
-    lengths: Any = None  # (n_sequences,) int64, rows of each sequence
+    X: NDArray  # (n_rows, n_inputs)
+    targets: NDArray  # (n_rows, n_outputs)
+    weights: NDArray  # (n_rows,), zero where an output has no target
+    lengths: NDArray[np.int64] | None = None  # (n_sequences,), rows of each; None: 1
 
     @property
     def n_samples(self) -> int:
         """Number of rows, or of sequences."""
         return len(self.X if self.lengths is None else self.lengths)
 
+    def take(self, kept: NDArray[np.integer]) -> Self:
+        """Take some samples: rows in the given order, sequences in their own."""
+        X, targets, weights, lengths = self
+        rows = kept
+        if lengths is not None:
+            rows = np.isin(np.repeat(np.arange(len(lengths)), lengths), kept)
+            lengths = lengths[np.sort(kept)]
+        return type(self)(X[rows], targets[rows], weights[rows], lengths)
 
-def _some_sequences(samples: Samples, kept: NDArray[np.integer]) -> Samples:
-    """Some of the sequences, in their order."""
-    X, targets, weights, lengths = samples
-    rows = np.isin(np.repeat(np.arange(len(lengths)), lengths), kept)
-    return Samples(X[rows], targets[rows], weights[rows], lengths[np.sort(kept)])
+    def drop_zero_weight(self) -> Self:
+        """Samples with weight; a step without one is an input of the later ones."""
+        has_weight = self.weights > 0
+        if self.lengths is not None or has_weight.all():
+            return self
+        return self.take(has_weight.nonzero()[0])
+
+    def deduplicate(self) -> Self:
+        """Samples with equal rows merged; sequences are not compared."""
+        if self.lengths is not None:
+            return self
+        return type(self)(*merge_rows(self.X, self.targets, self.weights))
+
+    def problem(self, **options: Any) -> DatasetProblem:
+        """Problem of learning from them, by a recurrent network from sequences."""
+        arrays = {"X": self.X, "y": self.targets, "sample_weight": self.weights}
+        if self.lengths is None:
+            return DatasetProblem(**arrays, **options)
+        return SequenceProblem(**arrays, lengths=self.lengths, **options)
 
 
 class TableForm:
@@ -198,36 +226,6 @@ class TableForm:
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
         """Rows of the user's samples."""
         return Rows(X, y, sample_weight, y)
-
-    def drop_zero_weight(self, samples: Samples) -> Samples:
-        """Samples whose weight is not zero."""
-        X, targets, weights, _ = samples
-        counts = weights > 0
-        if counts.all():
-            return samples
-        return Samples(X[counts], targets[counts], weights[counts])
-
-    def targets_for_split(self, samples: Samples) -> NDArray | None:
-        """Target of each sample."""
-        return samples.targets
-
-    def hold_out(
-        self, samples: Samples, fraction: float, seed: int, strata: NDArray | None
-    ) -> tuple[Samples, Samples]:
-        """Split samples: those to train on, and those to validate on."""
-        options = {"test_size": fraction, "random_state": seed, "stratify": strata}
-        parts: Any = train_test_split(*samples[:3], **options)
-        return Samples(*parts[::2]), Samples(*parts[1::2])
-
-    def deduplicate(self, samples: Samples) -> Samples:
-        """Samples with equal ones merged."""
-        X, targets, weights, _ = samples
-        return Samples(*merge_rows(X, targets, weights))
-
-    def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
-        """Problem of learning from them."""
-        X, y, weights, _ = samples
-        return DatasetProblem(X=X, y=y, sample_weight=weights, **options)
 
     def outputs(
         self,
@@ -264,40 +262,6 @@ class SequenceForm:
         y, has_target = expand_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
         return Rows(X, y, weights, y[has_target], has_target, lengths)
-
-    def drop_zero_weight(self, samples: Samples) -> Samples:
-        """All of them: a step without weight is an input of the later ones."""
-        return samples
-
-    def targets_for_split(self, samples: Samples) -> NDArray | None:
-        """Target of each sequence; None where steps have their own."""
-        ends = np.cumsum(samples.lengths) - 1
-        return None if self.per_step else samples.targets[ends]
-
-    def hold_out(
-        self, samples: Samples, fraction: float, seed: int, strata: NDArray | None
-    ) -> tuple[Samples, Samples]:
-        """Split sequences, none of which is divided."""
-        lengths = samples.lengths
-        parts: Any = train_test_split(
-            np.arange(len(lengths)),
-            test_size=fraction,
-            random_state=seed,
-            stratify=strata,
-        )
-        training, held_out = (_some_sequences(samples, kept) for kept in parts)
-        return training, held_out
-
-    def deduplicate(self, samples: Samples) -> Samples:
-        """Return the samples as they are: sequences are not compared."""
-        return samples
-
-    def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
-        """Problem of a recurrent network that learns from them."""
-        X, y, weights, lengths = samples
-        return SequenceProblem(
-            X=X, y=y, sample_weight=weights, lengths=lengths, **options
-        )
 
     def outputs(
         self,
@@ -347,6 +311,87 @@ def learn_form(
                 'recurrent="steps" or recurrent="sequences"'
             )
     return SequenceForm(by_step)
+
+
+def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
+    """Dense table of numbers, with y if that is passed; learn its columns on reset."""
+    options = {"dtype": np.float64, "accept_sparse": "csr", **options}
+    refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
+    refuse_unreadable(X)
+    found = validate_columns(estimator, X, **options)
+    if "y" in options:
+        return densify(found[0]), found[1]
+    return densify(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleForm:
+    """How an estimator reads samples; None: to be learned from the first ones."""
+
+    estimator: Any  # has `recurrent`, and the names and types of columns
+    target_type: type[Labels] | type[RealTargets]
+    classes: NDArray | None = None  # labels to expect, by default those of `y`
+    class_weight: Any = None  # as in scikit-learn
+    rows: Any = None  # TableForm or SequenceForm
+    targets: Any = None  # Labels or RealTargets
+    # Targets among which classes are balanced, by default those that are read.
+    balanced_targets: Any = None
+
+
+def read_samples(
+    form: SampleForm, X: TableLike, y: Any, weight: ArrayLike | None = None
+) -> tuple[Samples, SampleForm]:
+    """Read samples of the user, and the form by which to read later ones."""
+    is_first, is_numeric = form.targets is None, form.target_type.is_numeric
+    X, y, weight = _drop_unweighted(X, densify(y), weight)
+    recurrent = form.estimator.recurrent
+    kind = form.rows or learn_form(recurrent, X, y, not is_numeric)
+    rows = kind.rows(X, y, weight)
+    if is_numeric:
+        refuse_times(to_numpy(rows.y))
+    options = {"y": rows.y, "multi_output": True, "y_numeric": is_numeric}
+    X, y = read_table(form.estimator, rows.X, reset=is_first, **options)
+    coding = form.targets or form.target_type.learn(y, form.classes)
+    targets = coding.encode(y)
+    given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
+    by_class = weights_by_class(form.class_weight, rows.targets, form.balanced_targets)
+    weights = np.zeros(len(X))
+    weights[rows.has_target] = as_counts(given[rows.has_target] * by_class)
+    later = replace(form, rows=kind, targets=coding, balanced_targets=rows.targets)
+    return Samples(X, targets, weights, rows.lengths), later
+
+
+def _drop_unweighted(X: TableLike, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Drop samples without weight: nothing is learned of them, such as classes."""
+    kept = None if y is None else weighted_rows(X, [weight])
+    if kept is None:
+        return X, y, weight
+    check_consistent_length(X, y)
+    X, y, weight = (safe_indexing(part, kept) for part in (X, y, to_numpy(weight)))
+    return X, y, weight
+
+
+def hold_out(
+    form: SampleForm, samples: Samples, fraction: float, seed: int
+) -> tuple[Samples, Samples]:
+    """Split samples, sequences as a whole: some to train on, others to validate on."""
+    n_samples = samples.n_samples
+    if n_samples * fraction < 1 or n_samples < 4:
+        raise ValueError(
+            f"validation_fraction={fraction} of {n_samples} samples leaves nothing to "
+            "validate on: pass X_val and y_val or set early_stopping=False"
+        )
+    strata, targets = None, samples.targets
+    # Sequences with a target for each step are of no single class.
+    if isinstance(form.targets, Labels) and not form.rows.per_step:
+        if samples.lengths is not None:
+            targets = targets[np.cumsum(samples.lengths) - 1]
+        strata = form.targets.strata(targets, fraction)
+    parts: Any = train_test_split(
+        np.arange(n_samples), test_size=fraction, random_state=seed, stratify=strata
+    )
+    training, held_out = (samples.take(kept) for kept in parts)
+    return training, held_out
 
 
 def merge_rows(

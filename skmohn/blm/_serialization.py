@@ -267,7 +267,7 @@ def write_network(
     single: bool,  # whether means and scales are in single precision
 ) -> bytes:
     """Serialize a fitted classifier or regressor."""
-    made_with, header = model._made_with, model._header()
+    made_with, header = model._made_with, model._targets.to_plain()
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
     columns = columns[: None if names else 0]
@@ -352,6 +352,7 @@ def read_network(
         },
         "per_step": flags["per_step"] if flags["sequences"] else None,
         "scalers": scalers,
+        "n_outputs": layout.sizes[-1],
         "one_dimensional": flags["one_dimensional"],
         "multilabel": flags["multilabel"],
         **_read_labels(source, flags, layout.sizes[-1]),

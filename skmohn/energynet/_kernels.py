@@ -356,25 +356,27 @@ def anneal(logits, bias, base, before, after, state, log_weight, sample):
     """Go from one temperature to the next: weigh, then draw hidden units. O(R n).
 
     Hidden unit j has the logit (1 - t) base_j + t (logits_j + bias_j) at the inverse
-    temperature t.
+    temperature t. Biases, bases and the state are for all rows, or one for each.
 
     Parameters
     ----------
     logits : (R, n)
-    bias, base : (n,)
+    bias, base : (1, n) or (R, n)
     before, after : float32, inverse temperatures
-    state : (1,) uint64
+    state : (1,) or (R,) uint64
     log_weight : (R,) float64, grows by the difference of the sums of softplus
     sample : (R, n), set to bits drawn at `after`
     """
     n = logits.shape[1]
     for r in range(logits.shape[0]):
-        start, gain = state[0], 0.0
+        b = r if len(bias) > 1 else 0
+        k = r if len(state) > 1 else 0
+        start, gain = state[k], 0.0
         for j in range(n):
-            slope = logits[r, j] + bias[j] - base[j]
-            old, new = base[j] + before * slope, base[j] + after * slope
+            slope = logits[r, j] + bias[b, j] - base[b, j]
+            old, new = base[b, j] + before * slope, base[b, j] + after * slope
             gain += np.float64(_softplus(new) - _softplus(old))
             u = _uniform(start + _STEP * np.uint64(j + 1))
             sample[r, j] = _1 if u < _logistic(new) else _0
         log_weight[r] += gain
-        state[0] = start + _STEP * np.uint64(n)
+        state[k] = start + _STEP * np.uint64(n)

@@ -7,7 +7,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._groups import Groups, list_states, log_state_sums
+from skmohn.energynet._annealing import AnnealingPath, anneal
+from skmohn.energynet._groups import (
+    Groups,
+    list_states,
+    log_state_sums,
+    unit_probabilities,
+)
 from skmohn.energynet._rbm import (
     MAX_ENUMERATED_UNITS,
     RBM,
@@ -263,42 +268,30 @@ def _annealed(
     n_temperatures: int,
 ) -> NDArray[np.float64]:
     """Free energies by annealed importance sampling, chains side by side."""
-    # In the first distribution missing units are independent of one another, as the
-    # mean of the hidden units given the known ones has them.
+    # At the start all units are independent: missing ones as the mean of the hidden
+    # units given the known ones has them, hidden ones as the mean of these does.
     groups, _ = sides_of(rbm)
-    W = rbm.weights.astype(np.float64)
-    c = rbm.visible_bias.astype(np.float64)
-    given = known @ W.T + rbm.hidden_bias
-    base = np.where(unknown, c + expit(given) @ W, 0.0)
-    start = _log_sums_of_missing(base, unknown, groups)
-    n_chains, streams = streams.shape[1], streams.ravel()
-    given, base, mask = (
-        np.repeat(table, n_chains, axis=0) for table in (given, base, unknown)
+    W, n_chains = rbm.weights.astype(np.float64), streams.shape[1]
+    hidden_bias = known @ W.T + rbm.hidden_bias
+    visible_start = np.where(unknown, rbm.visible_bias + expit(hidden_bias) @ W, 0.0)
+    means = unknown * unit_probabilities(visible_start, groups)
+    hidden_start = hidden_bias + means @ W.T
+    log_z = _log_sums_of_missing(visible_start, unknown, groups)
+    log_z += np.logaddexp(0.0, hidden_start).sum(axis=1)
+    hidden_bias, visible_start, hidden_start = (
+        np.repeat(table.astype(np.float32), n_chains, axis=0)
+        for table in (hidden_bias, visible_start, hidden_start)
     )
-
-    def draw(kernel: Callable[..., None], logits: NDArray, *parts: Any) -> NDArray:
-        logits = logits.astype(np.float32)
-        zeros, drawn = np.zeros(logits.shape[1], np.float32), np.empty_like(logits)
-        kernel(logits, zeros, *parts, streams, drawn)
-        return drawn
-
-    def draw_missing(logits: NDArray) -> NDArray:
-        return np.where(mask, draw(draw_visible, logits, rbm.groups), 0.0)
-
-    V = draw_missing(base)
-    temperatures = np.linspace(0.0, 1.0, n_temperatures + 1)
-    log_weight = np.zeros(len(V))
-    slope = np.where(mask, c - base, 0.0)
-    for before, after in pairwise(temperatures):
-        active = V @ W.T + given
-        log_weight += (after - before) * np.einsum("ij,ij->i", V, slope)
-        log_weight += np.logaddexp(0.0, after * active).sum(axis=1)
-        log_weight -= np.logaddexp(0.0, before * active).sum(axis=1)
-        hidden = draw(kernels.sample, after * active)
-        V = draw_missing(base + after * slope + after * (hidden @ W))
-    log_weight = log_weight.reshape(-1, n_chains)
-    found = logsumexp(log_weight, axis=1) - np.log(n_chains)
-    return found + start + rbm.n_hidden * np.log(2.0) + known @ c
+    path = AnnealingPath(
+        rbm=rbm,
+        hidden_bias=hidden_bias,
+        visible_start=visible_start,
+        hidden_start=hidden_start,
+        unknown=np.repeat(unknown, n_chains, axis=0),
+    )
+    log_weight = anneal(path, streams.size, n_temperatures, streams.ravel())
+    found: Any = logsumexp(log_weight.reshape(-1, n_chains), axis=1)
+    return found - np.log(n_chains) + log_z + known @ rbm.visible_bias.astype(float)
 
 
 def _log_sums_of_missing(

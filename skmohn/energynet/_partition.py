@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,14 +12,12 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._sklearn import Interval, validate_params
-from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._annealing import AnnealingPath, anneal
 from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
-    draw_hidden,
     draw_stream,
-    draw_visible,
     sides_of,
 )
 from skmohn.energynet._training import data_logits
@@ -40,7 +37,6 @@ LEAST_SIZE, _HARDER = 10.0, 4
 # error that are sure, and standard errors that two estimates may be apart.
 _DIVISORS = 64, 16, 4, 1
 _SURE, _APART = 0.05, 2.0
-_1 = np.float32(1.0)
 
 
 @dataclass(frozen=True)
@@ -297,46 +293,25 @@ def _log_weights(
     # second come. The mean of the exponentials of the log-weights, (n_chains,), is the
     # partition function of the second. See :func:`annealed_importance_sampling` for the
     # other parameters.
-    stream, groups = draw_stream(random_state), rbm.groups
-    # Of units that are not there, or no more. Where all begins with independent columns
-    # they are the activations at the mean of the data: with them, and not with zeros,
-    # the first RBMs are close to the last ones. But modes are far from the mean:
-    # those that both RBMs have would vanish on the way.
-    odds, start_odds = (np.zeros(n, np.float32) for n in (rbm.n_hidden, start.n_hidden))
+    # Where all begins with independent columns, hidden units have the logits at the
+    # mean of the data: with them, and not with zeros, the first distributions are close
+    # to the last ones. But modes are far from the mean: those that both RBMs have would
+    # vanish on the way.
+    hidden_start = np.zeros(rbm.n_hidden, np.float32)
     if start.n_hidden == 0:
         mean = X.mean(axis=0, dtype=np.float64)
-        odds = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
-    slope = rbm.visible_bias - start.visible_bias
-    temperatures = np.linspace(0.0, 1.0, n_temperatures + 1, dtype=np.float32)
-
-    visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
-    hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
-    fading = draw_hidden(start, n_chains, np.random.default_rng(stream))
-    np.dot(fading, start.weights, out=visible_logits)
-    draw_visible(visible_logits, start.visible_bias, groups, stream, visible)
-    log_weight = np.zeros(n_chains)
-    for before, after in pairwise(temperatures):
-        log_weight += float(after - before) * (visible @ slope)
-        np.dot(visible, rbm.weights.T, out=hidden_logits)
-        kernels.anneal(
-            hidden_logits, rbm.hidden_bias, odds, before, after, stream, log_weight,
-            hidden,
-        )  # fmt: skip
-        np.dot(hidden, rbm.weights, out=visible_logits)
-        visible_logits *= after
-        if start.n_hidden:
-            left_before, left = _1 - before, _1 - after
-            kernels.anneal(
-                visible @ start.weights.T, start.hidden_bias, start_odds, left_before,
-                left, stream, log_weight, fading,
-            )  # fmt: skip
-            visible_logits += left * (fading @ start.weights)
-        bias = start.visible_bias + after * slope
-        draw_visible(visible_logits, bias, groups, stream, visible)
+        hidden_start = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
+    path = AnnealingPath(
+        rbm=rbm,
+        hidden_bias=rbm.hidden_bias[None],
+        visible_start=start.visible_bias[None],
+        hidden_start=hidden_start[None],
+        reference_rbm=start if start.n_hidden else None,
+    )
+    log_weight = anneal(path, n_chains, n_temperatures, draw_stream(random_state))
     known = exact_log_partition(start).value
-    known += np.logaddexp(0.0, odds, dtype=np.float64).sum()
-    known -= np.logaddexp(0.0, start_odds, dtype=np.float64).sum()
-    return known + log_weight
+    known += np.logaddexp(0.0, hidden_start, dtype=np.float64).sum()
+    return known - start.n_hidden * np.log(2.0) + log_weight
 
 
 def _from_weights(log_weights: NDArray[np.float64]) -> LogPartition:

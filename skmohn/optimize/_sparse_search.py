@@ -15,7 +15,6 @@ from skmohn.mohn._engine import (
     ExactFitTest,
     Pursuit,
     PursuitControl,
-    bytes_of_candidate,
     make_design,
 )
 from skmohn.optimize._archive import Archive
@@ -101,7 +100,7 @@ class PursuitRun:
         control = PursuitControl(
             n_inputs,
             work_budget=_SCREENING,
-            memory_budget=n_columns * bytes_of_candidate(n_samples),
+            memory_budget=PursuitControl.memory_of(n_columns, n_samples),
             max_screened=order,
         )
         search = Pursuit(design, self.values / power_of_two_scale(self.values), control)

@@ -691,7 +691,7 @@ def test_written_test_finds_what_differs(tmp_path, fitted, name, arithmetic):
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not there")
-def test_headers_share_a_program_also_in_cpp(tmp_path, fitted):
+def test_headers_are_in_one_program_also_in_cpp(tmp_path, fitted):
     devices = made(fitted, "integer", "int16")
     for name, device in devices.items():
         text = f"#define {name.upper()}_WITH_PROBABILITIES\n{device.header}"
@@ -883,7 +883,7 @@ def test_names_that_are_no_files_on_windows(fitted, name):
 
 @needs_gcc
 @pytest.mark.slow
-def test_headers_of_this_computer_may_share_the_folder(tmp_path):
+def test_headers_of_this_computer_may_be_in_one_folder(tmp_path):
     # Whatever name is allowed, the compiler's own headers find each other.
     probe = subprocess.run(
         ["gcc", "-E", "-v", "-xc", "/dev/null"],

@@ -388,7 +388,7 @@ def test_loss_that_is_not_compiled():
     assert_same_network(model, fitted("one", loss=own_squared))
 
 
-def test_losses_of_the_user_share_the_compiled_search():
+def test_losses_of_the_user_have_one_compiled_search():
     fitted("one")
     before = len(kernels.run.signatures), len(kernels.sum_losses.signatures)
     for power in (2.0, 3.0):
@@ -662,11 +662,12 @@ def test_validation_samples_that_do_not_count_are_refused():
 def test_hold_outs_keep_the_fractions_of_the_classes():
     y = np.repeat(["a", "b", "c"], [60, 20, 10])
     for seed in range(5):
-        model = BLMClassifier(random_state=seed, validation_fraction=0.2)
-        model._labels = Labels.learn(y)
-        targets = model._labels.encode(y)
-        model._per_step = None
-        _, held = model._hold_out(forms.Samples(X, targets, np.ones(90)))
+        labels = Labels.learn(y)
+        samples = forms.Samples(X, labels.encode(y), np.ones(90))
+        form = forms.SampleForm(
+            estimator=None, target_type=Labels, rows=forms.TableForm(), targets=labels
+        )
+        _, held = forms.hold_out(form, samples, 0.2, seed)
         assert_array_equal(held.targets.sum(axis=0), [12, 4, 2])
     # A class of one sample is on one side only.
     y[1:] = np.where(y[1:] == "c", "b", y[1:])
@@ -1165,7 +1166,7 @@ def test_packed_classes(classes):
 
 def test_classes_that_cannot_be_packed():
     model = fitted("binary")
-    model._labels = Labels(np.array([1, 2j], dtype=object), False)
+    model._targets = Labels(np.array([1, 2j], dtype=object), False)
     with pytest.raises(ValueError, match="classes of type complex cannot be stored"):
         model.to_packed()
 

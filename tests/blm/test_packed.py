@@ -231,7 +231,7 @@ def test_parameters_and_kinds_of_targets_come_back(name):
     assert (model.input_scaler_ is not None) == model.standardize
     assert model.n_bits == QUICK["n_bits"]
     if cls is BLMClassifier:
-        assert model._labels.multilabel == (name == "labels")
+        assert model._targets.multilabel == (name == "labels")
     else:
         assert model.predict(X).shape == (60,)
 
@@ -371,7 +371,7 @@ def test_labels_of_every_type_come_back(classes, dtype):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, classes[(Y > 0).astype(int)].astype(str))
-    model.classes_, model._labels = classes, type(model._labels)(classes, False)
+    model.classes_, model._targets = classes, type(model._targets)(classes, False)
     again = BLMClassifier.from_packed(model.to_packed())
     assert again.classes_.dtype.str == dtype
     assert_array_equal(again.predict(X), model.predict(X))
@@ -381,7 +381,7 @@ def test_labels_of_every_type_come_back(classes, dtype):
 def test_labels_that_json_does_not_hold():
     model = BLMClassifier(**QUICK).fit(X, Y > 0)
     for classes in (np.array([1.5, 2.5], np.longdouble), np.array([b"a", b"b"])):
-        model._labels = type(model._labels)(classes, False)
+        model._targets = type(model._targets)(classes, False)
         with pytest.raises(ValueError, match="cannot be stored"):
             model.to_packed()
 

@@ -71,7 +71,7 @@ def test_every_step_gains_and_the_minimum_of_a_quadratic_is_found(rng):
     assert_allclose(steps[-1][0], center, atol=1e-5)
 
 
-def test_the_extreme_learning_machine_solves_the_normal_equations(rng):
+def test_the_elm_solves_the_normal_equations(rng):
     X, y = rng.uniform(-1, 1, (60, 3)), rng.normal(size=(60, 2))
     model = make_elm(12, penalty=2.5, random_state=1).fit(X, y)
     draws = np.random.default_rng(1)

@@ -350,9 +350,9 @@ def test_nk_neighbors():
     drawn = np.array([make_nk(6, 2, neighbors="random").blocks for _ in range(50)])
     assert (drawn[:, :, 0] == np.arange(6)).all()
     assert all(len(set(block)) == 3 for block in drawn.reshape(-1, 3).tolist())
-    # Every feature meets every other one, in the first place and in the second.
-    for place in (1, 2):
-        met = set(zip(np.tile(range(6), 50), drawn[:, :, place].ravel(), strict=True))
+    # Every feature meets every other one, as first neighbor and as second.
+    for index in (1, 2):
+        met = set(zip(np.tile(range(6), 50), drawn[:, :, index].ravel(), strict=True))
         assert len(met) == 30
 
 

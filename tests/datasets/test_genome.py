@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skmohn.datasets import make_gwas
 
 
-def test_frequencies_correlations_and_gaps():
+def test_frequencies_correlations_and_missing_values():
     scan = make_gwas(
         100,
         20_000,
@@ -30,7 +30,7 @@ def test_frequencies_correlations_and_gaps():
     assert scan.frequencies.max() <= 0.5
 
 
-def test_shares_of_variance_and_no_single_effects_of_pairs():
+def test_proportions_of_variance_and_no_main_effects_of_pairs():
     scan = make_gwas(
         200,
         40_000,

@@ -179,16 +179,16 @@ def test_a_policy_that_answers_nan_has_fallen():
     assert SYSTEM(policy, None) == pytest.approx(SYSTEM.fall_cost)
 
 
-@given(seed=st.integers(0, 100), share=st.floats(0.0, 1.5))
+@given(seed=st.integers(0, 100), fraction=st.floats(0.0, 1.5))
 @settings(max_examples=50)
-def test_giving_up_early_is_certain(seed, share):
+def test_giving_up_early_is_certain(seed, fraction):
     policy = noisy_gains(seed)
     error = SYSTEM(policy, None)
-    found = SYSTEM(policy, None, share * error)
-    if share > 1:
+    found = SYSTEM(policy, None, fraction * error)
+    if fraction > 1:
         assert found == error
     else:
-        assert found >= share * error
+        assert found >= fraction * error
     assert SYSTEM(policy, None, error) >= error
 
 

@@ -149,7 +149,7 @@ def test_hidden_pass_is_what_its_docstring_says():
 
 
 def test_anneal_weighs_and_draws():
-    logits, bias, base = table(0, (5, 30)), table(1, 30), table(2, 30)
+    logits, bias, base = table(0, (5, 30)), table(1, (1, 30)), table(2, (1, 30))
     weight, bits = np.full(5, 2.0), np.empty((5, 30), np.float32)
     before, after = np.float32(0.25), np.float32(0.75)
     kernels.anneal(logits, bias, base, before, after, random_stream(0), weight, bits)

@@ -23,7 +23,7 @@ def result():
     return minimize_black_box(cost, SPACE, 25, noise=0, random_state=0)
 
 
-def test_values_and_shares(result):
+def test_values_and_fractions(result):
     display = OptimizationHistoryDisplay.from_result(result, lw=3)
     assert_allclose(display.line_.get_ydata(), [r["best"] for r in result.history])
     assert display.line_.get_linewidth() == 3

@@ -86,7 +86,7 @@ def test_filters_of_nothing_but_zeros_can_be_drawn():
     ("n_images", "shape", "size"),
     [(1, (8, 8), (8, 8)), (7, (8, 8), (26, 26)), (4, (2, 8), (11, 8))],
 )
-def test_images_stand_in_a_square_with_gaps(n_images, shape, size):
+def test_images_stand_in_a_square_apart(n_images, shape, size):
     images = np.random.default_rng(0).random((n_images, *shape))
     display = SamplesDisplay(images).plot()
     picture = display.image_.get_array()

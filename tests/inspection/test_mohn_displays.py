@@ -135,7 +135,7 @@ def test_norm_that_is_none_is_refused():
     assert type(image.norm).__name__.startswith("Sym")
 
 
-def test_norm_takes_the_place_of_limits():
+def test_norm_replaces_limits():
     norm = SymLogNorm(0.1, vmin=-9, vmax=9)
     assert WeightsDisplay.from_estimator(known(), norm=norm).image_.norm is norm
     filters = FiltersDisplay(np.ones((2, 3, 3))).plot(norm=norm)
@@ -231,17 +231,17 @@ def test_network_has_a_mark_for_each_weight():
 
     display = HypergraphDisplay.from_estimator(known())
     assert display.variables_ == [0, 1, 2, 4, 5, 6, 8]
-    place = dict(zip(display.variables_, display.positions_, strict=True))
+    position = dict(zip(display.variables_, display.positions_, strict=True))
     assert_allclose(display.nodes_.get_offsets(), display.positions_)
     assert [text.get_text() for text in display.texts_] == list("abcefgi")
-    ends = [[place[0], place[1]], [place[5], place[6]]]
+    ends = [[position[0], position[1]], [position[5], position[6]]]
     assert_allclose(display.pairs_.get_segments(), ends)
     first, second = display.pairs_.get_colors()
     assert_array_equal(first, to_rgba("#c8553d"))
     assert_array_equal(second, to_rgba("#2e6f95"))
     widths = display.pairs_.get_linewidths()
     assert widths[0] > widths[1]
-    center = (place[1] + place[2] + place[4]) / 3
+    center = (position[1] + position[2] + position[4]) / 3
     assert_allclose(display.squares_.get_offsets(), [center])
     white = (display.nodes_.get_facecolors() == 1.0).all(axis=1)
     filled = [i for i, w in zip(display.variables_, white, strict=True) if not w]

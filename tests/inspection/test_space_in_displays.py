@@ -90,7 +90,7 @@ def test_legend_covers_no_data(display, fitted, width, request):
                 assert not path.intersects_bbox(box, filled=False)
 
 
-def test_panels_that_share_an_axis_make_room_once(searched):
+def test_panels_with_a_common_axis_make_room_once(searched):
     import matplotlib.pyplot as plt
 
     _, (left, right) = plt.subplots(1, 2, sharey=True, layout="constrained")

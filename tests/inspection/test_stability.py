@@ -133,13 +133,13 @@ def test_weight_of_zero_is_not_selected():
 
 class Talkative(MOHNRegressor):
     def fit(self, X, y, sample_weight=None):
-        warnings.warn("mind the gap", UserWarning, stacklevel=2)
+        warnings.warn("rows are few", UserWarning, stacklevel=2)
         return super().fit(X, y, sample_weight)
 
 
 def test_other_warnings_of_refits_are_kept():
     data = noisy(60)
-    with pytest.warns(UserWarning, match="mind the gap"):
+    with pytest.warns(UserWarning, match="rows are few"):
         selection_stability(
             Talkative("pursuit"), data.X, data.y, n_resamples=1, random_state=0
         )

@@ -416,7 +416,7 @@ def test_part_of_the_parameters_is_fixed():
     assert study.best_value == 0
 
 
-def test_threads_share_the_search():
+def test_threads_have_one_search():
     study = make_study(MOHNSampler(seed=0, noise=0))
     study.optimize(mismatch, n_trials=60, n_jobs=3)
     # The first trials of all threads are drawn independently.
@@ -436,7 +436,7 @@ def storages(tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_share_a_storage(storages):
+def test_processes_have_one_storage(storages):
     study = make_study(storage=storages[0], study_name="shared")
     fill(study, 20)
     others = [

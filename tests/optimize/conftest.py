@@ -23,8 +23,8 @@ def evaluate(terms, points):
 
 def all_points(n_variables):
     """Every row of -1 and +1."""
-    places = np.arange(n_variables)[::-1]
-    return 2 * (np.arange(2**n_variables)[:, None] >> places & 1) - 1
+    shifts = np.arange(n_variables)[::-1]
+    return 2 * (np.arange(2**n_variables)[:, None] >> shifts & 1) - 1
 
 
 class Problems:

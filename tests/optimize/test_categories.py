@@ -299,8 +299,8 @@ def test_x0_goes_to_the_nearest_end_of_a_level(small):
     ends = small.coding_.level_ends(1)
     low, high = ends[2:4]
     model = read_model(small)
-    for value, place in [(0.7 * low + 0.3 * high, 2), (0.4 * low + 0.6 * high, 3)]:
-        assert model.nearest(np.array([2.0, value, 1.0]))[1] == place
+    for value, level in [(0.7 * low + 0.3 * high, 2), (0.4 * low + 0.6 * high, 3)]:
+        assert model.nearest(np.array([2.0, value, 1.0]))[1] == level
     # Of two ends that are as near, the upper one.
     assert read_model({(0,): 1.0}).nearest(np.zeros(1)) == 1
 

@@ -39,7 +39,7 @@ def test_what_cancels_when_fixed_is_gone():
     assert fix_variables(graph, {0: 0.0}).terms == ()
 
 
-def test_parts_add_up_and_share_nothing(problems):
+def test_parts_add_up_and_have_no_variable_in_common(problems):
     terms = {(0, 4): 1.0, (4, 6): 2.0, (1,): -1.0, (2, 3, 7): 0.5, (7,): 1.0}
     parts = split(graph_of(terms), 9)
     found = [variables.tolist() for variables, _ in parts]

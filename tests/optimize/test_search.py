@@ -602,8 +602,8 @@ def low_autocorrelation(n):
     for k in range(1, n):
         for i, j in itertools.product(range(n - k), repeat=2):
             term = set()
-            for place in (i, i + k, j, j + k):
-                term ^= {place}
+            for index in (i, i + k, j, j + k):
+                term ^= {index}
             terms[tuple(sorted(term))] += 1.0
     return dict(terms)
 

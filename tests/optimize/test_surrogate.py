@@ -67,8 +67,8 @@ def test_scores_by_rank_are_normal_and_keep_mean_and_spread():
     values = np.array([cost(state) for state in states])
     surrogate = Surrogate(space)
     assert surrogate.update(states, values, 0, by_rank=True)
-    places = (np.argsort(np.argsort(values)) + 0.5) / len(values)
-    scores = norm.ppf(places) * values.std() + values.mean()
+    ranks = (np.argsort(np.argsort(values)) + 0.5) / len(values)
+    scores = norm.ppf(ranks) * values.std() + values.mean()
     assert_allclose(surrogate.scored(values), scores, rtol=1e-12)
     # What is between two values counts as something between.
     assert scores.min() < surrogate.scored(np.median(values)) < scores.max()

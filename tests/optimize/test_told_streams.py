@@ -24,7 +24,7 @@ def test_sparse_models_are_learned_from_points_that_no_search_has_chosen():
     assert next_source(X, y, ["local_search"] * 120) != "verification"
 
 
-def test_sources_of_another_optimizer_count_for_their_shares():
+def test_sources_of_another_optimizer_count_for_their_fractions():
     rng = np.random.default_rng(0)
     points = rng.choice(2**14, 80, replace=False)
     X, y = points[:, None] >> np.arange(14) & 1, rng.normal(size=80)

@@ -20,7 +20,7 @@ from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import exact_error
-from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._sparse.message_passing import bytes_of_candidate, infer_structure
 from skmohn.mohn._sparse.pair_cache import PairCacheView
 from skmohn.mohn._sparse.term_screening import (
     BASE_ORDER,
@@ -66,6 +66,11 @@ class PursuitControl:
     # Highest order that is screened exhaustively; None for `max_order`.
     max_screened: int | None = None
     always: tuple[Term, ...] = ()  # weights that are in every model
+
+    @staticmethod
+    def memory_of(n_candidates: float, n_samples: int) -> float:
+        """Bytes that message passing needs for so many candidates."""
+        return n_candidates * bytes_of_candidate(n_samples)
 
 
 class Pursuit:
