@@ -3,6 +3,8 @@
 A workload takes a seed and returns a loss and the counted work.
 """
 
+import contextlib
+import io
 from functools import partial
 
 import numpy as np
@@ -11,6 +13,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from skmohn import (
+    BLMClassifier,
+    BLMController,
+    BLMRegressor,
     EnergyNetClassifier,
     EnergyNetImputer,
     EnergyNetRegressor,
@@ -184,7 +189,67 @@ def model_optimum(strategy, seed):
     return -float(result.fun) / np.std(y), getattr(result, "nfev", 1)
 
 
+def device(seed, *, n_bits=4):
+    """Disagreement of integer code with its network, on wine; bytes of the code."""
+    X, y = load_wine(return_X_y=True)
+    X, X_test, y, _ = train_test_split(X, y, random_state=seed, stratify=y)
+    model = BLMClassifier((6,), n_bits=n_bits, max_flips=5000, random_state=seed)
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = model.fit(X, y).to_c("net", X=X)
+    return np.mean(code.predict(X_test) != model.predict(X_test)), len(code.header)
+
+
+def device_numbers(seed, **options):
+    """Error of integer code, in standard deviations of predictions; bytes of it."""
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, _ = train_test_split(X, y, random_state=seed)
+    model = BLMRegressor((6,), max_flips=5000, random_state=seed).fit(X, y)
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = model.to_c("net", X=X, **options)
+    expected = model.predict(X_test)
+    error = np.std(code.predict(X_test) - expected) / np.std(expected)
+    return error, len(code.header)
+
+
+def control(seed, *, noise=0.0):
+    """Error of a controller of a pendulum; its evaluations."""
+    task = datasets.InvertedPendulum(n_simulations=2, duration=2.0)
+    rng, errors = np.random.default_rng(seed), []
+
+    def objective(policy):
+        errors.append(task(policy))
+        return errors[-1] + noise * rng.normal()
+
+    model = BLMController(
+        (3,), max_evaluations=300, noisy=noise > 0.0, random_state=seed
+    )
+    model.fit(objective)
+    return (model.loss_ if noise else min(errors)), len(errors)
+
+
+def repeats(seed):
+    """Negative log density of a Gaussian process of rows copied with a jitter."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(30, 2)), 3, axis=0)
+    y = np.repeat(np.sin(2.0 * X[::3, 0]) + X[::3, 1] + rng.normal(size=30) / 2.0, 3)
+    X_test = rng.normal(size=(200, 2))
+    truth = np.sin(2.0 * X_test[:, 0]) + X_test[:, 1] + rng.normal(size=200) / 2.0
+    model = MOHNRegressor("gp", random_state=seed)
+    model.fit(X + 1e-6 * rng.normal(size=X.shape), y)
+    mean, std = model.predict(X_test, return_std=True)
+    return np.mean(np.log(std) + ((truth - mean) / std) ** 2 / 2.0), 1
+
+
 WORKLOADS = {
+    "_core": {"repeats": repeats},
+    "blm": {
+        "device": device,
+        "device, 8 bits": partial(device, n_bits=8),
+        "device, numbers": device_numbers,
+        "device, int16": partial(device_numbers, input_type="int16"),
+        "control": control,
+        "noisy control": partial(control, noise=0.05),
+    },
     "energynet": {
         "held-out": partial(density, bits),
         "description": partial(density, bits, growth="description_length"),
