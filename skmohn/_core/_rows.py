@@ -1,12 +1,23 @@
 """Rows of a table, whatever order they come in."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Values that are looked at in one go.
-_VALUES_AT_ONCE = 2**18
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class BlockConstants:
+    """Blocks of rows."""
+
+    # Values that are read in one go.
+    max_values: int = tuned(2**18, "cost")
+
+
+_BLOCKS = BlockConstants()
 
 
 def order_of(table: NDArray) -> NDArray[np.intp]:
@@ -35,7 +46,7 @@ def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
     The shape is that of what is computed, (n_rows, n_columns).
     """
     n_rows, n_columns = shape
-    size = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
+    size = max(_BLOCKS.max_values // max(n_columns, 1), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
