@@ -11,6 +11,7 @@ def tuned(value: _T, source: str) -> _T:
 
     The source is a script in ``benchmarks/`` that shows what other values cost, a
     reference with its equation, "rounding" (numerical safety) or "cost" (memory or
-    time alone: results are the same, or only the amount of work changes).
+    time alone: results are the same, or only the amount of work changes). Numbers that
+    cannot be chosen, such as those of a format, are annotated as ``Final`` instead.
     """
     return field(default=value, metadata={"source": source})
