@@ -17,6 +17,7 @@ FUZZ_EXAMPLES ?= 0
 # Different examples every time; a failure names its own.
 FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
+ASV_ARGS ?= run --python=same --quick
 # Of scikit-learn, for test-common.
 SKLEARN ?= 1.8
 # Plain Python is slow: of each family the files that take at most ten seconds, and those
@@ -50,7 +51,7 @@ NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? 
 .NOTPARALLEL:
 
 .PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
-.PHONY: coverage dist test-common test-uncompiled always
+.PHONY: coverage dist test-common test-uncompiled asv always
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
@@ -64,6 +65,7 @@ help:
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
+	@echo "make asv           seconds and memory of small fits and kernels, by asv"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
 	@echo "make test-common   scikit-learn's checks, with its version SKLEARN=1.8 or another"
@@ -111,6 +113,10 @@ docs: $(VENV)/installed-docs
 papers: $(VENV)/installed-bench
 	$(BIN)/python -m benchmarks.papers --quick
 
+# Two commits: make asv ASV_ARGS="continuous HEAD~1 HEAD"
+asv: $(VENV)/installed-bench
+	cd benchmarks/asv && ../../$(BIN)/asv machine --yes && ../../$(BIN)/asv $(ASV_ARGS)
+
 # Links between pages are checked by docs/check.py; these lead out of them.
 linkcheck: docs
 	@if $(BIN)/python -c \
@@ -133,7 +139,7 @@ dist: $(VENV)/installed-build
 	$(BIN)/twine check --strict $(DIST)/*
 
 clean:
-	rm -rf .venv .venv-minimum .venv-sklearn-* build dist .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-asv .venv-minimum .venv-sklearn-* build dist .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf docs/_build docs/auto_examples docs/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 

@@ -13,9 +13,10 @@ counted work changes; changes of more than two standard errors have a mark.
 Losses are nats a sample of held-out rows, standard deviations of imputed or predicted
 numbers, log loss, and standard deviations of the objective. Work is hidden units,
 evaluations of a search, or those until the best point. The results are kept in
-benchmarks/results/ablation.json.
+benchmarks/results/ablation/results.json.
 """
 
+import argparse
 import contextlib
 import dataclasses
 import importlib
@@ -33,7 +34,7 @@ from benchmarks.shared import common
 from benchmarks.shared.ablation_workloads import WORKLOADS
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "benchmarks" / "results" / "ablation.json"
+RESULTS = ROOT / "benchmarks" / "results" / "ablation" / "results.json"
 HALF, TWICE = 0.5, 2.0
 
 
@@ -149,23 +150,27 @@ def keep(module, rows, n_seeds):
         "seeds": n_seeds,
         "rows": [*(row for row in old if row["field"] not in fields), *rows],
     }
-    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(dict(sorted(kept.items())), indent=1)
     RESULTS.write_text(f"{text}\n", encoding="utf-8")
 
 
-def add_arguments(parser):
-    """Add the module, and which fields and workloads."""
+def parse_arguments():
+    """Read the module, and which fields, workloads and seeds."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("module", help="such as energynet._growth_held_out")
     parser.add_argument("--fields", nargs="+", help="all that are tuned by default")
     parser.add_argument("--workloads", nargs="+", help="all of the family by default")
+    parser.add_argument("--instances", type=int, default=5, help="seeds")
+    parser.add_argument("--seed", type=int, default=0, help="the first of them")
+    return parser.parse_args()
 
 
 def main():
     """Print a row for each field, workload and value."""
-    options = common.parse_options(
-        __doc__, instances=5, quick_instances=2, add_arguments=add_arguments
-    )
+    options = parse_arguments()
     module = importlib.import_module(f"skmohn.{options.module}")
     workloads = WORKLOADS[options.module.split(".")[0]]
     if options.workloads:

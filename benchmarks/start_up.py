@@ -13,7 +13,7 @@ import sys
 import tempfile
 from statistics import median
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 
 PROBLEM = """
 import numpy as np, sklearn.linear_model
@@ -74,4 +74,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -30,6 +30,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "structure",
+    "benchmark_tables",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]

@@ -119,17 +119,17 @@ class Modules(Directive):
     """A table of modules for each folder, with the first lines of their docstrings."""
 
     def run(self):
-        """Parse the tables as reStructuredText."""
+        """Parse the tables as Markdown, which the page is in."""
         lines = []
         files = [p for p in sorted(PACKAGE.rglob("*.py")) if p.stem != "__init__"]
         files = [p for p in files if p.parent != PACKAGE]
         for folder, modules in groupby(files, key=lambda path: path.parent):
             name = folder.relative_to(PACKAGE.parent).as_posix()
-            lines += [f".. list-table:: ``{name}/``", "   :widths: 25 75", ""]
+            lines += [f":::{{list-table}} `{name}/`", ":widths: 25 75", ""]
             for path in modules:
                 summary = first_line(path)
-                lines += [f"   * - ``{path.name}``", f"     - {summary}"]
-            lines.append("")
+                lines += [f"* - `{path.name}`", f"  - {summary}"]
+            lines += [":::", ""]
         node = nodes.container()
         self.state.nested_parse(StringList(lines, "modules"), 0, node)
         return node.children

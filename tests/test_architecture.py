@@ -95,6 +95,7 @@ STRICT_SUBPACKAGES = (
     "energynet",
     "integrations",
     "mohn",
+    "mohn._gp",
     "mohn._sparse",
     "mohn._spike_slab",
     "mohn._table",
@@ -102,7 +103,7 @@ STRICT_SUBPACKAGES = (
     "optimize",
 )
 TYPED_SUBPACKAGES = (
-    *(*STRICT_SUBPACKAGES, "inspection", "mohn._gp"),
+    *(*STRICT_SUBPACKAGES, "inspection"),
     *("_warm_up", "__init__"),
 )
 # The subpackages whose numeric constants are fields with a source, or fixed by `Final`.
@@ -630,6 +631,83 @@ def test_another_table_of_strategies_is_seen():
     assert strategy_tables('NOUNS = {"gp": ("a", "b"), "full": "c"}') == []
 
 
+def second_bodies(module, source):
+    """Functions that take the place of a method, such as for several targets.
+
+    These are functions with a method's name in a module that knows estimators, methods
+    whose decorator is given a function, unless it decides whether there is a method,
+    and methods that go on elsewhere if `estimators_` are there. Fits begin with data,
+    not with a model.
+    """
+    found, names = [], {"of_several", *public_methods()}
+    for node in parse(source).body:
+        if isinstance(node, ast.FunctionDef) and node.name in names:
+            # Folders inside of mohn know no estimator.
+            if module.count(".") == 2:
+                found.append(node.name)
+        elif isinstance(node, ast.ClassDef):
+            methods = (part for part in node.body if isinstance(part, ast.FunctionDef))
+            for part in methods:
+                branches = (
+                    "estimators_" in ast.unparse(part.body)
+                    and not part.name.startswith("_")
+                    and part.name != "fit"
+                )
+                if branches or any(map(is_given_function, part.decorator_list)):
+                    found.append(part.name)
+    return found
+
+
+def is_given_function(decorator):
+    """Whether a decorator is given a function to call in another one's place."""
+    if not isinstance(decorator, ast.Call) or name_of(decorator.func) == "available_if":
+        return False
+    return any(isinstance(part, ast.Name | ast.Attribute) for part in decorator.args)
+
+
+@cache
+def public_methods():
+    """Names of the public methods and properties of MOHNRegressor."""
+    return {name for name in vars(skmohn.MOHNRegressor) if not name.startswith("_")}
+
+
+def test_a_method_has_one_body_for_one_target_and_for_several():
+    found = {
+        module: bodies
+        for module, source in sources()
+        if module.startswith("skmohn.mohn")
+        and (bodies := second_bodies(module, source))
+    }
+    assert not found, pformat(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def of_several(answer): ...",
+        "def predict(model, X): ...",
+        "class A:\n    @decorate(several.predict)\n    def predict(self, X): ...",
+        "class A:\n    @property\n    @decorate(links)\n    def graph_(self): ...",
+        "class A:\n    def predict(self, X):\n        return self.estimators_",
+        "class A:\n    def f(self):\n        return hasattr(self, 'estimators_')",
+    ],
+)
+def test_a_second_body_is_seen(source):
+    assert len(second_bodies("skmohn.mohn._multioutput", source)) == 1
+
+
+def test_one_body_is_let_through():
+    method = "class A:\n    def {}(self):\n        return self.estimators_"
+    for name in ("fit", "_targets"):
+        assert second_bodies("skmohn.mohn._regressor", method.format(name)) == []
+    decorated = (
+        "class A:\n    @available_if(f)\n    @fit_context(x=f)\n    def f(self): ..."
+    )
+    assert second_bodies("skmohn.mohn._regressor", decorated) == []
+    inside = "def log_density(logs): ..."
+    assert second_bodies("skmohn.mohn._gp.marginal_likelihood", inside) == []
+
+
 def makes_training_data(source):
     """Whether a module makes `TrainingData`, and does not only change its parts."""
     makers = ("TrainingData", "TrainingData._make")
@@ -756,6 +834,33 @@ def test_a_module_is_short_enough_to_read():
     }
     too_long = {m: n_lines for m, n_lines in found.items() if n_lines > MOST_CODE_LINES}
     assert not too_long, f"do these do two things? {pformat(too_long)}"
+
+
+def long_functions(source):
+    """Functions with more lines of code than a reader wants."""
+    lines = STRUCTURE["code_lines"](source)
+    return [
+        node.name
+        for node in nodes_of(source)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and len(lines.intersection(range(node.lineno, node.end_lineno + 1)))
+        > STRUCTURE["LONGEST"]
+    ]
+
+
+def test_a_function_is_short_enough_to_read():
+    found = {
+        module: names
+        for module, source in sources()
+        if not module.endswith("_kernels") and (names := long_functions(source))
+    }
+    assert not found, pformat(found)
+
+
+def test_a_long_function_is_seen():
+    body = "    x = 1\n" * (STRUCTURE["LONGEST"] - 1)
+    assert long_functions(f'def f():\n    """Doc."""\n    # why\n{body}') == []
+    assert long_functions(f"def f():\n{body}    return x\n") == ["f"]
 
 
 def test_only_code_is_counted():

@@ -1,9 +1,11 @@
 """Every public object has a complete numpydoc docstring."""
 
+import ast
 import importlib
 import inspect
 import pkgutil
 import tomllib
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,25 @@ from numpydoc.validate import ERROR_MSGS, validate
 import skmohn
 
 PYPROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 
 # Asked of classes and functions, not of the methods and properties of a class.
 NOT_OF_MEMBERS = {
     "EX01": "the example of the class shows its methods at work",
+}
+
+# Private objects whose docstrings have more than a line, and why. Modules have no name.
+# Their attributes are those of `model_`, which the estimators document.
+MODELS = {
+    ("skmohn.mohn._models", "Model"),
+    ("skmohn.mohn._gp.model", "GPModel"),
+    ("skmohn.mohn._sparse.model", "SparseModel"),
+    ("skmohn.mohn._spike_slab.model", "SpikeSlabModel"),
+}
+LONG_PRIVATE = {
+    *MODELS,
+    # Lists what it imports of scikit-learn's private names: a test reads it.
+    ("skmohn._core._sklearn", ""),
 }
 
 
@@ -113,3 +130,88 @@ def test_estimators_and_their_methods_are_found():
     assert "skmohn.MOHNRegressor" in names
     assert "skmohn.MOHNRegressor.fit" in names
     assert "skmohn.MOHNRegressor.get_params" not in names
+
+
+def functions_of(member):
+    """Return the functions that a class member, as it is written, consists of."""
+    if isinstance(member, property):
+        member = member.fget
+    elif isinstance(member, cached_property):
+        member = member.func
+    elif isinstance(member, classmethod | staticmethod):
+        member = member.__func__
+    # Methods that depend on the parameters are descriptors around the function.
+    member = getattr(member, "fn", member)
+    return [inspect.unwrap(member)] if callable(member) else []
+
+
+def public_names():
+    """Return module and qualified name of all that has a complete docstring."""
+    found = set()
+    for package in public_packages():
+        for name in package.__all__:
+            obj = getattr(package, name)
+            objects = [inspect.unwrap(obj)] if callable(obj) else []
+            for base in getattr(obj, "__mro__", ()):
+                objects += [
+                    function
+                    for name, member in vars(base).items()
+                    if not name.startswith("_")
+                    for function in functions_of(member)
+                    if is_ours(function)
+                ]
+            found |= {(each.__module__, each.__qualname__) for each in objects}
+    return found
+
+
+def docstrings_of(source):
+    """Yield qualified name and docstring of all that a file defines, "" for itself."""
+
+    def visit(node, name):
+        opens = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.Module)
+        if opens and (text := ast.get_docstring(node, clean=False)) is not None:
+            yield name, text
+        for part in ast.iter_child_nodes(node):
+            own = getattr(part, "name", "")
+            inside = ".<locals>." if isinstance(node, ast.FunctionDef) else "."
+            is_named = isinstance(part, ast.ClassDef | ast.FunctionDef)
+            whole = f"{name}{inside if name else ''}{own}" if is_named else name
+            yield from () if isinstance(part, ast.expr) else visit(part, whole)
+
+    return dict(visit(ast.parse(source), ""))
+
+
+def test_private_docstrings_have_one_line():
+    exceptions = LONG_PRIVATE | public_names()
+    found = [
+        f"{module}: {name}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        # Kernels have shapes, dtypes and cost in their docstrings.
+        if not path.stem.endswith("kernels")
+        for module in [".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)]
+        for name, text in docstrings_of(path.read_text(encoding="utf-8")).items()
+        if "\n" in text and (module, name) not in exceptions
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_exceptions_are_needed():
+    for module, name in LONG_PRIVATE:
+        path = PACKAGE.parent / f"{module.replace('.', '/')}.py"
+        assert "\n" in docstrings_of(path.read_text(encoding="utf-8"))[name]
+
+
+def test_docstrings_are_found_where_they_are():
+    source = '''"""Module."""
+class A:
+    """Class."""
+    if True:
+        def f(self):
+            """Method
+            of two lines."""
+            def g():
+                """Inner."""
+'''
+    found = docstrings_of(source)
+    assert list(found) == ["", "A", "A.f", "A.f.<locals>.g"]
+    assert [name for name, text in found.items() if "\n" in text] == ["A.f"]

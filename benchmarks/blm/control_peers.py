@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.shared import common, control
+from benchmarks.shared import common, control, results
 from skmohn import BLMController
 from skmohn.blm import Stage
 from skmohn.datasets import InvertedPendulum
@@ -162,7 +162,7 @@ def importable():
             __import__(name)
             found[name] = search
         except ImportError:
-            print(f"{name}: left out, not installed")
+            results.leave_out(f"{name}: not installed")
     return found
 
 
@@ -218,4 +218,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

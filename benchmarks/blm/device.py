@@ -39,7 +39,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.shared import avr, common, control
+from benchmarks.shared import avr, common, control, results
 from benchmarks.shared.small_peers import by_emlearn, by_m2cgen, by_micromlgen
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.datasets import InvertedPendulum
@@ -314,7 +314,7 @@ def peers(table, options):
     ]
     for name, package, model, write, mcu in rows:
         if importlib.util.find_spec(package) is None:
-            print(f"{name}: skipped, {package} is not installed")
+            results.leave_out(f"{name}: {package} is not installed")
             continue
         with tempfile.TemporaryDirectory() as folder:
             before, call = write(model, Path(folder), X.shape[1])
@@ -329,7 +329,7 @@ def main():
     options = common.parse_options(__doc__, instances=5, quick_instances=1)
     common.warm_up()
     if reason := avr.missing():
-        print(f"Flash, RAM and cycles are skipped: {reason}.\n")
+        results.leave_out(f"flash, RAM and cycles: {reason}")
     table = common.Table(
         f"Labels, {options.instances} splits (categories: one)",
         "network flash RAM cycles agreement accuracy float64",
@@ -345,7 +345,7 @@ def main():
     if shutil.which("gcc"):
         pendulums(table, options)
     else:
-        print("The pendulum is skipped: gcc not found.")
+        results.leave_out("the pendulum: gcc not found")
     table.close()
     if avr.missing() is None:
         table = common.Table(
@@ -356,4 +356,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -7,7 +7,7 @@ Where a fall ends a simulation, most hopeless ones are short without it too.
 
 import numpy as np
 
-from benchmarks.shared import common, control
+from benchmarks.shared import common, control, results
 from benchmarks.shared.pendulum import TO_THE_END, Whole
 from skmohn import BLMController
 from skmohn.datasets import InvertedPendulum
@@ -48,4 +48,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

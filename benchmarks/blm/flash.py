@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.shared import avr, common
+from benchmarks.shared import avr, common, results
 from benchmarks.shared.small_peers import by_emlearn, by_m2cgen, by_micromlgen
 from skmohn import BLMClassifier
 
@@ -56,9 +56,8 @@ def read(name):
     if name == "digits":
         X, y = load_digits(return_X_y=True)
         return X.astype(int), y
-    path = common.data_folder() / "tables" / "classification" / f"{name}.csv"
-    if not path.exists():
-        print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder\n")
+    path = common.find_data(f"tables/classification/{name}.csv")
+    if path is None:
         return None
     table = pd.read_csv(path)
     X, y = table.iloc[:, :-1].to_numpy(float), table.iloc[:, -1].to_numpy()
@@ -178,6 +177,8 @@ def found(X, y, seed):
         name: importlib.util.find_spec(name) is not None
         for name in ("emlearn", "m2cgen", "micromlgen")
     }
+    for name in (name for name in has if not has[name]):
+        results.leave_out(f"{name}: not installed")
     for model in mlps(seed) if has["emlearn"] else ():
         model.fit(X, y)
         mlp, mcu = folded(model), "atmega2560"
@@ -208,7 +209,7 @@ def main():
     """Print a table for each set."""
     options = common.parse_options(__doc__, instances=1, quick_instances=1)
     if reason := avr.missing():
-        print(f"Skipped: {reason}.")
+        results.leave_out(f"all: {reason}")
         return
     common.warm_up()
     for name in TABLES[:1] if options.quick else TABLES:
@@ -235,4 +236,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

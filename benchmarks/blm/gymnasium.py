@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.shared import common, control
+from benchmarks.shared import common, control, results
 from skmohn import BLMController
 from skmohn.blm import Stage
 from skmohn.integrations import GymnasiumObjective
@@ -266,9 +266,9 @@ def main():
             row_of_weights(table, problem, by_cma, seeds)
             row_of_ppo(table, problem, seeds[:FEW_SEEDS])
         except ImportError as error:
-            print(f"{error.name}: not installed, left out with what follows")
+            results.leave_out(f"{error.name}: not installed, nor what follows")
         table.close()
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -30,7 +30,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import blm, common
+from benchmarks.shared import blm, common, results
 from skmohn import BLMClassifier, BLMRegressor
 
 UNITS, QUANTILE = 20, 0.9
@@ -175,4 +175,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -32,7 +32,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit, train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import blm, common
+from benchmarks.shared import blm, common, results
 from skmohn import BLMClassifier, BLMRegressor
 from skmohn.blm._network import forward
 
@@ -227,4 +227,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

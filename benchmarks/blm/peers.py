@@ -17,7 +17,7 @@ from statistics import median
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import blm, common
+from benchmarks.shared import blm, common, results
 from benchmarks.shared.spirals import spirals
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import grid_step
@@ -151,7 +151,7 @@ def importable():
             __import__(name)
             found[name] = peer
         except ImportError:
-            print(f"{name}: left out, not installed")
+            results.leave_out(f"{name}: not installed")
     return found
 
 
@@ -205,4 +205,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

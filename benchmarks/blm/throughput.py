@@ -19,7 +19,7 @@ from statistics import median
 import numpy as np
 from numba import njit
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, grid_step
 from skmohn.blm._local_search import Trainer
@@ -214,4 +214,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -29,7 +29,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import OneClassSVM
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, results
 from skmohn import EnergyNetTransformer
 
 OURS, WHITENED = "ours", "whitened"
@@ -46,13 +46,13 @@ def problems():
     for k in range(3):
         yield f"wine {k}", pd.DataFrame(wine.data), wine.target == k
     yield "cancer", pd.DataFrame(cancer.data), cancer.target == 1
-    path = energynet.path_of("german_categorical.csv")
+    path = common.find_data("german_categorical.csv")
     if path is not None:
         german = pd.read_csv(path)
         label = german.pop(german.columns[-1])
         yield "german", german, (label == label.mode()[0]).to_numpy()
     for name, normal in FILES.items():
-        path = energynet.path_of(f"tables/classification/{name}.csv")
+        path = common.find_data(f"tables/classification/{name}.csv")
         if path is not None:
             table = pd.read_csv(path).dropna()
             table = table.sample(min(len(table), MOST_ROWS), random_state=0)
@@ -154,4 +154,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -25,7 +25,7 @@ from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 UNITS = 200
@@ -123,4 +123,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 LABELS = (10, 30, 100)
@@ -116,4 +116,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -42,7 +42,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 LABELS = 5, 10, 30
@@ -59,7 +59,7 @@ def problems():
     ):
         X, y = load(return_X_y=True)
         yield name, pd.DataFrame(X / 16.0 if name == "digits" else X), y
-    path = energynet.path_of("german_categorical.csv")
+    path = common.find_data("german_categorical.csv")
     if path is not None:
         german = pd.read_csv(path)
         y = german.pop(german.columns[-1])
@@ -208,4 +208,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -36,7 +36,7 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, results
 from skmohn import EnergyNetImputer
 
 SHARE, BLOCK = 0.2, 0.4
@@ -54,7 +54,7 @@ def tables():
     }
     found = {name: pd.DataFrame(load().data) for name, load in loaders.items()}
     found["digits"] /= 16.0
-    path = energynet.path_of("german_categorical.csv")
+    path = common.find_data("german_categorical.csv")
     if path is not None:
         german = pd.read_csv(path)
         found["german"] = german.drop(columns=german.columns[-1])
@@ -230,4 +230,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.neural_network import BernoulliRBM
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn.energynet import (
     RBM,
     annealed_importance_sampling,
@@ -207,4 +207,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -9,7 +9,7 @@ Published for a machine of as many units on one such drawing of bits are -86.3 n
 effective samples.
 """
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 UNITS = 500
@@ -58,4 +58,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -38,7 +38,7 @@ from sklearn.neighbors import KernelDensity
 from sklearn.neural_network import BernoulliRBM
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 BUILT_IN = {
@@ -75,7 +75,7 @@ def table(name):
     if name in BUILT_IN:
         columns = pd.DataFrame(BUILT_IN[name]().data)
     else:
-        path = energynet.path_of(FILES[name])
+        path = common.find_data(FILES[name])
         if path is None:
             return None
         columns = pd.read_csv(path).select_dtypes("number")
@@ -144,7 +144,7 @@ def densities(train, test, seed):
 
 def categories():
     """Columns of categories; None where the file is missing."""
-    path = energynet.path_of("german_categorical.csv")
+    path = common.find_data("german_categorical.csv")
     if path is None:
         return None
     return pd.read_csv(path).select_dtypes(exclude="number")
@@ -236,4 +236,4 @@ def show(name, X, measure, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -22,7 +22,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.neural_network import BernoulliRBM
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 
 N_STEPS, N_UNITS = 1000, 200
@@ -35,7 +35,7 @@ OURS = {
 def tables():
     """Each table of states, numbered from 0, by its name."""
     yield "digits", (load_digits().data >= 8).astype(int)
-    path = energynet.path_of("german_categorical.csv")
+    path = common.find_data("german_categorical.csv")
     if path is not None:
         german = pd.read_csv(path).select_dtypes(exclude="number")
         yield "german", OrdinalEncoder().fit_transform(german).astype(int)
@@ -101,4 +101,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -17,7 +17,7 @@ widths, whose second layer learns from the probabilities of its first.
 
 from sklearn.neural_network import BernoulliRBM
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn.energynet import annealed_importance_sampling, dbn_log_likelihood
 from skmohn.energynet._training import Schedule, new_rbm, trained
 
@@ -130,4 +130,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

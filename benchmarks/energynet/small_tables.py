@@ -21,7 +21,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, results
 from skmohn import EnergyNetClassifier
 
 BUILT_IN = {
@@ -42,7 +42,7 @@ def table(name):
     """Columns of numbers and classes; None where the file is missing."""
     if name in BUILT_IN:
         return BUILT_IN[name](return_X_y=True)
-    path = energynet.path_of(f"tables/classification/{name}.csv")
+    path = common.find_data(f"tables/classification/{name}.csv")
     if path is None:
         return None
     found = pd.read_csv(path)[:MOST_ROWS]
@@ -137,4 +137,4 @@ def show(tables, split, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -29,7 +29,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import bernoulli, norm
 from sklearn.neural_network import BernoulliRBM
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from skmohn import EnergyNetTransformer
 from skmohn.energynet._training import Schedule, new_rbm
 
@@ -212,4 +212,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

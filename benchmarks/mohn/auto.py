@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import sem
 from sklearn.metrics import r2_score
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 
@@ -86,4 +86,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

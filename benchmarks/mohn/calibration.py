@@ -27,7 +27,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
@@ -154,9 +154,8 @@ def measure_function(make, ratio, gaps, seed):
 
 def read_table(name):
     """Return columns and target of a table; None, with a printed line, without it."""
-    path = common.data_folder() / "tables" / "regression" / f"{name}.csv"
-    if not path.exists():
-        print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder")
+    path = common.find_data(f"tables/regression/{name}.csv")
+    if path is None:
         return None
     table = pd.read_csv(path)
     return table.iloc[:, :-1], table.iloc[:, -1].to_numpy(float)
@@ -228,4 +227,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 
 FLOOR = 0.01
@@ -114,4 +114,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

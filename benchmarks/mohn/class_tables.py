@@ -33,7 +33,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNClassifier
 
@@ -142,7 +142,7 @@ def main():
         options.rows = min(options.rows, 150)
     paths = sorted((common.data_folder() / "tables" / "classification").glob("*.csv"))
     if not paths:
-        print("No tables; set SKMOHN_DATA to the folder that holds them")
+        results.leave_out("all: no tables in SKMOHN_DATA")
         return
     common.warm_up()
     names = list(options.methods or LEARNERS)
@@ -151,7 +151,7 @@ def main():
             if name in names:
                 LEARNERS[name](0)
         except ImportError:
-            print(f"{name}: left out, it is not installed\n")
+            results.leave_out(f"{name}: not installed")
             names.remove(name)
     table = common.Table(
         f"Means over {options.instances} splits",
@@ -193,4 +193,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.stats import norm, rankdata
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.shared import common, epistasis
+from benchmarks.shared import common, epistasis, results
 from benchmarks.shared.epistasis import Sample
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 
@@ -170,4 +170,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

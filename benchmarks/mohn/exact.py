@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 
 SHAPES = ((8, 3), (12, 5), (16, 4), (20, 10), (40, 8), (100, 20))
@@ -70,4 +70,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -39,7 +39,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
 )
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNClassifier, MOHNTransformer
 
 SHARE = 10
@@ -74,10 +74,8 @@ def breast_cancer():
 
 def german():
     """Return the table of 20 columns, classes and encoders; None if missing."""
-    folder = common.data_folder()
-    path = folder / "german_categorical.csv"
-    if not path.exists():
-        print(f"german: left out, as {path} is missing (set SKMOHN_DATA)\n")
+    path = common.find_data("german_categorical.csv")
+    if path is None:
         return None
     with open(path, newline="", encoding="utf-8") as file:
         rows = np.array(list(csv.reader(file))[1:], dtype=object)
@@ -188,4 +186,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

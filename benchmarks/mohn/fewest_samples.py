@@ -8,7 +8,7 @@ median and the longest seconds. No peer: lasso_peers.py has a row at the same co
 
 from statistics import median
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 
@@ -43,4 +43,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -18,7 +18,7 @@ from sklearn.datasets import make_friedman1
 from sklearn.metrics import r2_score
 
 from benchmarks.mohn.tables import LEARNERS
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, start_prior
 from skmohn.mohn._table.rows import Categorical, EncodedRows
 
@@ -148,11 +148,11 @@ def main():
     try:
         LEARNERS["CatBoost"](0)
     except ImportError:
-        print("CatBoost: left out, it is not installed\n")
+        results.leave_out("CatBoost: not installed")
         names.remove("CatBoost")
     evaluation_costs(options)
     fit_costs(options, names)
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

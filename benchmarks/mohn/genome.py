@@ -32,7 +32,7 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_gwas
 from skmohn.integrations import read_plink
@@ -235,7 +235,7 @@ def compare(n_columns, pair_variance, seed, folder):
         cost = 1e9 * seconds / n_pairs
         table.row(f"skmohn, fit to {name}", seconds, cost, n_passes, *ours[-1], None)
     if shutil.which(PLINK) is None:
-        print(f"Without PLINK: there is no {PLINK} (Debian's package plink1.9).\n")
+        results.leave_out(f"PLINK: no {PLINK} (Debian's package plink1.9)")
         return
     kept = strongest(scan.X, scan.y)
     few = write(folder / "few.bed", scan.X, scan.y, kept)
@@ -304,4 +304,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -11,7 +11,7 @@ the fraction of test targets in our 90 % intervals. Aimed at is to be above the 
 import numpy as np
 from sklearn.metrics import r2_score
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 
 NAMES = ("Poelwijk", "CR6261-H1")
 SHARES = (0.0, 0.05, 0.2)
@@ -65,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -13,7 +13,7 @@ time: about 10 s a fit, on SQLite minutes.
 
 from sklearn.metrics import r2_score
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 
 ROWS = (
     ("Poelwijk", 819, 0.962),
@@ -81,4 +81,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

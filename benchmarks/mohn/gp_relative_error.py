@@ -11,7 +11,7 @@ error of the best.
 
 from sklearn.metrics import mean_absolute_percentage_error
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 
 SYSTEMS = ("Apache", "x264", "SQLite")
 MULTIPLES = (1, 2, 3, 4, 5)
@@ -59,4 +59,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

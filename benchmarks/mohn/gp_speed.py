@@ -17,7 +17,7 @@ as the peer; it may still give single weights a variance of their own.
 import numpy as np
 from scipy.special import expit
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 from skmohn import GPOptions, MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
@@ -126,4 +126,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

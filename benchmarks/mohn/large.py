@@ -10,7 +10,7 @@ Coefficients are -1 and +1, uniform in [-1, 1], or standard normal; of the last 
 kinds some are nearly zero.
 """
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
@@ -65,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

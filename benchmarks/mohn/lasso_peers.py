@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
@@ -192,4 +192,4 @@ def compare(table, head, make, seed, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -35,7 +35,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, OrthogonalMatchingPursuitCV
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_ising
 
@@ -215,6 +215,8 @@ def main() -> None:
     )
     warnings.simplefilter("ignore", ConvergenceWarning)
     common.warm_up()
+    if "EBM" not in PEERS:
+        results.leave_out("EBM: interpret is not installed")
     cells = options.cells or (
         QUICK_CELLS
         if options.quick
@@ -238,4 +240,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

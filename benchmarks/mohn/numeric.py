@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 from skmohn import GPOptions, MOHNRegressor
 
 MOST_TEST = 5000
@@ -85,7 +85,7 @@ def main():
         try:
             X, y = make()
         except FileNotFoundError as error:
-            print(f"{name}: left out, no {error.filename}; set SKMOHN_DATA")
+            results.leave_out(f"{name}: no {error.filename} in SKMOHN_DATA")
             continue
         scores, seconds, coverage = measured.compare(
             splits(X, y, n_train, options.instances, options.seed),
@@ -111,4 +111,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -19,7 +19,7 @@ from sklearn.linear_model import HuberRegressor, LassoCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
@@ -116,4 +116,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import sobol_indices
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import GPOptions, MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 from skmohn.inspection import selection_stability
@@ -145,4 +145,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 
 ROWS = (
@@ -67,7 +67,6 @@ def main():
             "--only", nargs="+", metavar="NAME", help="these data, such as x264 SQLite"
         ),
     )
-    folder = common.data_folder()
     common.warm_up()
     table = common.Table(
         "Test R2 of pursuit and of PolynomialFeatures(2) + LassoCV()",
@@ -79,9 +78,8 @@ def main():
             continue
         if options.only and name not in options.only:
             continue
-        path = folder / file
-        if not path.exists():
-            print(f"{name:10}  left out: no {file}; set SKMOHN_DATA to its folder")
+        path = common.find_data(file)
+        if path is None:
             continue
         X, y = read_table(path)
         scores, seconds, n_terms = compare(
@@ -108,4 +106,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

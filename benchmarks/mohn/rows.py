@@ -27,7 +27,7 @@ from sklearn.metrics import r2_score
 from benchmarks.mohn.fit_cost import N_TEST as MORE
 from benchmarks.mohn.fit_cost import mixed
 from benchmarks.mohn.tables import LEARNERS
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.tables import read_table
 
 N_TEST = 2000
@@ -136,7 +136,7 @@ def main():
         try:
             lightgbm(0)
         except ImportError:
-            print("LightGBM: left out, it is not installed\n")
+            results.leave_out("LightGBM: not installed")
             learners.remove("LightGBM")
     most = min(options.most, 3000) if options.quick else options.most
     table = common.Table(
@@ -148,8 +148,7 @@ def main():
     for name, (file, sizes) in {"mixed": (None, SIZES), **REAL}.items():
         if options.only and name not in options.only:
             continue
-        if file and not (common.data_folder() / file).exists():
-            print(f"{name}: left out, no {file}; set SKMOHN_DATA to its folder")
+        if file and common.find_data(file) is None:
             continue
         for n_rows in sizes:
             if n_rows <= most:
@@ -168,4 +167,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

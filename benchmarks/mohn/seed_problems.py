@@ -8,7 +8,7 @@ benchmarks/papers: s2_figure1.py, s2_figure2.py, s2_figure4.py and s2_table1.py.
 
 from statistics import median
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 
@@ -46,4 +46,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

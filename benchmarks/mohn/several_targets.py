@@ -23,7 +23,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.multioutput import MultiOutputRegressor
 
-from benchmarks.shared import common, measured
+from benchmarks.shared import common, measured, results
 from benchmarks.shared.tables import prepared, read_table
 from skmohn import MOHNRegressor
 
@@ -150,8 +150,9 @@ def main():
         width=16,
     )
     kinds = [(kind, generated) for kind in ("bits", "numbers", "different")]
-    folder = common.data_folder() / "tables" / "regression"
-    kinds += [(name, real) for name in REAL if (folder / f"{name}.csv").exists()]
+    for name in REAL:
+        if common.find_data(f"tables/regression/{name}.csv"):
+            kinds.append((name, real))
     for kind, make in kinds:
         if options.quick and make is generated:
             continue
@@ -181,4 +182,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

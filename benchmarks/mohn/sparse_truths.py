@@ -40,7 +40,7 @@ from benchmarks.mohn.noise_grid import (
     read_cell,
     sparse_reference,
 )
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 
 N_COLUMNS = 40
@@ -245,4 +245,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

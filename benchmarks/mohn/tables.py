@@ -35,7 +35,7 @@ from sklearn.model_selection import cross_val_predict, train_test_split
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.tables import catboost, prepared, read_table, with_missing_inputs
 from skmohn import MOHNRegressor
 
@@ -179,7 +179,7 @@ def main():
     n_rows = min(options.rows, 150) if options.quick else options.rows
     paths = sorted((common.data_folder() / "tables" / "regression").glob("*.csv"))
     if not paths:
-        print("No tables; set SKMOHN_DATA to the folder that holds them")
+        results.leave_out("all: no tables in SKMOHN_DATA")
         return
     common.warm_up()
     chosen = {OURS, *(options.methods or LEARNERS)}
@@ -188,7 +188,7 @@ def main():
         try:
             import_module(PACKAGES[name])
         except ImportError:
-            print(f"{name}: left out, it is not installed\n")
+            results.leave_out(f"{name}: not installed")
             names.remove(name)
     headings = "data", "rows", *names, "coverage", "rank"
     table = common.Table(
@@ -260,4 +260,4 @@ def summarize(names, scores, seconds):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

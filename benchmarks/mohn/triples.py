@@ -19,7 +19,7 @@ with a byte a value.
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 
 N_SAMPLES, SIGNAL_TO_NOISE = 1000, 3.0
@@ -100,4 +100,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -33,7 +33,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNClassifier, MOHNRegressor
 
 ROWS = 100, 300, 1000
@@ -237,4 +237,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

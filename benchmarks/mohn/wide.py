@@ -21,7 +21,7 @@ from unittest import mock
 import numpy as np
 from scipy.special import ndtri
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.mohn._sparse.pair_cache import PairCache
 
@@ -144,4 +144,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -18,7 +18,7 @@ import numpy as np
 from joblib import parallel_config
 
 from benchmarks.mohn.wide import make
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.pair_screening import best_pairs
@@ -98,8 +98,8 @@ def main():
             )
     table.close()
     if len(kinds) == 2:
-        print("No dask: distributed is not installed.")
+        results.leave_out("dask: distributed is not installed")
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

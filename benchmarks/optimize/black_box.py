@@ -23,7 +23,7 @@ from collections import Counter
 import numpy as np
 
 from benchmarks.shared import black_box_runs as bench
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import MADE, STRUCTURED
 
 BUDGET = 10_000
@@ -103,4 +103,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -30,7 +30,7 @@ from sklearn.model_selection import (
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import black_box_runs as bench
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import BlackBox
 
 EVALUATIONS = 300
@@ -39,9 +39,8 @@ QUICK_METHODS = "all features", "RFECV", "fast GA", bench.OURS
 
 
 def _german():
-    path = common.data_folder() / "german_numeric.csv"
-    if not path.exists():
-        print(f"german: left out, no {path.name}; set SKMOHN_DATA to its folder")
+    path = common.find_data("german_numeric.csv")
+    if path is None:
         return None
     values = np.loadtxt(path, delimiter=",", skiprows=1)
     return values[:, :-1], values[:, -1]
@@ -205,4 +204,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

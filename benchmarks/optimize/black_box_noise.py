@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import sem
 
 from benchmarks.shared import black_box_runs as bench
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import MADE
 
 PROBLEM = "Ising 36"
@@ -75,4 +75,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -14,7 +14,7 @@ the published MOHN's.
 import numpy as np
 
 from benchmarks.shared import black_box_runs as bench
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import PUBLISHED
 
 FIGURES = {
@@ -72,4 +72,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

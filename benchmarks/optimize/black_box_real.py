@@ -15,7 +15,7 @@ without replacement. For the peers and the other columns see `black_box.py`.
 import numpy as np
 
 from benchmarks.shared import black_box_runs as bench
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import REAL
 
 N_START = 16
@@ -107,4 +107,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -9,7 +9,7 @@ points of 30 variables, 0.5 s with 3000 points of 100.
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.black_boxes import nk
 from skmohn.optimize import BlackBoxOptimizer
 
@@ -65,4 +65,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

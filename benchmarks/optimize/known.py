@@ -17,7 +17,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_ising
@@ -40,11 +40,8 @@ COLUMNS = "problem instances reached gap median max"
 
 def load(name):
     """Read a file of instances; None, and a message, where there is none."""
-    path = common.data_folder() / name
-    if path.is_file():
-        return np.load(path)
-    print(f"Left out, no {name}; set SKMOHN_DATA to its folder\n")
-    return None
+    path = common.find_data(name)
+    return None if path is None else np.load(path)
 
 
 def stop_at(target, sign):
@@ -203,4 +200,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

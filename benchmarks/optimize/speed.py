@@ -16,7 +16,7 @@ logarithm of n.
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_sparse_walsh
 from skmohn.optimize import minimize
@@ -94,7 +94,7 @@ def against_peer(options):
         import dimod
         from dwave.samplers import SimulatedAnnealingSampler, TabuSampler
     except ImportError:
-        print("Left out, no dwave-samplers: pip install dwave-samplers\n")
+        results.leave_out("no dwave-samplers")
         return
     proposals, steps = (2 * 10**7, 10**5) if options.quick else (10**8, 10**6)
     repeats, tenure = min(options.instances, 3), 20
@@ -186,4 +186,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -21,7 +21,7 @@ residual variance, which are our defaults, to find every weight.
 
 from functools import partial
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor, MSDAOptions
 from skmohn.datasets import make_mk_trap
@@ -80,4 +80,4 @@ def row(name, make, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

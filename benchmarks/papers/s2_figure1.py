@@ -35,7 +35,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor, MSDAOptions
 from skmohn.datasets import make_bmda_quadratic
@@ -235,4 +235,4 @@ def draw(report):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

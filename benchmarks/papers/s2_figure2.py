@@ -26,7 +26,7 @@ from statistics import mean, median
 
 import matplotlib.pyplot as plt
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import function_of, searches_until_best
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor
@@ -143,4 +143,4 @@ def draw(report, shown):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -18,7 +18,7 @@ learning, to ours with the same samples.
 
 from statistics import mean, median
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import function_of, searches_until_best
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor
@@ -85,4 +85,4 @@ def learn(kind, samples, strategy, options):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

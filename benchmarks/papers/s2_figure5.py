@@ -10,7 +10,7 @@ own weight.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_mk_trap
@@ -56,4 +56,4 @@ def joint_weights(model, n_features):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

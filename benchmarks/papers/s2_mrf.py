@@ -30,7 +30,7 @@ from statistics import mean
 
 import numpy as np
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.gibbs import gibbs
 from benchmarks.shared.problems import function_of
 from benchmarks.shared.report import Report
@@ -150,4 +150,4 @@ def ends_of(model, method, temperatures, n_features, seed):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -20,7 +20,7 @@ the same samples, in the same run.
 
 from statistics import mean, median
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from benchmarks.shared.problems import SEED_PROBLEMS, function_of, searches_until_best
 from benchmarks.shared.report import Report
 from skmohn import MOHNRegressor
@@ -126,4 +126,4 @@ def searches_until_solved(model, data):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -30,7 +30,7 @@ widths at once, but not to that of MNIST. A constant penalty makes most layers n
 
 import numpy as np
 
-from benchmarks.shared import common, energynet
+from benchmarks.shared import common, energynet, results
 from benchmarks.shared.report import Report
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
@@ -195,4 +195,4 @@ def _add_arguments(parser):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

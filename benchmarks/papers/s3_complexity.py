@@ -27,7 +27,7 @@ gives all four depths. The width of a layer does not depend on the reading.
 from scipy.special import entr
 from sklearn.preprocessing import minmax_scale
 
-from benchmarks.shared import energynet
+from benchmarks.shared import energynet, results
 from benchmarks.shared.report import Report
 
 PUBLISHED = {
@@ -95,4 +95,4 @@ def _add_arguments(parser):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from benchmarks.shared import energynet
+from benchmarks.shared import energynet, results
 from benchmarks.shared.report import Report
 from skmohn import EnergyNetTransformer
 
@@ -83,4 +83,4 @@ def places(n_units):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

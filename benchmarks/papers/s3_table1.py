@@ -33,7 +33,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.shared import bandits, common, energynet
+from benchmarks.shared import bandits, common, energynet, results
 from benchmarks.shared.report import Report
 from skmohn import EnergyNetClassifier, EnergyNetTransformer
 
@@ -179,4 +179,4 @@ def _add_arguments(parser):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

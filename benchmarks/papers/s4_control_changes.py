@@ -30,7 +30,7 @@ restarts make use of that.
 from dataclasses import dataclass, fields, replace
 from statistics import median
 
-from benchmarks.shared import common, control, pendulum
+from benchmarks.shared import common, control, pendulum, results
 from benchmarks.shared.report import Report
 from skmohn.datasets import InvertedPendulum
 
@@ -151,4 +151,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -24,7 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.papers.s4_figure8_to_10 import trace
-from benchmarks.shared import blm
+from benchmarks.shared import blm, results
 from benchmarks.shared import spirals as data
 from benchmarks.shared.report import Report
 from skmohn import SearchOptions
@@ -112,4 +112,4 @@ def percent(share):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -22,7 +22,7 @@ local minimum far from balance. Where falls end, runs end within seconds at a lo
 minimum of two bits, and some of these balance.
 """
 
-from benchmarks.shared import pendulum
+from benchmarks.shared import pendulum, results
 from skmohn import BLMController
 
 PUBLISHED = "2.34e-02"
@@ -47,4 +47,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -15,7 +15,7 @@ Why results differ: simulated to the end, the search learns to let the pendulum 
 simulation that ends at a fall cannot gain by that, and costs less time.
 """
 
-from benchmarks.shared import pendulum
+from benchmarks.shared import pendulum, results
 from skmohn import BLMController
 
 PUBLISHED = "8.90e-03"
@@ -39,4 +39,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -19,7 +19,7 @@ them after a part of a second.
 
 from functools import partial
 
-from benchmarks.shared import control, pendulum
+from benchmarks.shared import control, pendulum, results
 from skmohn import BLMController
 
 PUBLISHED = "2.28e-02"
@@ -44,4 +44,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -26,7 +26,7 @@ from statistics import median
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.shared import common, control, pendulum
+from benchmarks.shared import common, control, pendulum, results
 from benchmarks.shared.report import Report
 from skmohn import BLMController
 from skmohn.blm._network import Layout
@@ -160,4 +160,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

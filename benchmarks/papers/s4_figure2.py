@@ -14,6 +14,7 @@ Gray code always has the adjacent values among them. Nothing depends on a seed.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from benchmarks.shared import results
 from benchmarks.shared.report import Report
 from skmohn.blm._codec import code_range, gray_bits
 
@@ -96,4 +97,4 @@ def counts(n_bits, name):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -36,7 +36,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.svm import SVR
 
-from benchmarks.shared import blm, traces
+from benchmarks.shared import blm, results, traces
 from skmohn import BLMRegressor, SearchOptions
 
 # By default, and with --quick, which takes one row in five.
@@ -183,4 +183,4 @@ def draw_weights(kept, units):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -38,7 +38,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from benchmarks.shared import blm, traces
+from benchmarks.shared import blm, results, traces
 from skmohn import BLMClassifier, SearchOptions
 
 # By default, and with --quick.
@@ -170,4 +170,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -32,7 +32,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.svm import SVR
 
-from benchmarks.shared import blm, traces
+from benchmarks.shared import blm, results, traces
 from skmohn import BLMRegressor, SearchOptions
 
 # By default, and with --quick.
@@ -123,4 +123,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

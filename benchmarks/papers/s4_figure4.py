@@ -17,6 +17,7 @@ Nothing depends on a seed.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from benchmarks.shared import results
 from benchmarks.shared.report import Report
 from skmohn.blm._codec import code_range
 from skmohn.blm._search import MoveOptions, ask, start_search, tell
@@ -88,4 +89,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

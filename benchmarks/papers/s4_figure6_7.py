@@ -24,7 +24,7 @@ from statistics import median
 import matplotlib.pyplot as plt
 import numpy as np
 
-from benchmarks.shared import blm, common
+from benchmarks.shared import blm, common, results
 from benchmarks.shared import spirals as data
 from benchmarks.shared.report import Report
 from benchmarks.shared.secant import Network, one_step_secant
@@ -142,4 +142,4 @@ def summary(name, runs):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

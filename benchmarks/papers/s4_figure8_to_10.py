@@ -41,7 +41,7 @@ from statistics import median
 
 import matplotlib.pyplot as plt
 
-from benchmarks.shared import blm
+from benchmarks.shared import blm, results
 from benchmarks.shared import spirals as data
 from benchmarks.shared.report import Report
 
@@ -190,4 +190,4 @@ def maps_by_bits(start, edge):
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

@@ -18,6 +18,7 @@ are added at local minima only.
 
 import numpy as np
 
+from benchmarks.shared import results
 from benchmarks.shared.report import Report
 
 # Moves, and the fraction of them that improves.
@@ -72,4 +73,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    results.record(main)

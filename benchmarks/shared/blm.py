@@ -41,9 +41,8 @@ PUBLISHED_SEARCH = {
 
 def load(name):
     """Return inputs and target of a table; None and a printed line if it is missing."""
-    path = common.data_folder() / FILES[name]
-    if not path.exists():
-        print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder\n")
+    path = common.find_data(FILES[name])
+    if path is None:
         return None
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", newline="", encoding="utf-8") as file:

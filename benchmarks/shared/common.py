@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import benchmarks
 import skmohn
+from benchmarks.shared import results
 
 WEIGHT_TOLERANCE = 1e-6
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -29,6 +30,15 @@ def data_folder():
     """Folder of real tables: SKMOHN_DATA, else shared/data beside the repository."""
     beside = Path(__file__).resolve().parents[3] / "shared" / "data"
     return Path(os.environ.get("SKMOHN_DATA", beside))
+
+
+def find_data(name):
+    """Path of a file of the data folder; None, which is left out, without it."""
+    path = data_folder() / name
+    if path.exists():
+        return path
+    results.leave_out(f"no {name} in SKMOHN_DATA, see `python -m benchmarks.fetch`")
+    return None
 
 
 def parse_options(description, *, instances, quick_instances, add_arguments=None):
@@ -58,11 +68,15 @@ def parse_options(description, *, instances, quick_instances, add_arguments=None
         "--seed", type=int, default=0, help="instance i is drawn with seed + i"
     )
     parser.add_argument("--quick", action="store_true", help="less than a minute")
+    parser.add_argument(
+        "--save", action="store_true", help="write the result of a part, too"
+    )
     if add_arguments:
         add_arguments(parser)
     options = parser.parse_args()
     if options.instances is None:
         options.instances = quick_instances if options.quick else instances
+    results.begin(options)
     return options
 
 
@@ -170,7 +184,7 @@ def _call_and_send(sender, function, args):
 
 
 class Table:
-    """Rows printed as they come, and the aims that were missed.
+    """Rows printed as they come, added to the result, and the aims that were missed.
 
     Parameters
     ----------
@@ -185,12 +199,16 @@ class Table:
         columns = columns.split()
         self.widths = [width, *(max(9, len(name)) for name in columns[1:])]
         self.missed = []
+        self.result = results.add(
+            title=title, columns=columns, rows=[], missed=self.missed
+        )
         print(title)
         self._print(columns)
         print("-" * (sum(self.widths) + 2 * len(self.widths) - 2))
 
     def row(self, *cells, met=True, details=()):
         """Print one row; one that misses its aim gets a mark and the details."""
+        self.result["rows"].append(cells)
         self._print(cells, "" if met else "  MISSED")
         for detail in details:
             print(f"    {detail}", flush=True)
@@ -205,15 +223,7 @@ class Table:
             print("All aims reached.\n", flush=True)
 
     def _print(self, cells, mark=""):
-        first, *rest = (as_text(cell) for cell in cells)
+        first, *rest = (results.as_text(cell) for cell in cells)
         line = [first.ljust(self.widths[0])]
         line += [c.rjust(w) for c, w in zip(rest, self.widths[1:], strict=True)]
         print("  ".join(line) + mark, flush=True)
-
-
-def as_text(cell):
-    if cell is None:
-        return "-"
-    if isinstance(cell, float):
-        return "-" if np.isnan(cell) else f"{cell:.3g}" if cell < 100 else f"{cell:.0f}"
-    return str(cell)

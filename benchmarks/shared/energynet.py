@@ -28,18 +28,9 @@ GAMMA = {"german": 0.1, "diabetes": 0.1, "mnist": 0.8, "cifar-10": 0.1}
 LEAST_ESS = 10.0
 
 
-def path_of(file_name):
-    """Return the path of a file; None with a printed line if it is missing."""
-    path = common.data_folder() / file_name
-    if path.exists():
-        return path
-    print(f"Left out, no {file_name}; set SKMOHN_DATA to its folder\n", flush=True)
-    return None
-
-
 def mnist(n_train=10_000, n_test=10_000):
     """Return the first images in [0, 1] and labels of both sets; None if missing."""
-    path = path_of("mnist.npz")
+    path = common.find_data("mnist.npz")
     if path is None:
         return None
     with np.load(path) as arrays:

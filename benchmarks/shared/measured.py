@@ -21,7 +21,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 from skmohn import MOHNRegressor
 
 FILES = {
@@ -42,9 +42,8 @@ SPREAD_90 = 1.6449
 @cache
 def read_measured(name):
     """Return inputs and target; None, with a printed line, without the table."""
-    path = common.data_folder() / FILES[name]
-    if not path.exists():
-        print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder")
+    path = common.find_data(FILES[name])
+    if path is None:
         return None
     values = np.loadtxt(path, delimiter=",", skiprows=1)
     return 2 * values[:, :-1] - 1, values[:, -1]
@@ -167,7 +166,7 @@ def installed(names):
         try:
             PEERS[name]((10, 2), 0)
         except ImportError as error:
-            print(f"{name}: left out, {error.name} is not installed\n")
+            results.leave_out(f"{name}: {error.name} is not installed")
         else:
             found.append(name)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from benchmarks.shared import common
+from benchmarks.shared import common, results
 
 # A file may be written where there is no screen.
 plt.switch_backend("Agg")
@@ -80,14 +80,14 @@ class Report:
 
     def data(self, name):
         """Return the path of a table; without it, end the script and say so."""
-        path = common.data_folder() / name
-        if not path.exists():
-            print(f"Not run: no {name}; set SKMOHN_DATA to its folder.", flush=True)
+        path = common.find_data(name)
+        if path is None:
             raise SystemExit(NO_DATA)
         return path
 
     def text(self, text):
         """Print a paragraph."""
+        results.add(text=text)
         print(f"{text}\n", flush=True)
 
     def table(self, columns, rows):
@@ -100,10 +100,12 @@ class Report:
         rows : iterable of sequences
             Numbers, strings, or None where there is nothing to say.
         """
+        result = results.add(columns=columns, rows=[])
         print(f"| {' | '.join(columns)} |")
         print(f"|:--|{'--:|' * (len(columns) - 1)}", flush=True)
         for row in rows:
-            print(f"| {' | '.join(map(common.as_text, row))} |", flush=True)
+            result["rows"].append(row)
+            print(f"| {' | '.join(map(results.as_text, row))} |", flush=True)
         print(flush=True)
 
     def picture(self, figure, name, alt):
@@ -123,5 +125,6 @@ class Report:
             path = folder / f"{self.script.stem}_{name}.png"
             folder.mkdir(parents=True, exist_ok=True)
             figure.savefig(path, dpi=100, bbox_inches="tight")
+            results.add(picture=f"{folder.name}/{path.name}", alt=alt)
             print(f"![{alt}]({folder.name}/{path.name})\n", flush=True)
         plt.close(figure)

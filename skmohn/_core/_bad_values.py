@@ -74,7 +74,7 @@ def refuse_times(y: Any, name: str = "y") -> None:
 
 
 def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
-    """Warn of numbers that files put in the place of missing ones, such as -999."""
+    """Warn of numbers that files use for missing ones, such as -999."""
     if not table.size:
         return
     with np.errstate(invalid="ignore"):
@@ -108,7 +108,7 @@ def _is_marker(values: NDArray) -> NDArray[np.bool_]:
 
 
 def _describe_columns(X: TableLike, are_missing: bool) -> str:
-    """Which columns have values that are not finite, and what to do."""
+    """Describe columns with values that are not finite, and the cure."""
     if X is None or issparse(X):
         return ""
     table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
@@ -131,7 +131,7 @@ def _describe_columns(X: TableLike, are_missing: bool) -> str:
 
 
 def _describe_targets(y: ArrayLike | None) -> str:
-    """How many targets are not finite."""
+    """Describe targets that are not finite."""
     values = np.asarray(y, dtype=object)
     if values.ndim != 1:
         return ""
@@ -145,7 +145,7 @@ def _has_text(y: ArrayLike | None) -> bool:
 
 
 def _describe_text(y: ArrayLike | None) -> str:
-    """What makes numbers of targets of text."""
+    """Cure for targets that are text."""
     cure = find_cure(np.asarray(y, dtype=object).ravel())
     return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
 

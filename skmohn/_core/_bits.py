@@ -16,7 +16,7 @@ def pack_bits(bits: NDArray) -> NDArray[np.uint64]:
 
 
 def row_bits(n_samples: int) -> NDArray[np.uint64]:
-    """The words, shape (n_words,), of as many set bits as there are samples."""
+    """Words, shape (n_words,), of as many set bits as there are samples."""
     return pack_bits(np.ones((1, n_samples), dtype=bool))[0]
 
 
@@ -31,7 +31,7 @@ def words_of(packed: NDArray, n_samples: int) -> NDArray[np.uint64]:
 
 
 def unpack_bits(words: NDArray[np.uint64], n_samples: int) -> NDArray[np.uint8]:
-    """The inverse of :func:`pack_bits`, as uint8."""
+    """Inverse of :func:`pack_bits`, as uint8."""
     return np.unpackbits(
         words.view(np.uint8), axis=1, bitorder="little", count=n_samples
     )

@@ -1,4 +1,4 @@
-"""Categorical columns: which they are, their categories, and how they are called."""
+"""Categorical columns: selection, categories, names."""
 
 from collections.abc import Callable, Container, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ _TO_TEXT = "astype(str) makes text of all its values"
 
 
 class CategoricalEstimator(Protocol):
-    """An estimator whose parameters say which columns are categorical."""
+    """Estimator whose parameters declare the categorical columns."""
 
     categorical_features: ArrayLike | None
     handle_unknown: str
@@ -60,27 +60,16 @@ class CategoryReader(CategoricalEstimator, TableReader, Protocol):
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories of the categorical columns of a table, and what its others hold.
+    """Categories of the categorical columns of a table, and kinds of the others."""
 
-    Attributes
-    ----------
-    encoders : dict of int to OrdinalEncoder
-        By column; each numbers the categories in their sorted order.
-
-    handle_unknown : {"error", "missing"}
-        What happens to categories that were not there in fit.
-
-    kinds : dict of int to str, default={}
-        By column, ``"bool"``, ``"int"``, ``"datetime64"`` or ``"timedelta64"``; all
-        other columns without categories hold floats.
-
-    zones : dict of int to tzinfo, default={}
-        Of columns of points in time that have one.
-    """
-
+    # By column; each numbers the categories in their sorted order.
     encoders: dict[int, OrdinalEncoder]
+    # "error" or "missing", for categories that were not there in fit.
     handle_unknown: str
+    # By column, ``"bool"``, ``"int"``, ``"datetime64"`` or ``"timedelta64"``; all other
+    # columns without categories hold floats.
     kinds: dict[int, str] = field(default_factory=dict)
+    # Of columns of points in time that have one.
     zones: dict[int, tzinfo] = field(default_factory=dict)
 
     @classmethod
@@ -118,10 +107,8 @@ class Categories:
         return np.array([value for value in values if not is_scalar_nan(value)])
 
     def encode(self, X: TableLike, names: Sequence[str]) -> NDArray[np.float64]:
-        """Write numbers in the place of categories and times, NaN where unknown.
-
-        A category that was not there in fit is refused, unless such ones are missing.
-        """
+        """Replace categories and times by numbers, NaN where unknown."""
+        # A category that was not there in fit is refused, unless such ones are missing.
         n_features = len(names)
         table = np.empty((X.shape[0], n_features))
         times = [j for j in columns_of_times(X) if j not in self.encoders]
@@ -173,7 +160,7 @@ class Categories:
         return X
 
     def number(self, j: int, value: object) -> float:
-        """What one value of a column is in a table of numbers; NaN if it is none."""
+        """Number of one value of a column; NaN if it has none."""
         if j in self.encoders:
             numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
             return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
@@ -193,14 +180,12 @@ def read_table(
     like: CategoricalEstimator | None = None,
     weights: Sequence[ArrayLike | None] = (),
 ) -> Any:
-    """Check a table whose columns may be categorical, and number their categories.
-
-    Returned is the table, and y if it is given: NaN for what is unknown, and 0 beside
-    categories and times for samples whose weight is zero, of which nothing is learned
-    and whose categories may be unknown. Without categories `read_plain` checks both,
-    :func:`validate_table` by default. `categorical_features` and `handle_unknown` are
-    those of `like`, by default the estimator itself.
-    """
+    """Check a table whose columns may be categorical, and number their categories."""
+    # Returned are the table, and y if it is passed: NaN for what is unknown, and 0
+    # beside categories and times for samples whose weight is zero, of which nothing is
+    # learned and whose categories may be unknown. Without categories `read_plain`
+    # checks both, :func:`validate_table` by default. `categorical_features` and
+    # `handle_unknown` are those of `like`, by default the estimator itself.
     X = as_table(to_numpy(X))
     y, like = to_numpy(y), like or estimator
     rows = weighted_rows(X, weights)
@@ -282,7 +267,7 @@ def one_row(x: TableLike) -> TableLike:
 
 
 def find_categorical(X: TableLike, wanted: ArrayLike | None) -> list[int]:
-    """Which columns are categorical, as scikit-learn's gradient boosting is told."""
+    """Find categorical columns, declared as for scikit-learn's gradient boosting."""
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -309,7 +294,7 @@ def find_categorical(X: TableLike, wanted: ArrayLike | None) -> list[int]:
 
 
 def to_number(value: Any) -> float:
-    """A value as a float, NaN if it is none."""
+    """Value as a float, NaN if it is none."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
@@ -344,13 +329,13 @@ def _column(X: TableLike, j: int) -> NDArray[np.object_]:
 
 
 def are_unknown(X: TableLike, j: int) -> NDArray[np.bool_]:
-    """Where a column has no value, (n_samples,), bool."""
+    """Mask of missing values of a column, (n_samples,)."""
     column = _column(X, j)[:, 0]
     return column != column
 
 
 def _known(value: object) -> object:
-    """A category, or NaN for all that stands for none."""
+    """Category, or NaN for all missing values."""
     if value is None or is_pandas_na(value) or is_scalar_nan(value):
         return np.nan
     return value

@@ -1,9 +1,8 @@
-"""Bucket elimination: orders of variables, and the best values by an order.
+"""Bucket elimination: orders of variables, and the best values by an order."""
 
-Sources: Bertele and Brioschi, Nonserial dynamic programming (1972); Dechter, Bucket
-elimination, Artificial Intelligence 113 (1999). The cost is exponential in the width of
-the order, not in the number of variables: a ring of any length is cheap.
-"""
+# Sources: Bertele and Brioschi, Nonserial dynamic programming (1972); Dechter, Bucket
+# elimination, Artificial Intelligence 113 (1999). The cost is exponential in the width
+# of the order, not in the number of variables: a ring of any length is cheap.
 
 import heapq
 from collections.abc import Collection, Iterable, Sequence
@@ -35,31 +34,17 @@ _ORDER = OrderConstants()
 
 
 class EliminationOrder(NamedTuple):
-    """Which variables are eliminated one after the other, and which are not.
+    """Order in which variables are eliminated, and those that are not."""
 
-    Attributes
-    ----------
-    scopes : dict of int to set of int
-        Each variable that is eliminated, in order, and those it then meets.
-
-    held : set of int
-        Variables that are not eliminated: they keep their values.
-
-    width : int
-        The size of the largest scope.
-
-    cost : int
-        Table entries to compute.
-    """
-
+    # Each variable that is eliminated, in order, and its neighbors then.
     scopes: dict[int, set[int]]
-    held: set[int]
-    width: int
-    cost: int
+    held: set[int]  # variables that are not eliminated: they keep their values
+    width: int  # size of the largest scope
+    cost: int  # table entries to compute
 
 
 def find_neighbors(polynomial: WalshPolynomial, n_variables: int) -> list[set[int]]:
-    """The variables that each variable shares a term with."""
+    """Variables that each variable shares a term with."""
     neighbors: list[set[int]] = [set() for _ in range(n_variables)]
     for term in polynomial.terms:
         for i in term:
@@ -90,10 +75,8 @@ def cheapest_order(
     n_orders: int = 16,
     max_width: int = 25,
 ) -> EliminationOrder:
-    """Find the cheapest of some orders of all variables but those held.
-
-    There is only one of them where one will do, or where `max_width` is out of reach.
-    """
+    """Find the cheapest of some orders of all variables but those held."""
+    # There is only one of them where one will do, or where `max_width` is out of reach.
     order = order_by_degree(neighbors, rng, held=held)
     if (
         order.cost > _ORDER.max_cheap_cost
@@ -113,11 +96,9 @@ def order_by_degree(
     max_width: int | None = None,
     held: Collection[int] = (),
 ) -> EliminationOrder:
-    """Eliminate the variable with the fewest neighbors, over and over.
-
-    Of equally many, the generator chooses, or without it the index. Where every
-    variable left has more than `max_width` neighbors, one with many is held.
-    """
+    """Eliminate the variable with the fewest neighbors, over and over."""
+    # Of equally many, the generator chooses, or without it the index. Where every
+    # variable left has more than `max_width` neighbors, one with many is held.
     near = [set(others) for others in neighbors]
     keys = range(len(near)) if rng is None else rng.random(len(near)).tolist()
     left = set(range(len(near)))
@@ -171,10 +152,8 @@ def order_by_degree(
 def symmetric_variables(
     polynomial: WalshPolynomial, neighbors: Sequence[AbstractSet[int]]
 ) -> list[int]:
-    """Variables that may have any value in an optimum: one or none.
-
-    Where all terms have even orders, flipping all variables changes nothing.
-    """
+    """Variables that may have any value in an optimum: one or none."""
+    # Where all terms have even orders, flipping all variables changes nothing.
     if np.any(np.diff(polynomial.indptr) % 2):
         return []
     return [max(range(len(neighbors)), key=lambda i: len(neighbors[i]))]
@@ -183,10 +162,8 @@ def symmetric_variables(
 def maximize_by_order(
     polynomial: WalshPolynomial, order: EliminationOrder, sign: int, advice: str
 ) -> NDArray[np.int8]:
-    """Best values of all variables; those held, and one of equal values, get `sign`.
-
-    `advice` ends the message where the tables do not fit in memory.
-    """
+    """Best values of all variables; those held, and one of equal values, get `sign`."""
+    # `advice` ends the message where the tables do not fit in memory.
     require_memory(
         order.cost / 2 + 64.0 * 2**order.width,
         f"elimination with tables over {order.width} variables",
@@ -254,10 +231,8 @@ def make_schedule(
 def _find_offsets(
     sizes: NDArray[np.int64], received: Sequence[Sequence[int]]
 ) -> NDArray[np.int64]:
-    """Where each message is kept; memory of those received is used again.
-
-    Free memory is kept in pieces by their size, all powers of two. O(v log m).
-    """
+    """Offset of each message; memory of received ones is used again."""
+    # Free memory is kept in pieces by their size, all powers of two. O(v log m).
     n_kinds = int(sizes.max(initial=0)) + 1
     free: list[list[int]] = [[] for _ in range(n_kinds)]
     end = 0
@@ -278,11 +253,9 @@ def _find_offsets(
 def eliminate(
     schedule: kernels.Schedule, ties: NDArray[np.bool_], spins: NDArray[np.int8]
 ) -> int:
-    """Set the variables of a schedule to the values that are best together.
-
-    `ties` chooses -1 of two equal values of each; `spins` has those held, the others
-    are changed in place. Returns the number of table entries computed.
-    """
+    """Set the variables of a schedule to the values that are best together."""
+    # `ties` chooses -1 of two equal values of each; `spins` has those held, the others
+    # are changed in place. Returned is the number of table entries computed.
     sizes = np.diff(schedule.scope_ptr)
     widest = 2 ** int(sizes.max(initial=0))
     workspace = kernels.Workspace(

@@ -1,4 +1,4 @@
-"""What surrounds the loop of a fit: history, callbacks, warnings, and a way back."""
+"""Surroundings of the loop of a fit: history, callbacks, warnings, and rollback."""
 
 import contextlib
 import functools
@@ -61,12 +61,10 @@ class History(list[dict[str, Any]]):
 def all_or_nothing(
     fit: Callable[Concatenate[_Owner, _P], _T],
 ) -> Callable[Concatenate[_Owner, _P], _T]:
-    """Make a method that fails leave its estimator as it was, and say if it takes long.
-
-    Whatever ends the method early, a bad input as much as a keyboard interrupt, the
-    attributes return to what they were when it was called. What takes less time is in
-    the attribute ``_when_long``, if the estimator has one.
-    """
+    """Decorate a method that restores its estimator if it fails; warn if it is long."""
+    # Whatever ends the method early, a bad input as much as a keyboard interrupt, the
+    # attributes return to what they were when it was called. The cure for long runs is
+    # in the attribute ``_when_long``, if the estimator has one.
 
     @functools.wraps(fit)
     def guarded(estimator: _Owner, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -86,11 +84,9 @@ def all_or_nothing(
 
 
 def warn_caller(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn of what a user's line does, however deep inside it is noticed.
-
-    The warning belongs to the innermost frame of other packages than this one and those
-    that call it: the line that Python shows, and counts repetitions by.
-    """
+    """Warn at the user's line, from however deep inside."""
+    # The warning belongs to the innermost frame of other packages than this one and
+    # those that call it: the line that Python shows, and counts repetitions by.
     gathered = _GATHERED.get()
     if gathered is not None:
         gathered.append(message if isinstance(message, Warning) else category(message))
@@ -109,7 +105,7 @@ def warn_of_table(message: str) -> None:
 
 @contextlib.contextmanager
 def table_is_read() -> Iterator[None]:
-    """Let fits inside another say nothing of the table that this one has read."""
+    """Suppress warnings about a table in fits inside of the one that has read it."""
     token = _IS_READ.set(True)
     try:
         yield
@@ -128,11 +124,9 @@ def last_of(steps: Generator[object, None, _T]) -> _T:
 
 @contextlib.contextmanager
 def gather_warnings() -> Iterator[list[Warning]]:
-    """Keep back what :func:`warn_caller` would say, in this thread.
-
-    The filters of the module ``warnings`` are those of all threads: one that fits
-    meanwhile would say what is to be ignored, or not say what is to be heard.
-    """
+    """Collect the warnings of :func:`warn_caller` in this thread."""
+    # The filters of the module ``warnings`` are those of all threads: one that fits
+    # meanwhile would show what is to be ignored, or hide what is to be shown.
     gathered: list[Warning] = []
     token = _GATHERED.set(gathered)
     try:
@@ -145,25 +139,24 @@ _LOCK = threading.Lock()
 
 
 class _Locked(contextlib.ContextDecorator):
-    """Lets one thread at a time into the functions that it decorates.
+    """Lock for the functions that it decorates: one thread at a time."""
 
-    A `with` in their own code would be left by a line of its own. A keyboard interrupt
-    that arrives there would leave the lock closed, and the next fit waiting for ever.
-    """
+    # A `with` in their own code would be left by a line of its own. A keyboard
+    # interrupt that arrives there would leave the lock closed, and the next fit waiting
+    # for ever.
 
     __enter__ = staticmethod(_LOCK.__enter__)
     __exit__ = staticmethod(_LOCK.__exit__)
 
 
 class _OneBlasThread(contextlib.ContextDecorator):
-    """One thread of BLAS, for functions that make many small matrix products.
+    """Limit of one BLAS thread, for functions that make many small matrix products."""
 
-    Threads that wait for one another cost more than they bring there: many times as
-    much on a computer that has other work to do. BLAS has one limit for all threads
-    that fit, so the first to come sets it and the last to leave takes it back. Each
-    call of a function has a context of its own, which leaves at the latest when it is
-    garbage: an interrupt may keep it from saying so.
-    """
+    # Threads that wait for one another cost more than they bring there: many times as
+    # much on a computer that has other work to do. BLAS has one limit for all threads
+    # that fit, so the first to come sets it and the last to leave takes it back. Each
+    # call of a function has a context of its own, which leaves at the latest when it is
+    # garbage: an interrupt may prevent an earlier exit.
 
     _inside: weakref.WeakSet["_OneBlasThread"] = weakref.WeakSet()
     _limiter: Any = None
@@ -190,13 +183,13 @@ one_blas_thread = _OneBlasThread()
 
 
 def blas_threads_for(n_rows: int) -> AbstractContextManager[None]:
-    """A context with all threads of BLAS for square matrices of many rows, else one."""
+    """Context with all threads of BLAS for square matrices of many rows, else one."""
     return contextlib.nullcontext() if n_rows >= _THREADS.min_rows else _OneBlasThread()
 
 
 @contextlib.contextmanager
 def no_progress(name: str, n_parts: int) -> Iterator[Callable[[], None]]:
-    """Tell nobody; in the place of :meth:`FitLoop.watch`."""
+    """Report no progress; replaces :meth:`FitLoop.watch`."""
     yield lambda: None
 
 
@@ -205,43 +198,24 @@ def _no_attributes(*state: object) -> dict[str, object]:
 
 
 class FitLoop:
-    """Records each iteration of a fit and tells scikit-learn's callbacks about it.
-
-    Parameters
-    ----------
-    estimator : estimator with scikit-learn's callback support
-
-    X, y : array-like
-        The training data, for callbacks that score.
-
-    metadata : dict or None
-        Further arguments of a scorer, such as sample weights.
-
-    max_iter : int or None
-        Most iterations there can be; None when that is not known.
-
-    attributes : callable, default=None
-        Called with what :meth:`step` is given; returns the fitted attributes that make
-        an estimator ready to predict as if the fit had stopped there. None if it is set
-        before the first step.
-
-    history : list of dict, default=()
-        Records of an earlier fit that this one goes on from.
-
-    task : sklearn.callback.CallbackContext, default=None
-        The task whose iterations these are, one that can have `max_iter` + 1 subtasks.
-        None for the fit itself.
-    """
+    """Recorder of the iterations of a fit, which runs scikit-learn's callbacks."""
 
     def __init__(
         self,
         estimator: BaseEstimator,
-        X: TableLike,
+        X: TableLike,  # training data, for callbacks that score
         y: ArrayLike | None,
+        # Further arguments of a scorer, such as sample weights.
         metadata: Mapping[str, object] | None,
-        max_iter: int | None,
+        max_iter: int | None,  # most iterations there can be; None: unknown
+        # Maps the state of :meth:`step` to the fitted attributes that make an estimator
+        # ready to predict as if the fit had stopped there. None if it is set before the
+        # first step.
         attributes: Callable[..., Mapping[str, object]] | None = None,
+        # Records of an earlier fit that this one goes on from.
         history: Iterable[dict[str, Any]] = (),
+        # Task whose iterations these are, one that can have `max_iter` + 1 subtasks.
+        # None for the fit itself.
         task: Any = None,
     ) -> None:
         self.history = History(history)
@@ -259,11 +233,9 @@ class FitLoop:
         self._open()
 
     def step(self, record: Mapping[str, object], *state: object) -> bool:
-        """End an iteration; return whether a callback asks to stop.
-
-        The time is added to the record. `attributes` gets the state, if a callback
-        wants a fitted estimator.
-        """
+        """End an iteration; return whether a callback requests to stop."""
+        # The time is added to the record. `attributes` gets the state, if a callback
+        # wants a fitted estimator.
         seconds = time.perf_counter() - self.started
         self.history.append(
             {"iteration": len(self.history) + 1, **record, "seconds": seconds}
@@ -274,10 +246,8 @@ class FitLoop:
 
     @contextlib.contextmanager
     def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
-        """Report long work within the fit to callbacks; see `FitSettings.watch`.
-
-        No estimator is ready to predict in the midst of it.
-        """
+        """Report long work within the fit to callbacks; see `FitSettings.watch`."""
+        # No estimator is ready to predict meanwhile.
         task = self._task.subcontext(task_name=name, max_subtasks=n_parts)
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 

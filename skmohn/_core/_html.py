@@ -1,4 +1,4 @@
-"""What scikit-learn's HTML of an estimator links to, and what it doesn't wait for."""
+"""HTML of estimators: links to documentation, and attributes not to wait for."""
 
 from contextvars import ContextVar
 from typing import Any
@@ -11,10 +11,9 @@ _LISTING = ContextVar("_LISTING", default=False)
 
 
 class ComputedProperty(property):
-    """A fitted attribute that takes time: it is computed for those who ask for it.
+    """Fitted attribute that takes time, and is computed only on access."""
 
-    The table of all fitted attributes does without.
-    """
+    # The table of all fitted attributes leaves it out.
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is not None and _LISTING.get():
@@ -23,7 +22,7 @@ class ComputedProperty(property):
 
 
 class HTMLRepr:
-    """The HTML of an estimator: links to our pages, no attribute that takes time."""
+    """HTML of an estimator: links to our pages, no attribute that takes time."""
 
     _doc_link_module = "skmohn"
     _doc_link_template = _PAGES + "{version}/generated/skmohn.{name}.html"

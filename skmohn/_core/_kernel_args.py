@@ -1,4 +1,4 @@
-"""How kernels take many arrays and numbers at once: by the address of all of them."""
+"""Arguments of kernels: many arrays and numbers by one address."""
 
 from collections import namedtuple
 from collections.abc import Callable, Sequence
@@ -28,22 +28,19 @@ from skmohn._core._numba import (
 
 
 class Borrowable:
-    """Arrays and numbers that kernels take by one address; for dataclasses to inherit.
+    """Base of dataclasses whose arrays and numbers kernels take by one address."""
 
-    An array is seven numbers or more to the compiler, and has references to be counted:
-    kernels of many functions on many arrays compile in half the time when they get
-    pointers, and run faster on short arrays. Arrays are C-contiguous, may be changed in
-    place but not replaced, and must be alive while a kernel runs. A dataclass declares
-
-    - arrays as ``NDArray[type]``,
-    - numbers that kernels only read as ``int``, ``float`` or a type of numpy's,
-    - a record of numbers that kernels change as ``Annotated[np.recarray, dtype]``; it
-      is an array of shape (1,).
-    """
+    # An array is seven numbers or more to the compiler, and has references to be
+    # counted: kernels of many functions on many arrays compile in half the time when
+    # they get pointers, and run faster on short arrays. Arrays are C-contiguous, may be
+    # changed in place but not replaced, and must be alive while a kernel runs. A
+    # dataclass declares arrays as ``NDArray[type]``; numbers that kernels only read as
+    # ``int``, ``float`` or a type of numpy's; a record of numbers that kernels change,
+    # which is an array of shape (1,), as ``Annotated[np.recarray, dtype]``.
 
     @cached_property
     def _indices(self) -> np.ndarray:
-        """Where the arrays are, and the numbers."""
+        """Indices of the arrays, and of the numbers."""
         fields, layout = _declared(type(self))
         indices = []
         for name, dtype, is_number in fields:
@@ -58,7 +55,7 @@ class Borrowable:
 
     @cached_property
     def address(self) -> Any:
-        """What kernels take, an int; where nothing is compiled, the object itself."""
+        """Address for kernels, an int; where nothing is compiled, the object itself."""
         return self if config.DISABLE_JIT else self._indices.ctypes.data
 
     def __reduce__(self) -> tuple:
@@ -68,20 +65,20 @@ class Borrowable:
 
 
 class _Field(NamedTuple):
-    """What a dataclass declares: a number, or an array or record of a type."""
+    """Field of a dataclass: a number, or an array or record of a type."""
 
     name: str
     dtype: np.dtype
     is_number: bool
 
     def as_numba(self) -> Any:
-        """The type that a kernel sees: pointers to arrays, records, numbers."""
+        """Type of the field in kernels: pointers to arrays, records, numbers."""
         kind = numba.from_dtype(self.dtype)
         is_value = self.is_number or self.dtype.names is not None
         return kind if is_value else types.CPointer(kind)
 
     def uncompiled(self, value: Any) -> Any:
-        """What stands for it where nothing is compiled: pointers know no shapes."""
+        """Substitute where nothing is compiled: pointers have no shapes."""
         if self.is_number:
             return value
         return value.reshape(-1) if self.dtype.names is None else value[0]

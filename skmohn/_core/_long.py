@@ -18,11 +18,9 @@ BETWEEN = {"skmohn", "sklearn", "joblib"}
 
 @contextlib.contextmanager
 def say_when_long(what: str, cure: str) -> Iterator[None]:
-    """Warn of work that goes on for 30 seconds, while it does.
-
-    `what` is the start of a sentence; `cure` a clause: what takes less time, or shows
-    how far the work is.
-    """
+    """Warn of work that goes on for 30 seconds, while it does."""
+    # `what` is the start of a sentence; `cure` a clause: what takes less time, or shows
+    # how far the work is.
     if _IS_TIMED.get():
         yield
         return

@@ -1,4 +1,4 @@
-"""What text of a column stands for, such as dates or numbers with a unit."""
+"""Meaning of text in a column, such as dates or numbers with a unit."""
 
 import itertools
 import re
@@ -66,7 +66,7 @@ _TRUTHS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on
 
 
 def find_cure(values: Sequence[object] | NDArray) -> str | None:
-    """What makes numbers or times of a column with text; ``{it}`` is the column."""
+    """Code that makes numbers or times of text; ``{it}`` in it is the column."""
     known = [value for value in values if not is_unknown(value)]
     texts = sorted(set(itertools.filterfalse(is_number, filter(is_text, known))))
     for truths in _TRUTHS:
@@ -83,10 +83,8 @@ def find_cure(values: Sequence[object] | NDArray) -> str | None:
 def read_meaning(
     texts: Sequence[str], fewest: int = MIN_ORDERED
 ) -> tuple[str, str, str] | tuple[None, None, None]:
-    """What different texts are, the cure, and one of them; None where it is unknown.
-
-    All but a few must be of one kind: those may stand for what is not known.
-    """
+    """Kind of some different texts, the cure, and one of them; None where unknown."""
+    # All but a few must be of one kind: those may stand for missing values.
     for pattern, what, cure in _KINDS:
         fits = [t for t in texts if re.fullmatch(pattern, t.strip(), re.IGNORECASE)]
         if _are_most(fits, texts, fewest):
@@ -113,7 +111,7 @@ def read_meaning(
 
 
 def _are_most(fits: Sequence[str], texts: Sequence[str], fewest: int) -> bool:
-    """Whether what is of one kind is all but what may stand for unknown values."""
+    """Whether all texts are of one kind but those that may mark unknown values."""
     n_others = len(texts) - len(fits)
     return len(fits) >= fewest and (
         n_others == 0 or (n_others <= _MAX_MARKERS and len(fits) >= MIN_ORDERED)
@@ -123,7 +121,7 @@ def _are_most(fits: Sequence[str], texts: Sequence[str], fewest: int) -> bool:
 def _beside_markers(
     what: str, cure: str, fits: Sequence[str], texts: Sequence[str]
 ) -> tuple[str, str, str]:
-    """The meaning of texts, and of those of another kind."""
+    """Meaning of texts, and of those of another kind."""
     markers = sorted(set(texts).difference(fits))
     if markers:
         what += f" beside {' and '.join(map(repr, markers))}"
@@ -132,7 +130,7 @@ def _beside_markers(
 
 
 def listed(parts: Sequence[object]) -> str:
-    """What a message lists, the first of many."""
+    """List for a message, the first of many."""
     more = f" and {len(parts) - _N_LISTED} more" if len(parts) > _N_LISTED else ""
     return ", ".join(map(str, parts[:_N_LISTED])) + more
 

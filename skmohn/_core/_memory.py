@@ -1,4 +1,4 @@
-"""How much memory a process may have."""
+"""Memory that a process may have."""
 
 import os
 from collections.abc import Iterator
@@ -11,12 +11,10 @@ _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
 def memory_limit() -> float:
-    """Bytes of memory that this process may have.
-
-    The least of the computer's memory and of the limits of the control groups that the
-    process is in, those of containers and of batch systems; inf on a system that says
-    neither.
-    """
+    """Bytes of memory available to this process."""
+    # The least of the computer's memory and of the limits of the control groups that
+    # the process is in, those of containers and of batch systems; inf on a system that
+    # reports neither.
     try:
         physical = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, ValueError, OSError):
@@ -25,7 +23,7 @@ def memory_limit() -> float:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """Say a number of bytes in a unit in which it is not next to nothing."""
+    """Format a number of bytes in a unit in which it is not next to nothing."""
     for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if n_bytes >= size:
             return f"{n_bytes / size:,.1f} {unit}"

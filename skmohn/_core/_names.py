@@ -11,7 +11,7 @@ from skmohn._core._validation import is_integer
 
 
 def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
-    """What columns are called: x0, x1, ... where the user gave them no names."""
+    """Names of columns: x0, x1, ... where the user gave them none."""
     if names is None:
         return [f"x{j}" for j in range(n_features)]
     return [str(name) for name in names]
@@ -20,7 +20,7 @@ def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
 def input_names(
     estimator: BaseEstimator, input_features: ArrayLike | None = None
 ) -> NDArray:
-    """What columns are called, as `get_feature_names_out` takes it."""
+    """Names of columns, from the argument of `get_feature_names_out`."""
     # What gives a column for each has the names of the columns themselves.
     names_out: Callable[..., Any] = OneToOneFeatureMixin.get_feature_names_out
     names = names_out(estimator, input_features)
@@ -28,10 +28,8 @@ def input_names(
 
 
 def unique_names(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
-    """Names that differ from one another and from those taken, by a number in brackets.
-
-    The first of several keeps its name.
-    """
+    """Make names unique, also among those taken, by a number in brackets."""
+    # The first of several keeps its name.
     used, found = set(taken), []
     for name in names:
         unique, number = name, 2
@@ -53,10 +51,8 @@ def index_names(names: Iterable[Any] | None) -> dict[Any, list[int]]:
 def find_column(
     given: Any, index: dict[str, list[int]], n_features: int, parameter: str
 ) -> int | None:
-    """The column of an index or a name; None where there is no such.
-
-    A name that several columns have is refused.
-    """
+    """Number of a column, by index or name; None where there is no such."""
+    # A name that several columns have is refused.
     columns = index.get(given, [given])
     if len(columns) > 1:
         raise ValueError(

@@ -1,9 +1,8 @@
-"""The one door to numba's inside: how kernels are compiled, cached and called.
+"""Access to numba's private API: compilation, cache and calls of kernels."""
 
-Other modules use numba's public names alone. What is read here of its inside may go
-with any version: then kernels are compiled and cached as numba itself does it, bits are
-counted instead of looked up in tables, and a warning says so, once in a process.
-"""
+# Other modules use numba's public names alone. What is read here of its inside may go
+# with any version: then kernels are compiled and cached as numba itself does it, bits
+# are counted instead of looked up in tables, and a warning says so, once in a process.
 
 import contextlib
 import hashlib
@@ -53,37 +52,23 @@ def _warn_of_change(error: Exception) -> None:
 
 
 class _CacheFiles:
-    """Compiled variants of one kernel on disk, each in a file of its own.
+    """Compiled variants of one kernel on disk, each in a file of its own."""
 
-    Numba numbers these files and keeps an index of them. Two processes that compile
-    different variants at the same moment then take the same number, and the index of
-    one leads to the code of the other. Here the name says which variant a file holds,
-    and files appear whole. So any number of processes may share a folder.
-
-    A file begins with a digest of the code and of all that it was made from. Nothing
-    else of a file is read before the digest is found to be right: what is damaged, cut
-    off or of another version is compiled again, and replaced.
-
-    Parameters
-    ----------
-    folders : list of Path
-        Files are looked for in all, and written to the first.
-
-    name : str
-        Of the kernel; files begin with it.
-
-    source : str
-        What the code depends on beside the kernel and its arguments.
-
-    dumps : callable, default=pickle.dumps
-        Turns a variant into bytes; numba's own also does so with functions.
-    """
+    # Numba numbers these files and keeps an index of them. Two processes that compile
+    # different variants at the same moment then take the same number, and the index of
+    # one leads to the code of the other. Here the name identifies the variant, and
+    # files appear whole. So any number of processes may share a folder.
+    # A file begins with a digest of the code and of all that it was made from. Nothing
+    # else of a file is read before the digest is found to be right: what is damaged,
+    # cut off or of another version is compiled again, and replaced.
 
     def __init__(
         self,
+        # Files are looked for in all, and written to the first.
         folders: Sequence[Path],
-        name: str,
-        source: object,
+        name: str,  # of the kernel; files begin with it
+        source: object,  # what the code depends on beside the kernel and its arguments
+        # Serializer of a variant; numba's own also takes functions.
         dumps: Callable[[Any], bytes] = pickle.dumps,
     ) -> None:
         self._folders, self._name, self._dumps = folders, name, dumps
@@ -124,10 +109,8 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 @lru_cache
 def _stamp(file: Path) -> str:
-    """Digest of a kernel's file and of all kernels beside it, which it may call.
-
-    Of what is in the files: those of a wheel may all have the same time.
-    """
+    """Digest of a kernel's file and of all kernels beside it, which it may call."""
+    # From the contents of the files: those of a wheel may all have the same time.
     ours = (Path(__file__).with_name(f"{name}.py") for name in _CORE)
     files = (file, *sorted(file.parent.glob("*_kernels.py")), *ours)
     digests = (hashlib.sha256(one.read_bytes()).hexdigest() for one in files)
@@ -187,7 +170,7 @@ def _replace(owner: Any, name: str, part: Any) -> None:
 
 
 def _common_kind(kind: Any) -> types.Type:
-    """The type that a kernel's argument is cast to by another kernel's call."""
+    """Type that a kernel's argument is cast to by another kernel's call."""
     kind = types.unliteral(kind)
     if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:  # pyright: ignore[reportAttributeAccessIssue]
         return types.int64
@@ -205,24 +188,22 @@ def jit(*, is_cached: bool = True, **options: Any) -> Callable[[_Kernel], _Kerne
 def jit(
     function: Callable | None = None, *, is_cached: bool = True, **options: Any
 ) -> Any:
-    """Compile ``function`` lazily in nopython mode, cached on disk where that works.
-
-    A kernel whose name begins with an underscore is for other kernels: it can not be
-    called from Python and is stored as part of those that call it.
-
-    Every kernel releases the GIL (joblib's threads may run them side by side) and
-    follows numpy's error model (a division by zero gives inf instead of a check per
-    element, which lets loops vectorise). Where a kernel calls another one, all integers
-    are of 64 bits: else each constant and each width would be a variant of its own.
-
-    Compiled code is stored next to the package or in numba's user-wide folder, and any
-    number of processes may do so at once; next to the package it is found where nobody
-    may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is compiled anew
-    when a kernel in the same folder has changed, and in each process when no folder is
-    writable, or when the environment variable ``SKMOHN_JIT_CACHE`` is ``0``. One that
-    is made of a user's function is not to be stored: that is another one in each
-    process. Further options are those of :func:`numba.njit`, such as ``fastmath``.
-    """
+    """Compile a kernel lazily in nopython mode, cached on disk where that works."""
+    # A kernel whose name begins with an underscore is for other kernels: it can not be
+    # called from Python and is stored as part of those that call it.
+    # Every kernel releases the GIL (joblib's threads may run them side by side) and
+    # follows numpy's error model (a division by zero gives inf instead of a check per
+    # element, which lets loops vectorize). Where a kernel calls another one, all
+    # integers are of 64 bits: else each constant and each width would be a variant of
+    # its own.
+    # Compiled code is stored next to the package or in numba's user-wide folder, and
+    # any number of processes may do so at once; next to the package it is found where
+    # nobody may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is
+    # compiled anew when a kernel in the same folder has changed, and in each process
+    # when no folder is writable, or when the environment variable ``SKMOHN_JIT_CACHE``
+    # is ``0``. A kernel that is made of a user's function is not to be stored: that is
+    # another one in each process. Further options are those of :func:`numba.njit`, such
+    # as ``fastmath``.
     if function is None:
         return lambda function: jit(function, is_cached=is_cached, **options)
     # To compile wrappers that nobody calls takes 0.1 to 0.8 s of the first fit of a
@@ -270,11 +251,9 @@ _UNCOMPILED: dict[int, Callable] = {}
 
 @cache
 def address_of(kernel: Any, signature: Any) -> int:
-    """Compile a kernel as a C function, or load it; its address stays valid.
-
-    The kernel is made by :func:`jit` with ``no_cfunc_wrapper=False``; the signature is
-    of numbers and pointers, and a double that is returned.
-    """
+    """Compile a kernel as a C function, or load it; its address stays valid."""
+    # The kernel is made by :func:`jit` with ``no_cfunc_wrapper=False``; the signature
+    # is of numbers and pointers, and a double that is returned.
     if config.DISABLE_JIT:
         _UNCOMPILED[id(kernel)] = kernel
         return id(kernel)
@@ -353,113 +332,102 @@ def can_look_up() -> bool:
     return "+avx2" in features.split(",")
 
 
-@_as_intrinsic
-def add_found(
-    typing_context: TypingContext,
-    tables: types.Array,
-    table: types.Integer,
-    codes: types.Array,
-    code: types.Integer,
-    sums: types.Array,
-) -> tuple[Signature, Callable[..., Value]]:
-    """Look 64 columns of 64 bits up, four bits at a time, and add what is found.
-
-    One instruction looks up 32 columns, but compilers do not think of it. Only where
-    :func:`can_look_up` says so.
-
-    Parameters
-    ----------
-    typing_context : numba typing context
-        Given by numba.
-
-    tables : array of uint8
-        For each byte of bits the tables of its lower four, then those of its upper
-        four: :data:`TABLES_AT_ONCE` of 16 numbers. What is found in 16 of them, as many
-        as 64 bits have, may add up to no more than 255.
-
-    table : int64
-        Where the tables of the 64 bits begin.
-
-    codes : array of uint8
-        For each byte of bits those of 64 columns.
-
-    code : int64
-        Where the first byte of the 64 bits begins.
-
-    sums : array of uint16, shape (TABLES_AT_ONCE, 2, 2, 16)
-        What is added to, modulo 65536: of each table and half of the columns, those of
-        even ones plus 256 times those of odd ones, and those of odd ones.
-    """
-    byte, word, index = ir.IntType(8), ir.IntType(16), ir.IntType(64)
+def _generate_look_up(
+    context: CodeContext,
+    builder: Builder,
+    signature: Signature,
+    values: Sequence[Value],
+) -> Value:
+    """Write the instructions of `add_found`."""
+    byte, index = ir.IntType(8), ir.IntType(64)
     table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
-    sum_kind = ir.VectorType(word, 16)
     twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
     halves = range(2)
 
-    def generate(
-        context: CodeContext,
-        builder: Builder,
-        signature: Signature,
-        values: Sequence[Value],
-    ) -> Value:
-        def at(k: int, offset: Value) -> Value:
-            array = context.make_array(signature.args[k])(context, builder, values[k])
-            start = builder.bitcast(array.data, byte.as_pointer())
-            return builder.gep(start, [offset])
+    def at(k: int, offset: Value) -> Value:
+        array = context.make_array(signature.args[k])(context, builder, values[k])
+        start = builder.bitcast(array.data, byte.as_pointer())
+        return builder.gep(start, [offset])
 
-        def address(start: Value, offset: int, kind: ir.Type) -> Value:
-            start = builder.gep(start, [index(offset)])
-            return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
+    def load(start: Value, offset: int, kind: ir.Type) -> Value:
+        return builder.load(_address(builder, start, offset, kind), align=1)
 
-        def load(start: Value, offset: int, kind: ir.Type) -> Value:
-            return builder.load(address(start, offset, kind), align=1)
+    look_up = builder.module.declare_intrinsic(
+        "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
+    )
+    first_table, first_code = at(0, values[1]), at(2, values[3])
+    before, loop = builder.block, builder.append_basic_block("bytes")
+    after = builder.append_basic_block("added")
+    builder.branch(loop)
 
-        look_up = builder.module.declare_intrinsic(
-            "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
-        )
-        first_table, first_code = at(0, values[1]), at(2, values[3])
-        before, loop = builder.block, builder.append_basic_block("bytes")
-        after = builder.append_basic_block("added")
-        builder.branch(loop)
+    builder.position_at_end(loop)
+    k = builder.phi(index)
+    starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
+    found: list[Any] = list(starts)
+    its_codes = builder.gep(first_code, [builder.mul(k, index(64))])
+    its_tables = builder.gep(
+        first_table, [builder.mul(k, index(2 * 16 * TABLES_AT_ONCE))]
+    )
+    bits = [load(its_codes, 32 * h, half) for h in halves]
+    lower = [builder.and_(part, half([15] * 32)) for part in bits]
+    upper = [builder.lshr(part, half([4] * 32)) for part in bits]
+    for n, nibbles in enumerate((lower, upper)):
+        for t in range(TABLES_AT_ONCE):
+            numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
+            numbers = builder.shuffle_vector(
+                numbers, ir.Constant(table_kind, ir.Undefined), twice
+            )
+            for h in halves:
+                one = builder.call(look_up, [numbers, nibbles[h]])
+                found[2 * t + h] = builder.add(found[2 * t + h], one)
+    following = builder.add(k, index(1))
+    k.add_incoming(index(0), before)
+    k.add_incoming(following, loop)
+    for start, end in zip(starts, found, strict=True):
+        start.add_incoming(half([0] * 32), before)
+        start.add_incoming(end, loop)
+    is_left = builder.icmp_unsigned("<", following, index(8))
+    builder.cbranch(is_left, loop, after)
 
-        builder.position_at_end(loop)
-        k = builder.phi(index)
-        starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
-        found: list[Any] = list(starts)
-        its_codes = builder.gep(first_code, [builder.mul(k, index(64))])
-        its_tables = builder.gep(
-            first_table, [builder.mul(k, index(2 * 16 * TABLES_AT_ONCE))]
-        )
-        bits = [load(its_codes, 32 * h, half) for h in halves]
-        lower = [builder.and_(part, half([15] * 32)) for part in bits]
-        upper = [builder.lshr(part, half([4] * 32)) for part in bits]
-        for n, nibbles in enumerate((lower, upper)):
-            for t in range(TABLES_AT_ONCE):
-                numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
-                numbers = builder.shuffle_vector(
-                    numbers, ir.Constant(table_kind, ir.Undefined), twice
-                )
-                for h in halves:
-                    one = builder.call(look_up, [numbers, nibbles[h]])
-                    found[2 * t + h] = builder.add(found[2 * t + h], one)
-        following = builder.add(k, index(1))
-        k.add_incoming(index(0), before)
-        k.add_incoming(following, loop)
-        for start, end in zip(starts, found, strict=True):
-            start.add_incoming(half([0] * 32), before)
-            start.add_incoming(end, loop)
-        is_left = builder.icmp_unsigned("<", following, index(8))
-        builder.cbranch(is_left, loop, after)
+    builder.position_at_end(after)
+    _add_to_sums(builder, found, at(4, index(0)))
+    return context.get_dummy_value()
 
-        builder.position_at_end(after)
-        for j, bytes_found in enumerate(found):
-            both = builder.bitcast(bytes_found, sum_kind)
-            odd = builder.lshr(both, sum_kind([8] * 16))
-            for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
-                total = address(at(4, index(0)), offset, sum_kind)
-                new = builder.add(builder.load(total, align=1), part)
-                builder.store(new, total, align=1)
-        return context.get_dummy_value()
 
+def _add_to_sums(builder: Builder, found: Sequence[Any], sums: Value) -> None:
+    """Write how bytes are added to sums of two bytes, those of odd columns apart."""
+    sum_kind = ir.VectorType(ir.IntType(16), 16)
+    for j, bytes_found in enumerate(found):
+        both = builder.bitcast(bytes_found, sum_kind)
+        odd = builder.lshr(both, sum_kind([8] * 16))
+        for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
+            total = _address(builder, sums, offset, sum_kind)
+            new = builder.add(builder.load(total, align=1), part)
+            builder.store(new, total, align=1)
+
+
+def _address(builder: Builder, start: Value, offset: int, kind: ir.Type) -> Value:
+    """Where a value of a kind begins, so many bytes after another."""
+    start = builder.gep(start, [ir.IntType(64)(offset)])
+    return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
+
+
+@_as_intrinsic
+def add_found(
+    typing_context: TypingContext,
+    # For each byte of bits the tables of its lower four, then those of its upper four:
+    # :data:`TABLES_AT_ONCE` of 16 numbers. What is found in 16 of them, as many as 64
+    # bits have, may add up to no more than 255.
+    tables: types.Array,
+    table: types.Integer,  # where the tables of the 64 bits begin
+    codes: types.Array,  # for each byte of bits those of 64 columns
+    code: types.Integer,  # where the first byte of the 64 bits begins
+    # Modulo 65536: of each table and half of the columns, those of even ones plus 256
+    # times those of odd ones, and those of odd ones.
+    sums: types.Array,
+) -> tuple[Signature, Callable[..., Value]]:
+    """Look 64 columns of 64 bits up, four bits at a time, and add what is found."""
+    # One instruction looks up 32 columns, but compilers do not emit it. Only where
+    # :func:`can_look_up` is true.
     found = types.void(tables, types.int64, codes, types.int64, sums)
-    return found, generate
+    return found, _generate_look_up

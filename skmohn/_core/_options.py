@@ -9,13 +9,12 @@ from skmohn._core._sklearn import check_parameters
 
 
 class Control(HTMLRepr, BaseEstimator):
-    """Parameters that belong together and that few users set.
+    """Parameters that belong together and that few users set."""
 
-    A control is a parameter of an estimator, as the kernel of a Gaussian process is.
-    Its own parameters are set, cloned and searched from outside by nested names such as
-    ``msda_options__exploitation``, and checked with those of the estimator, in `fit`.
-    Subclasses are dataclasses, which write the constructor.
-    """
+    # A control is a parameter of an estimator, as the kernel of a Gaussian process is.
+    # Its own parameters are set, cloned and searched from outside by nested names such
+    # as ``msda_options__exploitation``, and checked with those of the estimator, in
+    # `fit`. Subclasses are dataclasses, which write the constructor.
 
     _parameter_constraints: dict[str, list[Any]] = {}
 
@@ -27,11 +26,10 @@ else:
 
 
 class Nested(_Owner):
-    """What estimators with controls share.
+    """Owner of controls, as which estimators declare them."""
 
-    Subclasses name the class of each in ``_controls``. The parameter itself is None by
-    default, for a control with all its defaults.
-    """
+    # Subclasses name the class of each in ``_controls``. The parameter itself is None
+    # by default, for a control with all its defaults.
 
     _controls: dict[str, type[Control]] = {}
 
@@ -61,12 +59,12 @@ class Nested(_Owner):
 
 
 class HasControls(Protocol):
-    """An estimator that names the classes of its controls."""
+    """Estimator that names the classes of its controls."""
 
     _controls: dict[str, type[Control]]
 
 
 def control_of(estimator: HasControls, name: str) -> Any:
-    """A parameter that is a control; the default one for None."""
+    """Parameter that is a control; the default one for None."""
     given = getattr(estimator, name)
     return estimator._controls[name]() if given is None else given

@@ -1,8 +1,7 @@
-"""Powers that make skewed values more nearly normal.
+"""Powers that make skewed values more nearly normal."""
 
-Source: Yeo and Johnson, A new family of power transformations to improve normality or
-symmetry, Biometrika 87, 2000.
-"""
+# Source: Yeo and Johnson, A new family of power transformations to improve normality or
+# symmetry, Biometrika 87, 2000.
 
 from dataclasses import dataclass
 
@@ -13,30 +12,22 @@ from scipy.special import boxcox1p, inv_boxcox1p
 
 @dataclass(frozen=True)
 class YeoJohnson:
-    """A power of what lies on either side of the center, of slope 1 there.
+    """Power of the distance to the center on either side, of slope 1 there."""
 
-    Attributes
-    ----------
-    power : float or ndarray of shape (n_columns,)
-        From 0 to 2, so that all numbers have a value, and are one. 1 changes nothing,
-        less shortens the upper tail, more the lower.
-
-    center, scale : float or ndarray of shape (n_columns,)
-        Mean and standard deviation of the values that it was made for.
-    """
-
+    # (n_columns,); From 0 to 2, so that all numbers have a value, and are one. 1
+    # changes nothing, less shortens the upper tail, more the lower.
     power: float | np.ndarray
-    center: float | np.ndarray
-    scale: float | np.ndarray
+    center: float | np.ndarray  # (n_columns,); mean of the values that it was made for
+    scale: float | np.ndarray  # (n_columns,); standard deviation of these
 
     def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From values to the scale."""
+        """Transform values to the scale."""
         standard = (y - self.center) / self.scale
         away = boxcox1p(np.abs(standard), self._power_at(standard))
         return self.center + self.scale * np.copysign(away, standard)
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the scale to values."""
+        """Transform from the scale to values."""
         standard = (values - self.center) / self.scale
         away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
         return self.center + self.scale * np.copysign(away, standard)

@@ -25,11 +25,9 @@ _QUANTILES = QuantileConstants()
 def quantile_thresholds(
     values: NDArray[np.float64], n_bins: int
 ) -> NDArray[np.float64]:
-    """Thresholds between quantiles of finite values, for `n_bins` levels at most.
-
-    They increase, and a value at one belongs above it. Where ties would cost levels
-    that there is room for, quantiles of the distinct values take their place.
-    """
+    """Thresholds between quantiles of finite values, for `n_bins` levels at most."""
+    # They increase, and a value at one belongs above it. Where ties would cost levels
+    # that there is room for, quantiles of the distinct values replace them.
     # Ranks, since half-way between two numbers may be no number.
     distinct, counts = np.unique(values, return_counts=True)
     ranks = np.repeat(np.arange(len(distinct)), counts)
@@ -45,11 +43,9 @@ def quantile_thresholds(
 
 
 def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
-    """Lowest rank in each of so many bins but the first; ties make fewer.
-
-    The edges are those of scikit-learn's KBinsDiscretizer, which warns of ties: to hold
-    a warning back is not safe where other threads fit, too.
-    """
+    """Lowest rank in each of so many bins but the first; ties make fewer."""
+    # The edges are those of scikit-learn's KBinsDiscretizer, which warns of ties: to
+    # hold a warning back is not safe where other threads fit, too.
     edges = np.unique(
         np.percentile(
             ranks, np.linspace(0, 100, n_bins + 1), method="averaged_inverted_cdf"
@@ -61,11 +57,9 @@ def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
 
 
 def count_fills(ordered: NDArray) -> tuple[int, int]:
-    """How many values at either end of a column stand for none: fills of files.
-
-    The column is increasing, of known values. Fills are fewer than half of them, and
-    lie so far off that the others, to the far quartile, are one number beside that.
-    """
+    """Numbers of fills of files, which stand for no value, at the ends of a column."""
+    # The column is increasing, of known values. Fills are fewer than half of them, and
+    # lie so far off that the others, to the far quartile, are one number beside that.
     n_spared = (len(ordered) - 1) // 2
     if n_spared < 1:
         return 0, 0
@@ -82,10 +76,8 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
 
 
 def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:
-    """Lowest and highest value between the fills of each column, NaN left out.
-
-    Infinite on a side that has none.
-    """
+    """Lowest and highest value between the fills of each column, NaN left out."""
+    # Infinite on a side that has none.
     low, high = np.tile([[-np.inf], [np.inf]], values.shape[1])
     for j, column in enumerate(values.T):
         ordered = np.sort(column[~np.isnan(column)])
@@ -98,10 +90,8 @@ def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:
 
 
 def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
-    """Second lowest and second highest known value of each column, inside of fills.
-
-    NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.
-    """
+    """Second lowest and second highest known value of each column, inside of fills."""
+    # NaN is unknown. Of up to three values the lowest and the highest, and NaN of none.
     table = values.reshape(len(values), -1)
     n_known = np.sum(~np.isnan(table), axis=0)
     is_suspect = np.ones(table.shape[1], dtype=bool)
@@ -133,11 +123,9 @@ def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
 
 
 def pull_in(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace an end of a column that is far off, and fills, by the inner end.
-
-    Farther than the inner ends are apart: a typing error would otherwise set
-    the mean and the deviation of its column. NaN is unknown.
-    """
+    """Replace an end of a column that is far off, and fills, by the inner end."""
+    # Farther than the inner ends are apart: a typing error would otherwise set the mean
+    # and the deviation of its column. NaN is unknown.
     if values.dtype.kind != "f":
         # Differences of booleans and of small integers are others, or none.
         values = values.astype(np.float64)

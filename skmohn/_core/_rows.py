@@ -26,11 +26,9 @@ def order_of(table: NDArray) -> NDArray[np.intp]:
 
 
 def n_distinct_rows(table: NDArray) -> int:
-    """How many rows differ in their bytes.
-
-    `numpy.unique` along the first axis, for which zeros of either sign are equal, takes
-    thirty times as long where many rows are.
-    """
+    """Number of rows that differ in their bytes."""
+    # `numpy.unique` along the first axis, for which zeros of either sign are equal,
+    # takes thirty times as long where many rows are.
     return len(np.unique(_as_bytes(table)))
 
 
@@ -41,10 +39,8 @@ def _as_bytes(table: NDArray) -> NDArray[np.void]:
 
 
 def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
-    """Yield slices of rows, so that what is computed of some rows stays small.
-
-    The shape is that of what is computed, (n_rows, n_columns).
-    """
+    """Yield slices of rows, so that results for each of them stay small."""
+    # The shape is that of the result for all rows, (n_rows, n_columns).
     n_rows, n_columns = shape
     size = max(_BLOCKS.max_values // max(n_columns, 1), 1)
     for start in range(0, n_rows, size):
@@ -57,10 +53,8 @@ def are_signs(table: NDArray) -> bool:
 
 
 def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the distinct rows of a table, in their sorted order.
-
-    Returns the first place of each, and which of them each row is.
-    """
+    """Find the distinct rows of a table, in their sorted order."""
+    # Returned are the first index of each, and which of them each row is.
     rows, axis = table, 0
     if table.dtype == np.int8 and table.size and are_signs(table):
         # Bits, the first one first, are in the order of the signs.

@@ -8,17 +8,15 @@ from skmohn._core._quantiles import pull_in
 
 
 def plain_scaler() -> StandardScaler:
-    """A scaler that answers with arrays, whatever scikit-learn is configured to."""
+    """Scaler that returns arrays, whatever scikit-learn is configured to."""
     return StandardScaler().set_output(transform="default")
 
 
 def fitted_scaler(
     values: NDArray[np.float64], name: str, weights: NDArray[np.float64] | None = None
 ) -> StandardScaler:
-    """Learn the mean and the variance of columns, called `name` in messages.
-
-    A lone value far off would set both, see :func:`pull_in`.
-    """
+    """Learn the mean and the variance of columns."""
+    # `name` is for messages. A lone value far off would set both, see :func:`pull_in`.
     scaler = plain_scaler().fit(pull_in(values), sample_weight=weights)
     require_finite(scaler, name)
     return scaler

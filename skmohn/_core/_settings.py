@@ -1,4 +1,4 @@
-"""Settings: what numbers stand for that are equal but for rounding or jitter."""
+"""Settings: common values of numbers that are equal but for rounding or jitter."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -31,26 +31,16 @@ _SETTINGS = SettingConstants()
 
 
 class Settings(NamedTuple):
-    """Values that several numbers stand for.
+    """Settings: common values of numbers that differ by rounding or jitter."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_settings,)
-        Increasing. Numbers that have no near neighbors are not among them.
-
-    tolerance : float
-        Distance up to which a number is a setting.
-    """
-
+    # (n_settings,); increasing; numbers without near neighbors are not among them.
     values: NDArray
-    tolerance: float
+    tolerance: float  # distance up to which a number is a setting
 
     @classmethod
     def find(cls, numbers: NDArray) -> Self | None:
-        """Find settings among finite numbers; None where all differ.
-
-        A setting is the most frequent of its numbers.
-        """
+        """Find settings among finite numbers; None where all differ."""
+        # A setting is the most frequent of its numbers.
         distinct, counts = np.unique(numbers, return_counts=True)
         if len(distinct) < 2:
             return None

@@ -138,7 +138,7 @@ else:
 
         @property
         def set_callbacks(self) -> Callable[..., Self]:
-            """Absent, so that `hasattr` says what this scikit-learn can do."""
+            """Absent, so that `hasattr` detects whether scikit-learn has callbacks."""
             raise AttributeError(
                 f"set_callbacks of {type(self).__name__} needs scikit-learn 1.9 or "
                 f"later, but {sklearn.__version__} is installed: upgrade it with "
@@ -151,13 +151,13 @@ else:
 
 
 class _NoCallbacks:
-    """Tells nobody, in the place of scikit-learn's `CallbackContext`."""
+    """Substitute for scikit-learn's `CallbackContext` without callbacks."""
 
     def subcontext(self, **kwargs: Any) -> Self:
         return self
 
     def call_on_fit_task_begin(self, **kwargs: Any) -> None:
-        """Nobody listens."""
+        """Ignore the begin of a task."""
 
     def call_on_fit_task_end(self, **kwargs: Any) -> bool:
         return False
@@ -168,7 +168,7 @@ class _NoCallbacks:
 
 
 def callback_context(estimator: Any, max_subtasks: int | None) -> Any:
-    """Context of a fit whose steps callbacks hear of, if there can be any."""
+    """Context of a fit that reports its steps to callbacks, if there can be any."""
     if VERSION < (1, 9):
         return _NoCallbacks()
     return estimator._init_callback_context(max_subtasks=max_subtasks)
@@ -212,7 +212,7 @@ def raise_for_params(
 
 
 def container_adapter(estimator: BaseEstimator) -> Any:
-    """Maker of the container that `set_output` asks for; None for arrays."""
+    """Maker of the container that `set_output` requests; None for arrays."""
     return _get_container_adapter("transform", estimator)
 
 
@@ -246,10 +246,8 @@ def class_weights(
 def complete_mlp(
     mlp: MLPClassifier | MLPRegressor, examples: NDArray | None = None
 ) -> None:
-    """Give a network that we fill what `predict` and `partial_fit` look for.
-
-    Classifiers need examples of labels, as a user writes them.
-    """
+    """Set what `predict` and `partial_fit` read from a network that we fill."""
+    # Classifiers need examples of labels, as a user writes them.
     mlp._no_improvement_count = 0
     if examples is not None:
         binarizer = LabelBinarizer().fit(examples)
@@ -272,24 +270,15 @@ def require_mlp_weights(
 
 
 class _WatchedMLP(BaseMultilayerPerceptron):
-    """A network whose hidden layers may begin as given ones, and that can be watched.
+    """Network whose hidden layers may begin as other ones, and that can be watched."""
 
-    Attributes
-    ----------
-    start : sequence of (ndarray, ndarray)
-        Weights and biases of the layers it begins as; none for random ones. A layer of
-        the network may have more units, whose weights are random.
-
-    watch : callable
-        Called with the loss after every epoch or, of ``solver="lbfgs"``, every
-        evaluation.
-    """
-
+    # Weights and biases of the layers it begins as; none for random ones. A layer of
+    # the network may have more units, whose weights are random.
     start: Sequence[tuple[NDArray, NDArray]] = ()
 
     @staticmethod
     def watch(loss: float) -> None:
-        """Nobody wants to know."""
+        """Ignore the loss of an epoch; of ``solver="lbfgs"``, of an evaluation."""
 
     def fit(self, X: NDArray, y: NDArray, sample_weight: NDArray | None = None) -> Self:
         """Train it, by repeated rows where scikit-learn's takes no weights."""
@@ -311,7 +300,7 @@ class _WatchedMLP(BaseMultilayerPerceptron):
         self.coefs_, self.intercepts_ = self._best_coefs, self._best_intercepts
 
     def to_plain(self) -> MLPClassifier | MLPRegressor:
-        """A copy of scikit-learn's own class, fitted as far as it is."""
+        """Copy of scikit-learn's own class, fitted as far as it is."""
         kind = MLPClassifier if isinstance(self, MLPClassifier) else MLPRegressor
         plain = kind(**self.get_params())
         state = {k: v for k, v in vars(self).items() if k not in ("start", "watch")}
@@ -369,10 +358,9 @@ class _WatchedMLPRegressor(_WatchedMLP, MLPRegressor):
 def watched_mlp(
     mlp: MLPClassifier | MLPRegressor, start: Sequence[tuple[NDArray, NDArray]]
 ) -> _WatchedMLP:
-    """A network with the parameters of another one, not fitted, that can be watched.
-
-    Its first layers begin with the weights and biases given; without any, at random.
-    """
+    """Unfitted network with the parameters of another one, that can be watched."""
+    # Its first layers begin with the weights and biases of `start`; without any, at
+    # random.
     is_classifier = isinstance(mlp, MLPClassifier)
     kind = _WatchedMLPClassifier if is_classifier else _WatchedMLPRegressor
     watched = kind(**mlp.get_params())

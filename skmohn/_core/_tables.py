@@ -37,12 +37,10 @@ def validate_table(
     reset: bool = False,
     check_columns: bool = True,
 ) -> Any:
-    """Check a table of numbers, with NaN for unknown values, and targets if given.
-
-    With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
-    `fit`; else compared with those remembered, if `check_columns`. The table is dense;
-    float64, or values of one byte as they were.
-    """
+    """Check a table of numbers, with NaN for unknown values, and targets if any."""
+    # With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
+    # `fit`; else compared with those remembered, if `check_columns`. The table is
+    # dense; float64, or values of one byte as they were.
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
@@ -73,14 +71,14 @@ def validate_table(
 
 
 def warn_of_column_markers(estimator: TableReader, X: TableLike) -> None:
-    """Warn of numbers in columns of a fit that may stand for missing ones."""
+    """Warn of numbers in columns of a fit that may mark missing ones."""
     if not issparse(X):
         names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
         warn_of_markers(X, [f"column {name}" for name in names])
 
 
 def warn_of_target_markers(y: object) -> None:
-    """Warn of numbers among the targets of a fit that may stand for missing ones."""
+    """Warn of numbers among the targets of a fit that may mark missing ones."""
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuf":
         warn_of_markers(y.reshape(len(y), -1), ["y"] * max(y.size, 1))
 

@@ -1,4 +1,4 @@
-"""Columns of text: which they are, and what is said where they are not wanted."""
+"""Columns of text: detection, and messages where they are refused."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -41,11 +41,9 @@ def columns_of_text(X: TableLike) -> list[int]:
 
 
 def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
-    """Name all columns of text, other than numbers, that are not categorical.
-
-    `why` is what is wrong, and the cure; ``{is_}``, ``{it}`` in it stand for "is" and
-    "it" of one column, "are" and "them" of several.
-    """
+    """Name all columns of text, other than numbers, that are not categorical."""
+    # `why` is what is wrong, and the cure; ``{is_}``, ``{it}`` in it stand for "is" and
+    # "it" of one column, "are" and "them" of several.
     parts, cures = [], {}
     for j in sorted(set(columns_of_text(X)).difference(categorical)):
         values = column_values(X, j)
@@ -66,10 +64,8 @@ def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
 
 
 def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> None:
-    """Warn of text whose meaning categories lose: dates, numbers, names of rows.
-
-    The columns are those that are read as categories for want of another wish.
-    """
+    """Warn of text whose meaning categories lose: dates, numbers, names of rows."""
+    # The columns are those that are read as categories although none were declared.
     types, found = column_types(X), []
     for j in columns:
         # A type of categories is a wish, but for the order that it may have.

@@ -69,10 +69,7 @@ def time_kind(X: TableLike, j: int) -> Literal["datetime64", "timedelta64"]:
 
 
 def time_zones(X: TableLike) -> dict[int, tzinfo | str | None]:
-    """What columns of known times hold: points in time of a zone, or without, or else.
-
-    None for points in time without a zone, "durations" for these.
-    """
+    """Time zones of columns of known times; None without, "durations" for these."""
     zones = {}
     for j in columns_of_times(X):
         values = np.asarray(safe_indexing(X, j, axis=1))
@@ -108,7 +105,7 @@ def compare_zones(estimator: TableReader, X: TableLike, *, reset: bool) -> None:
 
 
 def in_zone(time: np.datetime64, zone: tzinfo) -> datetime | np.datetime64:
-    """A numpy time in UTC as a datetime of a zone; NaT as it is."""
+    """Numpy time in UTC as a datetime of a zone; NaT as it is."""
     if np.isnat(time):
         return time
     moment = time.astype("M8[us]").item()
@@ -116,11 +113,10 @@ def in_zone(time: np.datetime64, zone: tzinfo) -> datetime | np.datetime64:
 
 
 def from_seconds(values: NDArray[np.float64], kind: str) -> NDArray:
-    """Times of numbers of seconds, the inverse of :func:`seconds`.
-
-    Those between two ticks, which are nanoseconds near 1970 or for short durations and
-    else microseconds, become the one before, so that none falls behind a threshold.
-    """
+    """Convert numbers of seconds to times, the inverse of :func:`seconds`."""
+    # Those between two ticks, which are nanoseconds near 1970 or for short durations
+    # and else microseconds, become the one before, so that none falls behind a
+    # threshold.
     is_known = np.isfinite(values)
     known = np.where(is_known, values, 0.0)
     is_fine = np.max(np.abs(known), initial=0.0) * 1e9 < _EXACT
@@ -140,11 +136,9 @@ def validate_columns(
     reset: bool = True,
     **options: Any,
 ) -> Any:
-    """Check a table as scikit-learn does, with times as numbers of seconds.
-
-    The parameters, and what is returned, are those of
-    :func:`sklearn.utils.validation.validate_data`.
-    """
+    """Check a table as scikit-learn does, with times as numbers of seconds."""
+    # Parameters and results are those of
+    # :func:`sklearn.utils.validation.validate_data`.
     X, y = to_numpy(X), to_numpy(y)
     refuse_twin_names(X)
     compare_zones(estimator, X, reset=reset)
@@ -190,7 +184,7 @@ def _validate_columns(
 
 
 def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
-    """The zone that the type of a column of pandas, polars or arrow says."""
+    """Time zone in the type of a column of pandas, polars or arrow."""
     if not hasattr(X, "dtypes"):
         return None
     dtype = list(X.dtypes)[j]
@@ -200,7 +194,7 @@ def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
 
 
 def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
-    """The zone of times; None if they have none."""
+    """Zone of times; None if they have none."""
     zones = [getattr(v, "tzinfo", None) for v in values if not _is_unknown(v)]
     if any((zone is None) != (zones[0] is None) for zone in zones):
         raise ValueError(
@@ -211,7 +205,7 @@ def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
 
 
 def _in_words(zone: tzinfo | str | None) -> str:
-    """What a column of times holds, in words."""
+    """Describe a column of times."""
     if isinstance(zone, str):  # durations
         return zone
     return _NAIVE if zone is None else f"times of zone {zone}"
@@ -262,9 +256,7 @@ def _of_array(times: Any) -> Any:
 
 
 def _count(duration: Any, one_second: Any) -> Any:
-    """Seconds of a duration: a number that does not depend on the unit of its ticks.
-
-    Whole seconds and the rest are rounded apart: nanoseconds since 1970 are more than
-    floats can count.
-    """
+    """Seconds of a duration, independent of the unit of its ticks."""
+    # Whole seconds and the rest are rounded apart: nanoseconds since 1970 are more than
+    # floats can count.
     return duration // one_second + duration % one_second / one_second

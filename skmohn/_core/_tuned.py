@@ -7,11 +7,9 @@ _T = TypeVar("_T")
 
 
 def tuned(value: _T, source: str) -> _T:
-    """Field of a frozen dataclass of constants: its value, and where that comes from.
-
-    The source is a script in ``benchmarks/`` that shows what other values cost, a
-    reference with its equation, "rounding" (numerical safety) or "cost" (memory or
-    time alone: results are the same, or only the amount of work changes). Numbers that
-    cannot be chosen, such as those of a format, are annotated as ``Final`` instead.
-    """
+    """Field of a frozen dataclass of constants: a value, and where it comes from."""
+    # The source is a script in ``benchmarks/`` that shows what other values cost, a
+    # reference with its equation, "rounding" (numerical safety) or "cost" (memory or
+    # time alone: results are the same, or only the amount of work changes). Numbers
+    # that cannot be chosen, such as those of a format, are ``Final`` instead.
     return field(default=value, metadata={"source": source})

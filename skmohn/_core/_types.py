@@ -16,7 +16,7 @@ Term: TypeAlias = tuple[int, ...]
 
 
 class TableReader(Protocol):
-    """What an estimator remembers of the table that it was fitted on."""
+    """Attributes of an estimator about the table that it was fitted on."""
 
     n_features_in_: int
     _input_dtype: str

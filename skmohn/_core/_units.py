@@ -5,10 +5,8 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def power_of_two_scale(values: ArrayLike) -> float:
-    """Power of two near the largest magnitude, by which numbers divide exactly.
-
-    1 where all are 0 or there are none.
-    """
+    """Power of two near the largest magnitude, by which numbers divide exactly."""
+    # 1 where all are 0 or there are none.
     return float(binary_units(np.ravel(values)))
 
 

@@ -40,10 +40,8 @@ _CURES = (
 
 
 def refuse_unreadable(X: TableLike, categorical: Collection[int] = ()) -> None:
-    """Name all columns with values that are no numbers, times or text, and the cures.
-
-    Those of categorical columns may be anything that can be sorted.
-    """
+    """Refuse values that are no numbers, times or text; name all columns and cures."""
+    # Those of categorical columns may be anything that can be sorted.
     dtype = getattr(X, "dtype", None)
     if isinstance(dtype, np.dtype) and dtype.kind not in _ARRAYS:
         return
@@ -76,7 +74,7 @@ def refuse_unreadable(X: TableLike, categorical: Collection[int] = ()) -> None:
 
 
 def _as_is(value: Any) -> Any:
-    """A value, without the array around it that has no dimension."""
+    """Value, without the array around it that has no dimension."""
     return value.item() if isinstance(value, np.ndarray) and not value.ndim else value
 
 
@@ -98,7 +96,7 @@ def _is_readable(value: Any) -> bool:
 
 
 def _find_cure(value: Any) -> str:
-    """How to convert a column of such values; ``{it}`` is the column."""
+    """Code that converts a column of such values; ``{it}`` is the column."""
     name = type(value).__name__
     return next(
         cure

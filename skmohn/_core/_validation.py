@@ -23,11 +23,9 @@ def has_read_inputs(estimator: object) -> bool:
 
 
 def to_numpy(values: Any) -> Any:
-    """An array of another library as one of numpy; all else as it is.
-
-    The array API has no ``len``, no ``reshape`` method, and indices for all axes only.
-    What an array masks becomes NaN: numpy drops masks without a word.
-    """
+    """Convert an array of another library to numpy; return all else as it is."""
+    # The array API has no ``len``, no ``reshape`` method, and indices for all axes
+    # only. What an array masks becomes NaN: numpy drops masks without a word.
     if isinstance(values, np.ma.MaskedArray):
         return _fill_masked(values)
     is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
@@ -35,7 +33,7 @@ def to_numpy(values: Any) -> Any:
 
 
 def _fill_masked(values: Any) -> NDArray:
-    """A masked array with NaN, or NaT, in the place of what is masked."""
+    """Fill a masked array with NaN, or NaT."""
     if not np.ma.is_masked(values):
         return np.asarray(values)
     if values.dtype.kind in "mM":
@@ -77,10 +75,8 @@ def is_integer(number: object) -> TypeGuard[int]:
 def read_sets(
     sets: Any, name: str, *, are_ordered: bool = False
 ) -> list[tuple[int | str, ...]]:
-    """Read a list of sets of features; a feature stands for the set of itself.
-
-    With `are_ordered` each belongs to a number of a list, so that their order counts.
-    """
+    """Read a list of sets of features; a feature is the set of itself."""
+    # With `are_ordered` each belongs to a number of a list, so that their order counts.
     if are_ordered:
         refuse_set(sets, name)
     if isinstance(sets, str) or not np.iterable(sets):
@@ -125,10 +121,8 @@ def read_names(names: Iterable[str], name: str) -> list[str]:
 
 
 def name_dtype(X: TableLike) -> str:
-    """Name of the dtype that all values of a table have.
-
-    "float64" where columns differ or are no plain numbers.
-    """
+    """Name of the dtype that all values of a table have."""
+    # "float64" where columns differ or are no plain numbers.
     if issparse(X):
         return X.dtype.name
     some = X[:1] if hasattr(X, "__getitem__") else X
@@ -151,11 +145,9 @@ def densify(X: TableLike) -> TableLike:
 def weighted_rows(
     X: TableLike, weights: Iterable[ArrayLike | None]
 ) -> NDArray[np.intp] | None:
-    """Find the samples that have weight, before weights are checked.
-
-    Those with a positive product of weights; None where all have it, or none has.
-    Weights of another shape have no effect.
-    """
+    """Find the samples that have weight, before weights are checked."""
+    # Those with a positive product of weights; None where all have it, or none has.
+    # Weights of another shape have no effect.
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X),) if hasattr(X, "__len__") else ()
@@ -168,7 +160,7 @@ def weighted_rows(
 
 
 def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
-    """Which values are zero; none of those that are no numbers."""
+    """Mask of values that are zero; False for those that are no numbers."""
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind in "biuf":
         return array == 0
@@ -177,12 +169,10 @@ def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
 
 
 def weight_unit(weights: NDArray[np.float64]) -> float:
-    """What weights of samples are divided by to be numbers of samples.
-
-    Integers are taken at their word: a weight of 2 is a sample that is there
-    twice. Others, and those too large for an exact sum, say how samples compare and
-    nothing of how many there are: their unit is the mean of the positive ones.
-    """
+    """Divisor that makes weights of samples numbers of samples."""
+    # Integers are taken literally: a weight of 2 is a sample that is there twice.
+    # Others, and those too large for an exact sum, are relative: their unit is the mean
+    # of the positive ones.
     return 1.0 if are_counts(weights) else mean_weight(weights)
 
 
@@ -196,10 +186,8 @@ def are_counts(weights: NDArray[np.float64]) -> bool:
 
 
 def mean_weight(weights: NDArray, counts: NDArray | None = None) -> float:
-    """Mean of the positive weights of observations.
-
-    `counts` are how many observations share each of them; None for one.
-    """
+    """Mean of the positive weights of observations."""
+    # `counts` are how many observations share each of them; None for one.
     n_observations = np.count_nonzero(weights) if counts is None else counts.sum()
     largest = weights.max()
     # First to at most one: the sum of large weights may be infinite.
@@ -224,10 +212,8 @@ def is_pair_given(X: object, y: object, which: str = "_val") -> bool:
 
 
 def require_memory(n_bytes: float, what: str, advice: str) -> None:
-    """Refuse what cannot fit in memory, before it is allocated.
-
-    `what` is the start of a sentence.
-    """
+    """Refuse arrays that do not fit in memory, before they are allocated."""
+    # `what` is the start of a sentence.
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(

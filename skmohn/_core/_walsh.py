@@ -23,10 +23,8 @@ class PackedRows(Protocol):
 def flatten_sets(
     sets: Sequence[Sequence[int]] | NDArray[np.integer],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Put sets of inputs in compressed form: where each begins, and their members.
-
-    In an array, (n_sets, longest), -1 fills up shorter sets.
-    """
+    """Convert sets of inputs to compressed form: where each begins, and members."""
+    # In an array, (n_sets, longest), -1 fills up shorter sets.
     indptr = np.zeros(len(sets) + 1, dtype=np.int64)
     if isinstance(sets, np.ndarray):
         is_member = sets >= 0
@@ -60,26 +58,12 @@ def evaluate(
 
 @dataclass(frozen=True)
 class WalshPolynomial:
-    """The immutable set of weights: ``f(x) = intercept + sum_j w_j prod_i x_i``.
+    """Immutable set of weights: ``f(x) = intercept + sum_j w_j prod_i x_i``."""
 
-    Parameters
-    ----------
-    terms : sequence of tuples of int
-        The inputs that each weight connects; none is empty.
-
-    weights : ndarray of shape (n_terms,)
-
-    intercept : float
-
-    Attributes
-    ----------
-    indptr, members : ndarrays
-        The terms in compressed form.
-    """
-
-    terms: tuple
-    weights: np.ndarray
+    terms: tuple  # inputs that each weight connects; none is empty
+    weights: np.ndarray  # (n_terms,)
     intercept: float
+    # Terms in compressed form, with `members`.
     indptr: np.ndarray = field(init=False, repr=False)
     members: np.ndarray = field(init=False, repr=False)
 
@@ -95,10 +79,8 @@ class WalshPolynomial:
         coef: NDArray[np.float64] | Sequence[float],
         intercept: float,
     ) -> Self:
-        """Make one with terms ordered by size, then by their inputs.
-
-        The empty set among the terms is added to the intercept.
-        """
+        """Make a polynomial with terms ordered by size, then by their inputs."""
+        # The empty set among the terms is added to the intercept.
         order = sorted(range(len(terms)), key=lambda j: (len(terms[j]), terms[j]))
         order = [j for j in order if terms[j]]
         constant = math.fsum(coef[j] for j in range(len(terms)) if not terms[j])
@@ -112,10 +94,8 @@ class WalshPolynomial:
     def collect(
         cls, weights: Iterable[tuple[Iterable[int], float]], intercept: float = 0.0
     ) -> Self:
-        """Add up the weights of equal sets, in any order; equal functions are equal.
-
-        Weights that cancel are dropped. Empty sets are added to the intercept.
-        """
+        """Add up the weights of equal sets, in any order; equal functions are equal."""
+        # Weights that cancel are dropped. Empty sets are added to the intercept.
         collected: dict[Term, list[float]] = {}
         for members, weight in weights:
             collected.setdefault(tuple(sorted(members)), []).append(weight)
@@ -125,7 +105,7 @@ class WalshPolynomial:
         return cls.sort(list(sums), list(sums.values()), intercept)
 
     def times(self, factor: float) -> "WalshPolynomial":
-        """The function times a number."""
+        """Function times a number."""
         return WalshPolynomial(
             self.terms, factor * self.weights, factor * self.intercept
         )
@@ -156,11 +136,9 @@ class WalshPolynomial:
 
 
 def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sums of ``values[x] * prod_{i in Q} x_i`` over all vertices, for all sets Q.
-
-    Bit i of an index says whether input i is -1, or whether it is in the set. The
-    transform is its own inverse but for a factor of the length. O(n 2^n).
-    """
+    """Sums of ``values[x] * prod_{i in Q} x_i`` over all vertices, for all sets Q."""
+    # Bit i of an index is 1 where input i is -1, or where it is in the set. The
+    # transform is its own inverse but for a factor of the length. O(n 2^n).
     shape = values.shape
     size = shape[-1]
     n_bits = size.bit_length() - 1

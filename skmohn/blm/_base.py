@@ -1,4 +1,4 @@
-"""What the classifier and the regressor share: from samples to a trained network."""
+"""Base of classifier and regressor: from samples to a trained network."""
 
 import time
 from abc import ABC, abstractmethod
@@ -337,11 +337,11 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     @abstractmethod
     def _loss_of(self, n_outputs: int) -> tuple[int, float, Callable | None]:
-        """The loss of the kernels, its parameter, and that of the user."""
+        """Loss of the kernels, its parameter, and that of the user."""
 
     @abstractmethod
     def _out_activation(self) -> str:
-        """Activation of the outputs that the loss asks for."""
+        """Activation of the outputs that the loss requires."""
 
     # ---------------------------------------------------------------- validation
 
@@ -362,7 +362,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return read_hidden_sizes(self.hidden_layer_sizes)
 
     def _network_parameters(self) -> dict[str, Any]:
-        """The parameters without which the weights mean nothing."""
+        """Parameters without which the weights mean nothing."""
         return {
             "hidden_layer_sizes": self._hidden_sizes(),
             "recurrent": bool(self.recurrent),
@@ -382,7 +382,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     @property
     def _form(self) -> TableForm | SequenceForm:
-        """What a sample is."""
+        """Form of a sample."""
         return form_of(self._per_step)
 
     def _read(
@@ -425,7 +425,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _read_validation(
         self, X_val: TableLike, y_val: ArrayLike | None, learned_from: ArrayLike
     ) -> Samples | None:
-        """Samples of the user that say which weights are best; None without."""
+        """Validation samples of the user; None without."""
         if not is_pair_given(X_val, y_val):
             return None
         rows = self._form.rows(X_val, y_val)
@@ -458,7 +458,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # -------------------------------------------------------------------- scaling
 
     def _learn_scales(self, samples: Samples) -> None:
-        """Standardize with scikit-learn's scaler, if asked to."""
+        """Standardize with scikit-learn's scaler, if requested."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
             # A step of a sequence is an input even where it has no target.
@@ -501,7 +501,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _rows_of(
         self, X: TableLike, **options: Any
     ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-        """What a user predicts on: rows, and lengths of the sequences if any."""
+        """Rows to predict on, and lengths of the sequences if any."""
         X, lengths = self._form.inputs(X)
         return self._read_table(X, reset=False, **options), lengths
 
@@ -625,7 +625,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         return round_mlp(cls, mlp, X, n_bits, parameters)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -476,7 +476,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         return loss, 0.0, None
 
     def _out_activation(self) -> str:
-        """Activation of the outputs that the loss asks for."""
+        """Activation of the outputs that the loss requires."""
         if not _means_probabilities(self.loss):
             return "identity"
         is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many

@@ -10,35 +10,20 @@ _Number = TypeVar("_Number", float, NDArray[np.float64])
 
 
 def grid_step(n_bits: int, w_max: _Number) -> _Number:
-    """Weight that one unit of a code stands for (Brunato and Battiti 2017, Eq 1).
-
-    Of one range, or of an array of them.
-    """
+    """Weight of one unit of a code (Brunato and Battiti 2017, Eq 1)."""
+    # Of one range, or of an array of them.
     return w_max / max(2 ** (n_bits - 1) - 1, 1)
 
 
 def auto_range(
-    n_bits: int, fan_in: Sequence[int], is_scaled: bool
+    n_bits: int,
+    fan_in: Sequence[int],  # inputs of a unit of each layer
+    # Whether sums over hidden units are to meet standardized targets, for which small
+    # changes matter; else outputs are logits, or there are no hidden units.
+    is_scaled: bool,
 ) -> NDArray[np.float64]:
-    """Range of each layer's weights that balances the largest and the smallest.
-
-    Found by trying ranges on tables of 10 to 64 columns with 2 to 8 bits.
-
-    Parameters
-    ----------
-    n_bits : int
-
-    fan_in : tuple of int
-        Inputs of a unit of each layer.
-
-    is_scaled : bool
-        Whether sums over hidden units are to meet standardized targets, for which small
-        changes matter; else outputs are logits, or there are no hidden units.
-
-    Returns
-    -------
-    w_max : ndarray of shape (n_layers,)
-    """
+    """Range of each layer's weights that balances the largest and the smallest."""
+    # Found by trying ranges on tables of 10 to 64 columns with 2 to 8 bits.
     spread = np.minimum(2.4 / np.sqrt(fan_in), 0.6)
     if is_scaled:
         spread[-1] = 0.48 / np.sqrt(fan_in[-1])
@@ -55,19 +40,12 @@ def code_range(n_bits: int) -> tuple[int, int]:
     return -(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1
 
 
-def encode(weights: ArrayLike, n_bits: int, w_max: _Number) -> NDArray[np.int32]:
-    """Round weights to the nearest codes.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_weights,)
-    n_bits : int
-    w_max : float or ndarray of shape (n_weights,)
-
-    Returns
-    -------
-    codes : ndarray of shape (n_weights,), int32
-    """
+def encode(
+    weights: ArrayLike,  # (n_weights,)
+    n_bits: int,
+    w_max: _Number,  # (n_weights,)
+) -> NDArray[np.int32]:
+    """Round weights to the nearest codes."""
     codes = np.rint(np.asarray(weights) / grid_step(n_bits, w_max))
     return np.clip(codes, *code_range(n_bits)).astype(np.int32)
 

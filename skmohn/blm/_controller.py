@@ -1,4 +1,4 @@
-"""The estimator of black-box objectives."""
+"""Estimator of black-box objectives."""
 
 import time
 from collections.abc import Sequence
@@ -621,7 +621,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
 
 
 def _made_with(trainer: Trainer[BlackBoxProblem]) -> dict[str, Any]:
-    """What a later fit must share to resume these weights, and how they moved."""
+    """Parameters that a later fit must share to resume these weights."""
     problem = trainer.problem
     return {
         "layers": problem.layout.sizes,

@@ -1,4 +1,4 @@
-"""A trained network in other forms: attributes, bytes, scikit-learn's MLP."""
+"""Trained network in other forms: attributes, bytes, scikit-learn's MLP."""
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
@@ -19,26 +19,13 @@ _MLP = TypeVar("_MLP", MLPClassifier, MLPRegressor)
 
 
 def network_attributes(
+    # (n_weights,), int; codes of the networks of an ensemble, the best first.
     members: list[NDArray[np.integer]],
     layout: Layout,
     n_bits: int,
-    step: NDArray[np.float64],
+    step: NDArray[np.float64],  # (n_weights,); weight of one unit of each code
 ) -> dict[str, Any]:
-    """Fitted attributes that follow from the codes alone.
-
-    Parameters
-    ----------
-    members : list of ndarrays of shape (n_weights,), int
-        Codes of the networks that predict together, the best first.
-    layout : Layout
-    n_bits : int
-    step : ndarray of shape (n_weights,)
-        What one unit of each code stands for.
-
-    Returns
-    -------
-    attributes : dict
-    """
+    """Fitted attributes that follow from the codes alone."""
     networks = [layout.split(codes * step) for codes in members]
     own = {"recurrent_coefs_": networks[0][2]}
     if not layout.recurrent:
@@ -56,25 +43,12 @@ def network_attributes(
 
 
 def make_fitted(
-    model: Any,
+    model: Any,  # has its labels and the form of its samples; `w_max` are numbers
     layout: Layout,
-    codes: NDArray[np.integer],
+    codes: NDArray[np.integer],  # (n_weights,)
     scalers: Iterable[StandardScaler | None],
 ) -> Any:
-    """Give an estimator all fitted attributes that predictions need.
-
-    Parameters
-    ----------
-    model : BLMClassifier or BLMRegressor
-        It knows its answers and the form of its samples; `w_max` are numbers.
-    layout : Layout
-    codes : ndarray of shape (n_weights,), int
-    scalers : tuple of (input scaler, target scaler), each StandardScaler or None
-
-    Returns
-    -------
-    model : the same
-    """
+    """Set all fitted attributes that predictions need."""
     model.w_max_ = np.array(model.w_max)
     step = layout.spread(_codec.grid_step(model.n_bits, model.w_max_))
     attributes = network_attributes([codes], layout, model.n_bits, step)
@@ -153,10 +127,8 @@ def restore_controller(cls: Any, packed: bytes) -> Any:
 
 
 def fill_mlp(model: Any, mlp: _MLP, examples: NDArray | None = None) -> _MLP:
-    """Give scikit-learn's network equal weights, with the scales folded in.
-
-    Those of classes need `examples`: labels as a user writes them, of every class.
-    """
+    """Set equal weights in scikit-learn's network, with the scales folded in."""
+    # Classifiers need `examples`: labels as a user writes them, of every class.
     if model._made_with["recurrent"]:
         raise ValueError("scikit-learn has no recurrent networks")
     if model._made_with["activation"] == "step":

@@ -1,8 +1,7 @@
-"""Black-box objectives: what a user passes, and training on it in stages.
+"""Black-box objectives: what a user passes, and training on it in stages."""
 
-Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
-networks", IEEE TNNLS 28 (2017), section V.
-"""
+# Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+# networks", IEEE TNNLS 28 (2017), section V.
 
 import time
 from collections.abc import Callable, Sequence
@@ -70,7 +69,7 @@ def read_stages(
     goal: float | None,
     max_evaluations: int,
 ) -> tuple[Stage, ...]:
-    """The curriculum of a user, with every limit filled in; `goal` is of the last."""
+    """Curriculum of a user, with every limit filled in; `goal` is of the last."""
     is_single = callable(objective) or isinstance(objective, Stage)
     try:
         given = [objective] if is_single else list(cast(Sequence[Any], objective))
@@ -148,25 +147,14 @@ def call_objective(
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBoxProblem:
-    """A curriculum of objectives, with one stream of random numbers for each purpose.
-
-    Parameters
-    ----------
-    stages : tuple of Stage
-    layout : Layout
-    activation, out_activation : str
-    step : ndarray of shape (n_weights,)
-        What one unit of each code stands for.
-    is_noisy : bool
-        Whether equal weights have another loss each time; means are then compared.
-    """
+    """Curriculum of objectives, with one stream of random numbers for each purpose."""
 
     stages: tuple[Stage, ...]
     layout: Layout
     activation: str
     out_activation: str
-    step: NDArray[np.float64]
-    is_noisy: bool
+    step: NDArray[np.float64]  # (n_weights,); weight of one unit of each code
+    is_noisy: bool  # equal weights have another loss each time; means are then compared
 
     @property
     def last_stage(self) -> int:
@@ -174,7 +162,7 @@ class BlackBoxProblem:
         return len(self.stages) - 1
 
     def policy(self, codes: Codes) -> Policy:
-        """The controller with these codes."""
+        """Controller with these codes."""
         return make_policy(
             self.layout.sizes,
             codes * self.step,
@@ -197,7 +185,7 @@ class BlackBoxProblem:
         self._set_codes(state, state.search.codes)
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the policy other codes; return their loss, finite."""
+        """Set other codes of the policy; return their loss, finite."""
         self._set_codes(state, codes)
         state.n_evaluations = 1
         return min(self._evaluate(state, inf), WORST)
@@ -238,7 +226,7 @@ class BlackBoxProblem:
         return True
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         search = state.search.state[0]
         return {
             "restart": state.index,
@@ -283,7 +271,7 @@ class BlackBoxProblem:
         return True
 
     def _set_codes(self, state: TrainingState, codes: Codes) -> None:
-        """Give the policy these codes: the same object each time."""
+        """Set these codes of the policy: the same object each time."""
         if state.network is None:
             state.network = self.policy(codes)
         state.network.weights[:] = codes * self.step
@@ -361,18 +349,10 @@ class BlackBoxProblem:
 
 @dataclass(frozen=True, kw_only=True)
 class BlackBoxValidation:
-    """An objective that decides which weights are kept; equal seeds for all of them.
-
-    Parameters
-    ----------
-    objective : callable
-    problem : BlackBoxProblem
-        It makes the policies.
-    seed : int
-    """
+    """Objective that decides which weights are kept; equal seeds for all of them."""
 
     objective: Objective
-    problem: BlackBoxProblem
+    problem: BlackBoxProblem  # makes the policies
     seed: int
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:

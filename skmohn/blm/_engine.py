@@ -1,4 +1,4 @@
-"""What applications use of blm beside its public names."""
+"""Names of blm that applications use beside its public ones."""
 
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import InputSpec
@@ -17,7 +17,7 @@ __all__ = [
 
 
 def require_policy(policy: object) -> None:
-    """Refuse what cannot be asked step by step."""
+    """Refuse estimators that cannot be evaluated step by step."""
     if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
         raise TypeError(
             "policy must have the methods initial_state and step, such as those of "

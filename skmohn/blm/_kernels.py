@@ -174,7 +174,7 @@ def step(pre, out, now, new, source, n, change):
 
 @_by_address
 def no_activation(pre, out, now, new, source, n, change):
-    """Of outputs: the losses apply theirs themselves."""
+    """Identity, for outputs: the losses apply their activation themselves."""
     for d in range(n):
         pre[new + d] = pre[now + d] + change * out[source + d]
     return 0.0

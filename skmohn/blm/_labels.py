@@ -24,16 +24,9 @@ _TYPES = re.compile(
 
 @dataclass(frozen=True)
 class Labels:
-    """The classes of a problem.
+    """Classes of a problem."""
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels; the numbers of the labels when there are several for a sample.
-
-    multilabel : bool
-    """
-
+    # (n_classes,); labels; numbers of the labels when a sample has several.
     classes: np.ndarray
     multilabel: bool
 
@@ -51,7 +44,7 @@ class Labels:
         return cls(classes, False)
 
     def to_plain(self) -> dict[str, Any]:
-        """What :meth:`from_plain` needs, as JSON can hold it."""
+        """Arguments of :meth:`from_plain`, as JSON can hold them."""
         classes = self.classes
         if classes.dtype.kind in "mM":
             classes = classes.astype(np.int64)
@@ -73,13 +66,8 @@ class Labels:
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Self:
-        """The labels that :meth:`to_plain` has described.
-
-        Raises
-        ------
-        ValueError
-            If it has described none of these, which may be from elsewhere.
-        """
+        """Restore the labels from :meth:`to_plain`."""
+        # ValueError is raised for anything else, which may be from elsewhere.
         name, values = plain["dtype"], plain["classes"]
         classes = _read_classes(name, values)
         if classes is None:
@@ -130,7 +118,7 @@ class Labels:
         return outputs[:, 0] if is_single else outputs
 
     def probabilities(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column for each class: shape (n_samples, n_classes)."""
+        """Column for each class: shape (n_samples, n_classes)."""
         if self.multilabel:
             return outputs
         if outputs.shape[1] == 1:
@@ -138,7 +126,7 @@ class Labels:
         return outputs / outputs.sum(axis=1, keepdims=True)
 
     def examples(self) -> NDArray:
-        """A target in which every class occurs."""
+        """Target in which every class occurs."""
         if not self.multilabel:
             return self.classes
         each = np.eye(len(self.classes), dtype=int)

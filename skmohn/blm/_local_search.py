@@ -1,8 +1,7 @@
-"""Training by iterated local search: what data sets and black boxes have in common.
+"""Training by iterated local search: what data sets and black boxes have in common."""
 
-Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
-networks", IEEE TNNLS 28 (2017), sections III and V.
-"""
+# Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+# networks", IEEE TNNLS 28 (2017), sections III and V.
 
 import time
 from collections.abc import Callable, Sequence
@@ -46,72 +45,37 @@ class Evaluated(NamedTuple):
 
 @dataclass(eq=False)
 class TrainingState:
-    """One training run; it can be sent to another process and resumed there.
+    """State of a training run; it can be sent to another process and resumed there."""
 
-    Attributes
-    ----------
-    seed : sequence of int
-        Of all that it draws.
-    index : int
-        Which restart it is.
-    search : Search
-        Present codes and state of the search; missing before the first evaluation.
-    network : object
-        Network of the present codes, while the state is advanced.
-    rng : Generator or None
-        Of problems with one stream of random numbers.
-    stage, n_stages_done : int
-        Present stage; stages that have reached their goals, or their ends without one.
-    evaluations, stage_evaluations : int
-        Moves or objective calls so far, and in this stage.
-    n_evaluations : int
-        Evaluations of the present codes, whose mean is their loss.
-    best_minimum : Evaluated or None
-        Best local minimum of this stage.
-    reference_evaluation : tuple of (stage, codes, seeds, loss) or None
-        Latest evaluation of a black box that was not bounded.
-    validated : Evaluated or None
-        Codes with the latest validation loss.
-    best_codes : ndarray of shape (n_weights,), int32
-        Those with the lowest validation loss or, without validation, the lowest loss of
-        the latest stage.
-    best_loss : float
-        That loss.
-    best_stage : int
-        Stage whose loss it is, -1 for none; the last one with validation.
-    reference_loss : float
-        Last `best_loss` that improved by more than the tolerance.
-    patience_used : int
-        Epochs since then.
-    records : list of dict
-        One for each epoch.
-    stopping_reason : str or None
-        None while it can be advanced.
-    succeeded : bool
-        Whether a goal was reached.
-    """
-
-    seed: Sequence[int]
-    index: int = 0
+    seed: Sequence[int]  # of all random numbers of the run
+    index: int = 0  # which restart it is
+    # Present codes and state of the search; None before the first evaluation.
     search: Search = field(init=False, repr=False)
-    network: Any = None
+    network: Any = None  # network of the present codes, while the state is advanced
+    # Of problems with one stream of random numbers.
     rng: np.random.Generator | None = None
-    stage: int = 0
+    stage: int = 0  # present stage
+    # Stages that have reached their goals, or their ends without one.
     n_stages_done: int = 0
-    evaluations: int = 0
-    stage_evaluations: int = 0
-    n_evaluations: int = 1
-    best_minimum: Evaluated | None = None
+    evaluations: int = 0  # moves or objective calls so far
+    stage_evaluations: int = 0  # the same in this stage
+    n_evaluations: int = 1  # of the present codes, whose mean is their loss
+    best_minimum: Evaluated | None = None  # best local minimum of this stage
+    # Latest evaluation of a black box that was not bounded.
     reference_evaluation: tuple[int, Codes, list[int], float] | None = None
-    validated: Evaluated | None = None
+    validated: Evaluated | None = None  # codes with the latest validation loss
+    # (n_weights,), int32; those with the lowest validation loss or, without validation,
+    # the lowest loss of the latest stage.
     best_codes: Codes = field(init=False, repr=False)
-    best_loss: float = inf
+    best_loss: float = inf  # of `best_codes`
+    # Stage of `best_loss`, -1 for none; the last one with validation.
     best_stage: int = -1
+    # Last `best_loss` that improved by more than the tolerance.
     reference_loss: float = inf
-    patience_used: int = 0
-    records: list[dict[str, Any]] = field(default_factory=list)
-    stopping_reason: str | None = None
-    succeeded: bool = False
+    patience_used: int = 0  # epochs since `reference_loss`
+    records: list[dict[str, Any]] = field(default_factory=list)  # one for each epoch
+    stopping_reason: str | None = None  # None while it can be advanced
+    succeeded: bool = False  # a goal was reached
 
     @property
     def is_begun(self) -> bool:
@@ -129,12 +93,12 @@ class TrainingState:
 
     @property
     def present(self) -> Evaluated:
-        """The present codes."""
+        """Present codes."""
         return Evaluated(self.search.codes, self.loss, self.n_evaluations)
 
     @property
     def lowest(self) -> Evaluated:
-        """The codes of lowest loss in this stage."""
+        """Codes of lowest loss in this stage."""
         minimum = self.best_minimum
         if minimum is not None and minimum.loss < self.loss:
             return minimum
@@ -142,16 +106,16 @@ class TrainingState:
 
     @property
     def rank(self) -> tuple[int, float, int]:
-        """The smaller the better."""
+        """Key to compare states, the smaller the better."""
         return -self.best_stage, self.best_loss, self.index
 
 
 class Problem(Protocol):
-    """What is to be learned: it evaluates codes and has the random numbers."""
+    """Problem of learning: it evaluates codes and has the random numbers."""
 
     @property
     def step(self) -> NDArray[np.float64]:
-        """What one unit of each code stands for, shape (n_weights,)."""
+        """Weight of one unit of each code, shape (n_weights,)."""
         ...
 
     @property
@@ -173,7 +137,7 @@ class Problem(Protocol):
         ...
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the network other codes; return their loss, finite."""
+        """Set other codes of the network; return their loss, finite."""
         ...
 
     def reevaluate(self, state: TrainingState, codes: Evaluated) -> Evaluated:
@@ -189,12 +153,12 @@ class Problem(Protocol):
         ...
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         ...
 
 
 class Validation(Protocol):
-    """What decides which codes are kept."""
+    """Validation that decides which codes are kept."""
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:
         """Loss of codes; those that exceed a bound may have any above it."""
@@ -206,38 +170,19 @@ ProblemType = TypeVar("ProblemType", bound=Problem)
 
 @dataclass(frozen=True, kw_only=True)
 class Trainer(Generic[ProblemType]):
-    """How to train.
-
-    Parameters
-    ----------
-    problem : Problem
-    validation : Validation or None
-    moves : MoveOptions
-    init : InitOptions
-    perturbation : float
-        Fraction of the weights drawn anew at a local minimum; 0 ends the stage there.
-    epoch : int
-        Evaluations between two records.
-    max_flips : float, default=inf
-        Maximum number of moves of a run.
-    tol : float, default=0.0
-        Improvement of the loss that counts, as a fraction of it.
-    n_iter_no_change : float, default=inf
-        Epochs without such an improvement that end a run.
-    validation_goal : float, default=None
-        Validation loss that ends a run with success.
-    """
+    """Trainer of a problem: options of training."""
 
     problem: ProblemType
     validation: Validation | None
     moves: MoveOptions
     init: InitOptions
+    # Fraction of the weights drawn anew at a local minimum; 0 ends the stage there.
     perturbation: float
-    epoch: int
-    max_flips: float = inf
-    tol: float = 0.0
-    n_iter_no_change: float = inf
-    validation_goal: float | None = None
+    epoch: int  # evaluations between two records
+    max_flips: float = inf  # maximum number of moves of a run
+    tol: float = 0.0  # improvement of the loss that counts, as a fraction of it
+    n_iter_no_change: float = inf  # epochs without such an improvement that end a run
+    validation_goal: float | None = None  # validation loss that ends a run with success
 
     def begin(
         self, seed: Sequence[int], codes: Codes | None = None, index: int = 0
@@ -361,40 +306,23 @@ class Trainer(Generic[ProblemType]):
 
 def train(
     trainer: Trainer[ProblemType],
+    # By index; with "until_success" some need not have begun.
     states: Sequence[TrainingState],
     *,
     order: Literal["parallel", "until_success"],
     n_jobs: int | None,
+    # Called after each round with the advanced states and the best of all; stops when
+    # it returns true.
     report: Callable[[list[TrainingState], TrainingState], object],
-    deadline: float = inf,
+    deadline: float = inf,  # reading of `time.perf_counter` at which all stop
 ) -> tuple[list[TrainingState], str | None]:
-    """Advance runs, epoch by epoch, until each has ended.
-
-    Neither order lets the result depend on `n_jobs`: with "until_success" it is the
-    first run that succeeds, by its index and not by the clock.
-
-    Parameters
-    ----------
-    trainer : Trainer
-    states : sequence of TrainingState
-        By index; with "until_success" some need not have begun.
-    order : {"parallel", "until_success"}
-        All runs together in threads, which kernels leave free, or as many as `n_jobs`
-        at a time in processes, and no further ones after a success.
-    n_jobs : int or None
-    report : callable
-        Called after each round with the advanced states and the best of all; stops
-        when it returns true.
-    deadline : float, default=inf
-        Reading of `time.perf_counter` at which all stop.
-
-    Returns
-    -------
-    states : list of TrainingState
-        Those that have begun, the best first.
-    reason : str or None
-        What has stopped runs that had not ended.
-    """
+    """Advance runs, epoch by epoch, until each has ended."""
+    # Neither order lets the result depend on `n_jobs`: with "until_success" it is the
+    # first run that succeeds, by its index and not by the clock. "parallel" runs all
+    # together in threads, which kernels leave free; "until_success" runs as many as
+    # `n_jobs` at a time in processes, and no further ones after a success. Returned are
+    # the states that have begun, the best first, and what has stopped runs that had not
+    # ended.
     prefer = "threads" if order == "parallel" else None
     # Large arrays would come as files that cannot be written to.
     parallel = Parallel(n_jobs=n_jobs, prefer=prefer, max_nbytes=None)

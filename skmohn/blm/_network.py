@@ -1,4 +1,4 @@
-"""A layered network: where its weights lie, what it computes, how it meets data."""
+"""Layered network: where its weights lie, what it computes, how it meets data."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -52,25 +52,18 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Layout:
-    """The weights of a network in one vector.
+    """Layout of the weights of a network in one vector."""
 
-    Unit by unit, the layers in order; of each unit first the bias, then a weight for
-    each unit of the layer before, then one for each unit of its own layer if that is a
-    hidden one of a recurrent network.
+    # Unit by unit, the layers in order; of each unit first the bias, then a weight for
+    # each unit of the layer before, then one for each unit of its own layer if that is
+    # a hidden one of a recurrent network.
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Units of each layer, from the inputs to the outputs.
-    recurrent : bool, default=False
-        Whether hidden units also see their layer's previous outputs.
-    """
-
-    sizes: tuple
+    sizes: tuple  # units of each layer, from the inputs to the outputs
+    # Inputs of hidden units include their layer's previous outputs.
     recurrent: bool = False
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
-        """Of each layer: its units, their inputs, and how many of these are its own."""
+        """Numbers of units, inputs and own inputs of each layer."""
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
             is_hidden = layer < len(self.sizes) - 2
             yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
@@ -85,17 +78,8 @@ class Layout:
         values: NDArray[np.float64],
         own_values: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Give each weight the value of its layer, or that of weights within it.
-
-        Parameters
-        ----------
-        values, own_values : sequences of float, one for each layer
-            By default weights within a layer have a tenth of what others have.
-
-        Returns
-        -------
-        spread : ndarray of shape (n_weights,)
-        """
+        """Spread values of layers, and of weights within them, over all weights."""
+        # By default weights within a layer have a tenth of the others' value.
         if own_values is None:
             own_values = np.asarray(values) / 10.0
         pairs = zip(values, own_values, self.blocks(), strict=True)
@@ -109,10 +93,8 @@ class Layout:
     def gather(
         self, spread: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Values of layers and of weights within them: the inverse of :meth:`spread`.
-
-        Without such weights the second are those of :meth:`spread` by default.
-        """
+        """Values of layers and of weights within them: inverse of :meth:`spread`."""
+        # Without such weights the second are those of :meth:`spread` by default.
         coefs, _, own = self.split(spread)
         values = np.array([coef[0, 0] for coef in coefs])
         own_values = values / 10.0
@@ -122,11 +104,9 @@ class Layout:
     def split(
         self, weights: NDArray
     ) -> tuple[list[NDArray], list[NDArray], list[NDArray]]:
-        """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
-
-        The first two as in scikit-learn's MLP; the last ones have shape (n_out, n_out),
-        rows being the units a step ago, and are none without recurrence.
-        """
+        """Split weights: matrices (n_in, n_out), biases, matrices within layers."""
+        # The first two as in scikit-learn's MLP; the last ones have shape (n_out,
+        # n_out), rows being the units a step ago, and are none without recurrence.
         coefs, intercepts, own, start = [], [], [], 0
         for n_out, n_in, n_own in self.blocks():
             n_weights = n_out * (1 + n_in + n_own)
@@ -144,7 +124,7 @@ class Layout:
         intercepts: Sequence[NDArray],
         own: Sequence[NDArray],
     ) -> NDArray:
-        """The weights in one vector: the inverse of :meth:`split`."""
+        """Weights in one vector: the inverse of :meth:`split`."""
         own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
         parts = zip(intercepts, coefs, own, strict=True)
         return np.concatenate([np.vstack(part).T.ravel() for part in parts])
@@ -173,10 +153,8 @@ class Layout:
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
     def wiring(self) -> tuple[NDArray, NDArray, NDArray]:
-        """Units that the weights lead to and come from; each unit's first weight.
-
-        Of a network without recurrence.
-        """
+        """Units that the weights lead to and come from; each unit's first weight."""
+        # Of a network without recurrence.
         layers = self.first_units
         target, source = [], []
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
@@ -206,19 +184,12 @@ def read_hidden_sizes(sizes: Any) -> tuple[int, ...]:
 
 
 @cache
-def address_of_own_loss(loss: Callable) -> int:
-    """Compile a loss of the user as what sums it over the samples of an output.
-
-    Parameters
-    ----------
-    loss : function, numba dispatcher or ufunc
-        Of a target and an output.
-
-    Returns
-    -------
-    address : int
-        By which the kernels call it. It returns NaN where `loss` raises.
-    """
+def address_of_own_loss(
+    loss: Callable,  # of a target and an output
+) -> int:
+    """Compile a loss of the user, summed over the samples of an output."""
+    # Returned is the address by which kernels call it. It gives NaN where `loss`
+    # raises.
     element = loss
     if isinstance(loss, np.ufunc):
         element = lambda target, output: loss(target, output)  # noqa: E731
@@ -289,24 +260,13 @@ def activate(outputs: NDArray[np.float64], activation: str) -> NDArray[np.float6
 
 
 def forward(
-    X: NDArray[np.float64],
+    X: NDArray[np.float64],  # (n_samples, n_inputs)
     coefs: Sequence[NDArray],
     intercepts: Sequence[NDArray],
     activation: str,
     out_activation: str,
 ) -> NDArray[np.float64]:
-    """Outputs of a network in double precision.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_inputs)
-    coefs, intercepts : lists of ndarrays, one for each layer
-    activation, out_activation : str
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_samples, n_outputs)
-    """
+    """Outputs of a network in double precision."""
     hidden = X
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
         last = layer == len(coefs) - 1
@@ -317,54 +277,26 @@ def forward(
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetProblem:
-    """What a network is to learn from samples, exactly evaluated.
-
-    Parameters
-    ----------
-    layout : Layout
-
-    step : ndarray of shape (n_weights,)
-        What one unit of each code stands for.
-
-    activation : str
-        Of the hidden units.
-
-    loss : int
-        One of the losses of the kernels.
-
-    X : ndarray of shape (n_samples, n_inputs), float32
-
-    y : ndarray of shape (n_samples, n_outputs), float32
-
-    sample_weight : ndarray of shape (n_samples,), float32
-
-    loss_number : float, default=0.0
-        Its parameter.
-
-    own_loss : function, default=None
-        The loss of the user, given ``loss == OWN``.
-
-    alpha : float, default=0.0
-        Price of the squared weights, as in scikit-learn's MLP.
-    """
+    """Problem of learning from samples, exactly evaluated."""
 
     layout: Layout
-    step: NDArray[np.float64]
-    activation: str
-    loss: int
-    X: NDArray[np.float32]
-    y: NDArray[np.float32]
-    sample_weight: NDArray[np.float32]
-    loss_number: float = 0.0
+    step: NDArray[np.float64]  # (n_weights,); weight of one unit of each code
+    activation: str  # of the hidden units
+    loss: int  # a loss of the kernels
+    X: NDArray[np.float32]  # (n_samples, n_inputs), float32
+    y: NDArray[np.float32]  # (n_samples, n_outputs), float32
+    sample_weight: NDArray[np.float32]  # (n_samples,), float32
+    loss_number: float = 0.0  # its parameter
+    # Loss of the user, if ``loss == OWN``.
     own_loss: Callable[[float, float], float] | None = None
-    alpha: float = 0.0
+    alpha: float = 0.0  # price of the squared weights, as in scikit-learn's MLP
 
     # Evaluations are exact, of one stage.
     is_noisy = False
     last_stage = 0
 
     def connect(self, weights: NDArray[np.float64]) -> Any:
-        """The network with these weights, its rows still to be computed."""
+        """Network with these weights, its rows still to be computed."""
         layers, n_samples = self.layout.first_units, len(self.X)
         now = np.arange(layers[-1])
         # The constant and the inputs never change.
@@ -413,7 +345,7 @@ class DatasetProblem:
         )
 
     def _activation_addresses(self) -> list[int]:
-        """Of each layer; the losses apply the activation of the outputs."""
+        """Addresses by layer; the losses apply the activation of the outputs."""
         n_hidden = len(self.layout.sizes) - 2
         kinds = n_hidden * [ACTIVATIONS[self.activation]] + [kernels.NONE]
         return [0, *map(address_of_activation, kinds)]
@@ -436,7 +368,7 @@ class DatasetProblem:
         return _finite(self.refresh(self.connect(codes * self.step)))
 
     def price(self, weights: NDArray[np.float64]) -> float:
-        """Part of the loss that the size of the weights causes."""
+        """Penalty of the size of the weights in the loss."""
         coefs, _, own = self.layout.split(weights)
         squares = sum(float((coef**2).sum()) for coef in (*coefs, *own))
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())
@@ -444,7 +376,7 @@ class DatasetProblem:
     # ------------------------------------------------------------------- training
 
     def rng(self, state: TrainingState, stream: Stream) -> np.random.Generator:
-        """The only stream of random numbers of a run, for all purposes."""
+        """Stream of random numbers of a run, the only one."""
         if state.rng is None:
             state.rng = np.random.default_rng(state.seed)
         return state.rng
@@ -455,7 +387,7 @@ class DatasetProblem:
         self.refresh(state.network)
 
     def restart(self, state: TrainingState, codes: Codes) -> float:
-        """Give the network other codes; return their loss, finite."""
+        """Set other codes of the network; return their loss, finite."""
         if state.network is None:
             state.network = self.connect(codes * self.step)
         state.network.weights[:] = codes * self.step
@@ -488,7 +420,7 @@ class DatasetProblem:
         return False
 
     def record(self, state: TrainingState) -> dict[str, Any]:
-        """What the history says of an epoch."""
+        """Record of an epoch for the history."""
         search, validated = state.search.state[0], state.validated
         codes, loss, _ = state.lowest
         error = max(loss - self.price(codes * self.step), 0.0)
@@ -505,5 +437,5 @@ class DatasetProblem:
 
 
 def _finite(loss: float) -> float:
-    """A loss that can be compared; what is no number is as bad as can be."""
+    """Loss that can be compared; what is no number is as bad as can be."""
     return loss if loss < WORST else WORST

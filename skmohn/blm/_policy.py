@@ -1,7 +1,6 @@
-"""Networks that go step by step: policies, and recurrent networks on sequences.
+"""Networks that go step by step: policies, and recurrent networks on sequences."""
 
-Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
-"""
+# Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,28 +133,15 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def outputs_of(
-    rows: NDArray[np.float64],
-    lengths: NDArray[np.int64],
-    coefs: Sequence[NDArray],
+    rows: NDArray[np.float64],  # (n_rows, n_inputs)
+    lengths: NDArray[np.int64],  # (n_sequences,)
+    coefs: Sequence[NDArray],  # weights between layers
     intercepts: Sequence[NDArray],
-    own: Sequence[NDArray],
+    own: Sequence[NDArray],  # weights within layers
     activation: str,
     out_activation: str,
 ) -> NDArray[np.float64]:
-    """Outputs of a network at all steps, in double precision.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_inputs)
-    lengths : ndarray of shape (n_sequences,)
-    coefs, intercepts, own : lists of ndarrays
-        Weights between layers, biases, weights within layers.
-    activation, out_activation : str
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_rows, n_outputs)
-    """
+    """Outputs of a network at all steps, (n_rows, n_outputs), in double precision."""
     sizes = (len(coefs[0]), *(len(intercept) for intercept in intercepts))
     weights = Layout(sizes, recurrent=True).join(coefs, intercepts, own)
     policy = make_policy(sizes, weights, recurrent=True, activation=activation)
@@ -166,7 +152,7 @@ def outputs_of(
 
 
 class SequenceNet(NamedTuple):
-    """A recurrent network on its sequences."""
+    """Recurrent network on its sequences."""
 
     policy: kernels.Policy
     weights: np.ndarray  # of the policy
@@ -178,21 +164,15 @@ class SequenceNet(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceProblem(DatasetProblem):
-    """What a recurrent network is to learn, from rows that follow one another.
+    """Problem of a recurrent network: rows that follow one another."""
 
-    `sample_weight` is zero where an output has no target.
-    A move computes all steps anew.
+    # `sample_weight` is zero where an output has no target. A move computes all steps
+    # anew.
 
-    Parameters
-    ----------
-    lengths : ndarray of shape (n_sequences,), int64
-        Rows of each sequence.
-    """
-
-    lengths: np.ndarray
+    lengths: np.ndarray  # (n_sequences,), int64; rows of each sequence
 
     def connect(self, weights: NDArray[np.float64]) -> SequenceNet:
-        """The network with these weights, its outputs still to be computed."""
+        """Network with these weights, its outputs still to be computed."""
         policy = make_policy(
             self.layout.sizes, weights, recurrent=True, activation=self.activation
         )

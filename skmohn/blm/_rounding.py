@@ -33,28 +33,13 @@ _ROUNDING = RoundingConstants()
 
 
 def round_mlp(
-    cls: Any,
+    cls: Any,  # BLMClassifier or BLMRegressor
     mlp: Any,
-    X: TableLike,
+    X: TableLike,  # (n_samples, n_features)
     n_bits: int,
-    parameters: dict[str, Any],
+    parameters: dict[str, Any],  # others of the estimator
 ) -> Any:
-    """A fitted classifier or regressor whose weights are those of an MLP, rounded.
-
-    Parameters
-    ----------
-    cls : type
-        BLMClassifier or BLMRegressor.
-    mlp : MLPClassifier or MLPRegressor
-    X : array-like of shape (n_samples, n_features)
-    n_bits : int
-    parameters : dict
-        Others of the estimator.
-
-    Returns
-    -------
-    model : BLMClassifier or BLMRegressor
-    """
+    """Fitted classifier or regressor whose weights are those of an MLP, rounded."""
     model = cls(**parameters, n_bits=n_bits, warm_start=True)
     kind = MLPClassifier if is_classifier(model) else MLPRegressor
     if not isinstance(mlp, kind):
@@ -115,11 +100,9 @@ def _rounded(
     activation: str,
     n_bits: int,
 ) -> tuple[list[Any], NDArray[np.float64]]:
-    """Codes of all layers, and the range of each.
-
-    The range of a layer is that whose sums, on what the rounded layers before make of
-    the rows, are nearest to those of the network itself.
-    """
+    """Codes of all layers, and the range of each."""
+    # The range of a layer is that whose sums, on the outputs of the rounded layers
+    # before, are nearest to those of the network itself.
     inputs, wanted, found, ranges = X, X, [], []
     for coef, intercept in zip(coefs, intercepts, strict=True):
         wanted = wanted @ coef + intercept

@@ -1,4 +1,4 @@
-"""The forms of samples: rows of a table, or sequences as tables of their steps."""
+"""Forms of samples: rows of a table, or sequences as tables of their steps."""
 
 import sys
 from dataclasses import dataclass
@@ -24,20 +24,12 @@ _NAMES = {True: "steps", False: "sequences"}
 _FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
-def concatenate_sequences(X: TableLike) -> tuple[Any, NDArray[np.int64]]:
-    """The steps of all sequences in one table.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_sequences, n_steps, n_features) or list of array-likes \
-of shape (n_steps, n_features)
-
-    Returns
-    -------
-    rows : ndarray or data frame of shape (n_rows, n_features)
-        A data frame where all sequences are, with the names and types of its columns.
-    lengths : ndarray of shape (n_sequences,), int64
-    """
+def concatenate_sequences(
+    X: TableLike,  # (n_sequences, n_steps, n_features)
+) -> tuple[Any, NDArray[np.int64]]:
+    """Concatenate the steps of all sequences to one table; return also lengths."""
+    # The table is a data frame where all sequences are, with the names and types of its
+    # columns.
     parts = [part if _has_names(part) else np.asarray(to_numpy(part)) for part in X]
     _refuse_other_names(parts)
     shapes = {part.shape[1:] for part in parts}
@@ -87,7 +79,7 @@ def _in_words(names: list[str] | None) -> object:
 
 
 def _concatenate(parts: list[Any]) -> Any:
-    """The rows of all parts in one table."""
+    """Rows of all parts in one table."""
     library = _library_of(parts[0])
     if not _has_names(parts[0]):
         return np.concatenate(parts)
@@ -137,7 +129,7 @@ def expand_targets(
 
 
 def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
-    """Give each step the weight of its sequence."""
+    """Weights of steps, each that of its sequence."""
     if sample_weight is None or np.ndim(sample_weight) == 0:
         return sample_weight
     check_consistent_length(lengths, sample_weight)
@@ -145,7 +137,7 @@ def weights_of_steps(sample_weight: Any, lengths: NDArray[np.int64]) -> Any:
 
 
 def _as_parts(y: Any) -> Any:
-    """A list or an array of targets, whose parts are those of sequences."""
+    """List or an array of targets, whose parts are those of sequences."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     return y if isinstance(y, list | tuple) else np.asarray(to_numpy(y))
@@ -163,7 +155,7 @@ def split_rows(
 
 
 class Rows(NamedTuple):
-    """What a user passes, row by row."""
+    """Rows of the user's samples."""
 
     X: np.ndarray  # or another table, (n_rows, n_features)
     y: np.ndarray  # or another array-like, (n_rows,) or (n_rows, n_outputs)
@@ -204,7 +196,7 @@ class TableForm:
         return X, None
 
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
-        """What a user passes, row by row."""
+        """Rows of the user's samples."""
         return Rows(X, y, sample_weight, y)
 
     def drop_zero_weight(self, samples: Samples) -> Samples:
@@ -216,7 +208,7 @@ class TableForm:
         return Samples(X[counts], targets[counts], weights[counts])
 
     def targets_for_split(self, samples: Samples) -> NDArray | None:
-        """The target of each sample."""
+        """Target of each sample."""
         return samples.targets
 
     def hold_out(
@@ -233,7 +225,7 @@ class TableForm:
         return Samples(*merge_rows(X, targets, weights))
 
     def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
-        """What a network is to learn from them."""
+        """Problem of learning from them."""
         X, y, weights, _ = samples
         return DatasetProblem(X=X, y=y, sample_weight=weights, **options)
 
@@ -250,30 +242,24 @@ class TableForm:
         return forward(rows, coefs, intercepts, activation, out_activation)
 
     def answers(self, rows: NDArray, X: TableLike) -> Any:
-        """Answers to rows in the form of the targets."""
+        """Predictions for rows in the form of the targets."""
         return rows
 
 
 @dataclass(frozen=True)
 class SequenceForm:
-    """Each sequence is a sample, and each of its steps a row.
+    """Form of samples that are sequences, whose steps are rows."""
 
-    The methods are those of :class:`TableForm`.
+    # The methods are those of :class:`TableForm`.
 
-    Parameters
-    ----------
-    per_step : bool
-        Whether there is a target for each step; else for each sequence.
-    """
-
-    per_step: bool
+    per_step: bool  # a target for each step; else for each sequence
 
     def inputs(self, X: TableLike) -> tuple[Any, NDArray[np.int64] | None]:
         """Steps of all sequences, and lengths of these."""
         return concatenate_sequences(X)
 
     def rows(self, X: TableLike, y: Any, sample_weight: Any = None) -> Rows:
-        """What a user passes, step by step."""
+        """Steps of the user's samples, as rows."""
         X, lengths = concatenate_sequences(X)
         y, has_target = expand_targets(y, lengths, self.per_step)
         weights = weights_of_steps(sample_weight, lengths)
@@ -284,14 +270,14 @@ class SequenceForm:
         return samples
 
     def targets_for_split(self, samples: Samples) -> NDArray | None:
-        """The target of each sequence; None where steps have their own."""
+        """Target of each sequence; None where steps have their own."""
         ends = np.cumsum(samples.lengths) - 1
         return None if self.per_step else samples.targets[ends]
 
     def hold_out(
         self, samples: Samples, fraction: float, seed: int, strata: NDArray | None
     ) -> tuple[Samples, Samples]:
-        """Split sequences, each as a whole."""
+        """Split sequences, none of which is divided."""
         lengths = samples.lengths
         parts: Any = train_test_split(
             np.arange(len(lengths)),
@@ -307,7 +293,7 @@ class SequenceForm:
         return samples
 
     def problem(self, samples: Samples, **options: Any) -> DatasetProblem:
-        """What a recurrent network is to learn from them."""
+        """Problem of a recurrent network that learns from them."""
         X, y, weights, lengths = samples
         return SequenceProblem(
             X=X, y=y, sample_weight=weights, lengths=lengths, **options
@@ -328,35 +314,23 @@ class SequenceForm:
         )
 
     def answers(self, rows: NDArray, X: TableLike) -> Any:
-        """Answers to steps in the form of the targets."""
+        """Predictions for steps in the form of the targets."""
         as_list = not isinstance(X, np.ndarray)
         return split_rows(rows, concatenate_sequences(X)[1], self.per_step, as_list)
 
 
 def form_of(per_step: bool | None) -> TableForm | SequenceForm:
-    """The form of samples; None says that they are rows of a table."""
+    """Form of samples; None: rows of a table."""
     return TableForm() if per_step is None else SequenceForm(per_step)
 
 
 def learn_form(
-    recurrent: bool | str, X: TableLike, y: Any, of_classes: bool
+    recurrent: bool | str,
+    X: TableLike,
+    y: Any,
+    of_classes: bool,  # whether the targets are classes
 ) -> TableForm | SequenceForm:
-    """The form of samples, by the targets or as the user says.
-
-    Parameters
-    ----------
-    recurrent : bool, "steps" or "sequences"
-
-    X, y : array-likes or lists of them
-        As the user passes them.
-
-    of_classes : bool
-        Whether the targets are classes.
-
-    Returns
-    -------
-    form : TableForm or SequenceForm
-    """
+    """Form of samples, by the targets or by the user's choice."""
     if not recurrent:
         return TableForm()
     if recurrent in _NAMES.values():
@@ -378,11 +352,9 @@ def learn_form(
 def merge_rows(
     X: NDArray[np.float64], targets: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Merge equal samples.
-
-    Then a repeated sample is one with a double weight, to the last bit; else rounding
-    would send the searches to different minima.
-    """
+    """Merge equal samples."""
+    # Then a repeated sample is one with a double weight, to the last bit; else rounding
+    # would send the searches to different minima.
     table = np.column_stack([X, targets])
     # Zeros of either sign are equal, and so are their bytes then.
     table += 0.0
@@ -396,7 +368,7 @@ def merge_rows(
 
 
 class SequenceScoreMixin:
-    """Scores that know targets of steps."""
+    """Scores with targets of steps."""
 
     def score(self, X: TableLike, y: Any, sample_weight: Any = None) -> float:
         """Score predictions by R2 (regressor) or accuracy (classifier).

@@ -1,11 +1,10 @@
-"""Local search on the bits of integer codes, for any loss.
+"""Local search on the bits of integer codes, for any loss."""
 
-The search proposes and decides; whoever owns the loss evaluates. It knows no data set,
-no network and no meaning of its codes.
-
-Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
-networks", IEEE TNNLS 28 (2017), sections III-A, III-C to III-E.
-"""
+# The search proposes and decides; whoever owns the loss evaluates. It knows no data
+# set, no network and no meaning of its codes.
+#
+# Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+# networks", IEEE TNNLS 28 (2017), sections III-A, III-C to III-E.
 
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -106,36 +105,21 @@ class SearchOptions(Control):
 
 @dataclass(frozen=True)
 class MoveOptions:
-    """How a search moves.
+    """Options of the moves of a search, see :class:`SearchOptions`."""
 
-    Parameters
-    ----------
-    n_bits : int, default=12
-        Bits of a code.
-
-    search : {"adaptive", "gray"}, default="adaptive"
-        Signed steps of adaptive size, or single bits in random order.
-
-    neighborhood, telescopic, start_bits, phi, eta, freeze
-        As in :class:`SearchOptions`, `telescopic` without "auto".
-
-    sparse : bool, default=False
-        Whether codes of 0 move only when no other move improves.
-
-    least_gain : float, default=2e-7
-        Fraction of the loss by which a move has to improve. The default is for sums in
-        single precision, where smaller gains may be rounding errors.
-    """
-
-    n_bits: int = 12
+    n_bits: int = 12  # bits of a code
+    # Signed steps of adaptive size ("adaptive"), or single bits in random order
+    # ("gray").
     search: str = "adaptive"
     neighborhood: str = "first"
-    telescopic: str | None = None
+    telescopic: str | None = None  # without "auto"
     start_bits: int = 2
     phi: float = 0.1
     eta: float = 0.95
     freeze: str = "binary"
-    sparse: bool = False
+    sparse: bool = False  # codes of 0 move only when no other move improves
+    # Fraction of the loss by which a move has to improve. The default is for sums in
+    # single precision, where smaller gains may be rounding errors.
     least_gain: float = 2e-7
 
     @classmethod
@@ -148,7 +132,7 @@ class MoveOptions:
         telescopic: str | None,
         least_gain: float = 2e-7,
     ) -> Self:
-        """Moves that a user asks for; `telescopic` is what "auto" stands for."""
+        """Moves by the user's options; `telescopic` is the value of "auto"."""
         if options.telescopic != "auto":
             telescopic = options.telescopic
         if options.neighborhood == "best" and search == "adaptive":
@@ -178,28 +162,18 @@ class MoveOptions:
 
 @dataclass(frozen=True)
 class InitOptions:
-    """How codes are drawn.
+    """Options of the initial codes."""
 
-    Parameters
-    ----------
-    bound : float or ndarray of shape (n_weights,), default=1.0
-        Largest value, unless `init` is "uniform"; at least one step.
-
-    init : {"uniform", "bounded", "zero_low_bits"}, default="bounded"
-        All codes alike, those of small values, or those of small values whose bits that
-        do not move at first are zero.
-
-    sparsity : float, default=0.0
-        Fraction of the codes that are 0.
-    """
-
+    # (n_weights,); largest value, unless `init` is "uniform"; at least one step.
     bound: float | NDArray[np.float64] = 1.0
+    # "uniform": all codes alike; "bounded": small values; "zero_low_bits": small values
+    # whose bits that do not move at first are zero.
     init: str = "bounded"
-    sparsity: float = 0.0
+    sparsity: float = 0.0  # fraction of the codes that are 0
 
     @classmethod
     def of(cls, options: SearchOptions, bound: float | NDArray[np.float64]) -> Self:
-        """Start that a user asks for; `bound` is what ``w_init="auto"`` stands for."""
+        """Start by the user's options; `bound` is the value of ``w_init="auto"``."""
         if not isinstance(options.w_init, str):
             bound = options.w_init
         return cls(bound, options.init, options.sparsity)
@@ -211,7 +185,7 @@ def draw_codes(
     init: InitOptions,
     step: NDArray[np.float64],
 ) -> NDArray[np.int64]:
-    """Draw codes to start from; `step` is what one unit of each stands for."""
+    """Draw codes to start from; `step` is the weight of one unit of each."""
     low, high = code_range(moves.n_bits)
     unit = 1
     if init.init == "uniform":
@@ -252,31 +226,15 @@ def perturb(
 
 
 def start_search(
-    codes: ArrayLike, loss: float, moves: MoveOptions, seed: int, first_step: int = 1
+    codes: ArrayLike,  # (n_weights,)
+    loss: float,  # of `codes`
+    moves: MoveOptions,
+    seed: int,
+    # First step of the adaptive search, in units of the code; rounded down to a power
+    # of two.
+    first_step: int = 1,
 ) -> Search:
-    """Prepare a search.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_weights,), int
-        Where it starts.
-
-    loss : float
-        The loss there.
-
-    moves : MoveOptions
-
-    seed : int
-
-    first_step : int, default=1
-        First step of the adaptive search, in units of the code; rounded down to a power
-        of two.
-
-    Returns
-    -------
-    search : Search
-        State for :func:`ask` and :func:`tell`.
-    """
+    """Prepare the state of a search for :func:`ask` and :func:`tell`."""
     codes = np.array(codes, dtype=np.int32)
     low, high = code_range(moves.n_bits)
     if codes.min() < low or codes.max() > high:
@@ -315,23 +273,13 @@ def start_search(
 
 
 def resume(
-    search: Search, codes: NDArray[np.integer], loss: float, first_step: int = 1
+    search: Search,
+    # (n_weights,); those that differ from the present ones get a new first step.
+    codes: NDArray[np.integer],
+    loss: float,  # of `codes`
+    first_step: int = 1,  # as in :func:`start_search`
 ) -> None:
-    """Resume a search that is at a local minimum from other codes.
-
-    Parameters
-    ----------
-    search : Search
-
-    codes : ndarray of shape (n_weights,), int
-        Those that differ from the present ones get a new first step.
-
-    loss : float
-        The loss there.
-
-    first_step : int, default=1
-        As in :func:`start_search`.
-    """
+    """Resume a search that is at a local minimum from other codes."""
     changed = codes != search.codes
     search.steps[changed] = 2 ** int(np.log2(max(first_step, 1)))
     search.codes[:] = codes

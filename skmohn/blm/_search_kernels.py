@@ -72,7 +72,7 @@ STATE = np.dtype(
 
 @dataclass(eq=False)
 class Search(Borrowable):
-    """A search over P codes: all that its kernels take, by its address."""
+    """Search over P codes: all that its kernels take, by its address."""
 
     codes: NDArray[np.int32]  # (P,)
     steps: NDArray[np.int32]  # (P,), signed, of the adaptive search

@@ -1,23 +1,22 @@
-"""A trained network as bytes, and a parser of them that trusts nothing.
+"""Trained networks as bytes, and a parser that validates every value."""
 
-All numbers are little-endian:
-
-- ``BLM3``, and the first 8 bytes of the SHA-256 digest of all that follows;
-- a header of 6 bytes: which estimator, bits of a weight, activation, what is done with
-  the outputs, flags, layers of weights;
-- units of each layer, numbers of seven bits a byte, the highest bit of a byte saying
-  that there is more;
-- of each layer the range of its weights, in double precision; of a controller the steps
-  between layers, and within those where there are such weights;
-- means and scales of the inputs, then of the targets, if there are any;
-- labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
-  JSON, behind its number of bytes;
-- the weights, Gray codes of so many bits each.
-
-The digest finds damage, not forgery: whoever writes a file can write its digest. So
-each value is validated before anything of its size is allocated, all errors are
-ValueErrors, and nothing loads but what `to_packed` would write again.
-"""
+# All numbers are little-endian:
+#
+# - ``BLM3``, and the first 8 bytes of the SHA-256 digest of all that follows;
+# - a header of 6 bytes: which estimator, bits of a weight, activation, what is done
+#   with the outputs, flags, layers of weights;
+# - units of each layer, numbers of seven bits a byte, with the highest bit of a byte
+#   set if there is more;
+# - of each layer the range of its weights, in double precision; of a controller the
+#   steps between layers, and within those where there are such weights;
+# - means and scales of the inputs, then of the targets, if there are any;
+# - labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
+#   JSON, behind its number of bytes;
+# - the weights, Gray codes of so many bits each.
+#
+# The digest finds damage, not forgery: whoever writes a file can write its digest. So
+# each value is validated before anything of its size is allocated, all errors are
+# ValueErrors, and nothing loads but what `to_packed` would write again.
 
 import hashlib
 import json
@@ -99,7 +98,7 @@ class _Bytes:
         return len(self.packed) - self.offset
 
     def take(self, n: int) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         self.require(n)
         self.offset += n
         return self.packed[self.offset - n : self.offset]
@@ -110,7 +109,7 @@ class _Bytes:
             raise ValueError("packed ends before the last weight: it is incomplete")
 
     def number(self) -> int:
-        """The next number of seven bits a byte."""
+        """Read the next number of seven bits a byte."""
         total = 0
         for k in range(_MOST_BYTES_OF_NUMBER):
             byte = self.take(1)[0]
@@ -123,13 +122,13 @@ class _Bytes:
         )
 
     def floats(self, n: int, kind: str = "<f8") -> NDArray[np.float64]:
-        """The next floats."""
+        """Read the next floats."""
         values = np.frombuffer(self.take(n * np.dtype(kind).itemsize), kind)
         _require(np.isfinite(values).all(), "a number is not finite")
         return values.astype(np.float64)
 
     def text(self) -> Any:
-        """The next values that were written as JSON."""
+        """Read the next values that were written as JSON."""
         text = self.take(self.number())
         try:
             values = json.loads(text.decode())
@@ -143,7 +142,7 @@ class _Bytes:
 
 
 def _number(value: int) -> bytes:
-    """A number, seven bits a byte."""
+    """Number, seven bits a byte."""
     found = bytearray()
     while value > 127:
         found.append(value & 127 | 128)
@@ -192,7 +191,7 @@ def _begin(
 def _read_header(
     packed: bytes, cls: type
 ) -> tuple[_Bytes, Layout, int, str, int, dict[str, bool]]:
-    """Bytes behind the header, and what it says: names of parameters and flags."""
+    """Read the header: names of parameters, and flags; return the bytes behind it."""
     source = _Bytes(_read_body(packed))
     kind, n_bits, activation, last, bits, n_layers = _HEADER.unpack(
         source.take(_HEADER.size)
@@ -215,7 +214,7 @@ def _read_header(
 
 
 def _read_body(packed: bytes) -> bytes:
-    """What follows the digest, if that is right."""
+    """Bytes after the digest, if that is right."""
     if not isinstance(packed, bytes):
         raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
     if packed[: len(_MAGIC)] != _MAGIC:
@@ -237,7 +236,7 @@ def _n_bytes(layout: Layout, n_bits: int) -> int:
 
 
 def _codes(source: _Bytes, layout: Layout, n_bits: int) -> NDArray[np.int32]:
-    """The weights, which come last."""
+    """Weights, which come last."""
     n_bytes = _n_bytes(layout, n_bits)
     _require(source.n_left <= n_bytes, "there are bytes behind the last weight")
     packed = source.take(n_bytes)
@@ -272,21 +271,12 @@ def _warn_of_zones(model: Any) -> None:
         )
 
 
-def write_network(model: Any, names: bool, single: bool) -> bytes:
-    """Bytes of a fitted classifier or regressor.
-
-    Parameters
-    ----------
-    model : BLMClassifier or BLMRegressor
-    names : bool
-        Whether to write the names of columns.
-    single : bool
-        Whether means and scales are in single precision.
-
-    Returns
-    -------
-    packed : bytes
-    """
+def write_network(
+    model: Any,
+    names: bool,  # whether to write the names of columns
+    single: bool,  # whether means and scales are in single precision
+) -> bytes:
+    """Serialize a fitted classifier or regressor."""
     made_with, header = model._made_with, model._header()
     _warn_of_zones(model)
     columns: NDArray = getattr(model, "feature_names_in_", np.array([]))
@@ -350,20 +340,9 @@ def _are_counted(classes: Sequence[object], dtype: str) -> bool:
 def read_network(
     cls: type, packed: bytes
 ) -> tuple[dict[str, Any], Layout, NDArray[np.int32]]:
-    """Attributes of a network that :func:`write_network` has written.
-
-    Parameters
-    ----------
-    cls : type
-    packed : bytes
-
-    Returns
-    -------
-    header : dict
-        Parameters, columns, scalers and what the estimator wants.
-    layout : Layout
-    codes : ndarray of shape (n_weights,)
-    """
+    """Restore the attributes of a network from :func:`write_network`."""
+    # Returned are a header (parameters, columns, scalers and what the estimator needs),
+    # the layout and the codes.
     source, layout, n_bits, activation, last, flags = _read_header(packed, cls)
     loss = _read_loss(cls, last, flags, layout.sizes[-1])
     w_max = source.floats(len(layout.sizes) - 1)
@@ -392,7 +371,7 @@ def read_network(
 
 
 def _read_loss(cls: type, last: int, flags: dict[str, bool], n_outputs: int) -> str:
-    """The loss, if flags and what is scaled can be with it."""
+    """Loss, if flags and what is scaled can be with it."""
     loss = _LOSSES[last & 15] if last & 15 < len(_LOSSES) else "unknown"
     _require(loss in _LOSSES_OF[cls.__name__], f"a {cls.__name__} has no loss {loss!r}")
     is_regressor = cls.__name__ == "BLMRegressor"
@@ -459,19 +438,11 @@ def _read_columns(source: _Bytes, n: int) -> list[str]:
 # ------------------------------------------------------------------------ controllers
 
 
-def write_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> bytes:
-    """Bytes of a fitted controller.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_weights,)
-    made_with : dict
-        What it was made with.
-
-    Returns
-    -------
-    packed : bytes
-    """
+def write_controller(
+    codes: NDArray[np.integer],  # (n_weights,)
+    made_with: dict[str, Any],  # its parameters
+) -> bytes:
+    """Serialize a fitted controller."""
     layout = Layout(made_with["layers"], made_with["recurrent"])
     steps, own_steps = layout.gather(made_with["w_max"])
     head = _begin(
@@ -494,7 +465,7 @@ def _n_own(layout: Layout) -> int:
 def read_controller(
     cls: type, packed: bytes
 ) -> tuple[NDArray[np.int32], dict[str, Any]]:
-    """What :func:`write_controller` has written: codes and what they were made with."""
+    """Codes and parameters from :func:`write_controller`."""
     source, layout, n_bits, activation, last, _ = _read_header(packed, cls)
     n_layers = len(layout.sizes) - 1
     _require(last < len(_ACTIVATIONS), "its output activation is unknown")

@@ -251,10 +251,8 @@ def _known_optima(blocks: NDArray[np.intp], maximum: float) -> Optima:
 def sum_of_tables(
     blocks: NDArray[np.intp], tables: NDArray[np.float64]
 ) -> WalshPolynomial:
-    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]], O(n_blocks k 2**k).
-
-    Bit j of the last index of a table is 1 where variable ``blocks[b, j]`` is +1.
-    """
+    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]], O(n_blocks k 2**k)."""
+    # Bit j of the last index of a table is 1 where variable ``blocks[b, j]`` is +1.
     size = tables.shape[1]
     # The transform has 1 for -1, and for the variables of a set.
     weights = tables[:, ::-1].copy()

@@ -1,4 +1,4 @@
-"""A simulated genome scan: correlated genotypes, main effects and pairs."""
+"""Simulated genome scan: correlated genotypes, main effects and pairs."""
 
 from typing import Any
 

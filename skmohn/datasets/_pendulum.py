@@ -1,4 +1,4 @@
-"""A pendulum on a cart, to be balanced: a black box to train controllers on."""
+"""Pendulum on a cart, to be balanced: a black box to train controllers on."""
 
 import math
 from dataclasses import KW_ONLY, dataclass, fields, replace
@@ -197,25 +197,14 @@ class InvertedPendulum:
         return self.n_actions * self.hold - self._n_silent
 
     def __call__(
-        self, policy: Any, rng: np.random.Generator, incumbent: float = np.inf
+        self,
+        policy: Any,
+        rng: np.random.Generator,  # draws the starts, if these are random
+        incumbent: float = np.inf,
     ) -> float:
-        """Error of a policy, the mean over all simulations.
-
-        Parameters
-        ----------
-        policy : policy
-            To be judged.
-        rng : Generator
-            Draws the starts, if these are random.
-        incumbent : float, default=inf
-            When the error is certain to reach this, what is known of it is returned:
-            a number that is not below `incumbent`.
-
-        Returns
-        -------
-        float
-            The error (Eq 7).
-        """
+        """Compute the error of a policy (Eq 7), the mean over all simulations."""
+        # When the error is certain to reach `incumbent`, the result is a lower bound of
+        # it that is not below `incumbent`.
         angles = self._angles(self.n_simulations, rng)
         return self._simulate(policy, angles, incumbent)[0]
 

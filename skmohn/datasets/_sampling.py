@@ -39,7 +39,7 @@ _NUMBERS = NumberConstants()
 
 
 class Count(Interval):
-    """An integer; True is none, though Python takes it for 1."""
+    """Integer; True is none, though Python takes it for 1."""
 
     def __init__(self, least: int, most: int | None = None) -> None:
         closed = "left" if most is None else "both"
@@ -51,7 +51,7 @@ class Count(Interval):
 
 
 class Number(Interval):
-    """A number whose square is finite; True is none, though Python takes it for 1."""
+    """Number whose square is finite; True is none, though Python takes it for 1."""
 
     def __init__(
         self, least: float, most: float = _NUMBERS.max_number, closed: str = "both"
@@ -129,7 +129,7 @@ def sample(
     feature_names: list[str] | None = None,
     **extra: Any,
 ) -> Any:
-    """The Bunch, or (X, y), of uniform random inputs to a function."""
+    """Bunch, or (X, y), of uniform random inputs to a function."""
     # The random numbers continue those of the problem: the number of samples, the noise
     # and the coding do not change it. `extra` are further fields of the Bunch.
     if snr is not None:

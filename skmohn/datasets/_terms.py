@@ -1,8 +1,7 @@
-"""Random sets of terms, with and without heredity.
+"""Random sets of terms, with and without heredity."""
 
-A term is a sorted tuple of features. All functions return sorted lists of distinct
-terms, so that what a seed gives does not depend on the order of a set.
-"""
+# A term is a sorted tuple of features. All functions return sorted lists of distinct
+# terms, so that what a seed gives does not depend on the order of a set.
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet

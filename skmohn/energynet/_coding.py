@@ -1,4 +1,4 @@
-"""How columns of a table become visible units, and back."""
+"""Coding of columns of a table as visible units, and back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,93 +42,51 @@ _CODING = CodingConstants()
 
 @dataclass(frozen=True)
 class UnitCoding:
-    """How each column became visible units.
+    """Coding of columns as visible units."""
 
-    Attributes
-    ----------
-    kind : ndarray of shape (n_features,), str
-        ``"probability"`` (a number in [0, 1], one unit), ``"minmax"`` (its range
-        becomes [0, 1], one unit), ``"thermometer"`` (a unit for each threshold, 1
-        where the value reaches it; none when the column is constant) or ``"category"``
-        (a unit for each category but one, 1 where the value is that).
-
-    low, high : ndarrays of shape (n_features,)
-        Values that become 0 and 1; else the ends of the range.
-
-    thresholds : list of ndarrays
-        Thresholds of each column; empty except for thermometers.
-
-    levels : list of ndarrays
-        Of thermometers the mean value of each level, one more than there are
-        thresholds; of categories their numbers, the one without a unit first; else
-        empty.
-
-    is_point : list of ndarrays of bool
-        Of thermometers, the levels of which a single value was seen; else empty.
-
-    strict : bool
-        Whether numbers outside [0, 1] are refused instead of clipped.
-
-    log_unseen : ndarray of shape (n_features,)
-        Logarithm of the probability of a category that was not seen: as if one had been
-        seen half a time, as of the others.
-
-    order, sign : ndarrays of shape (n_features,)
-        In which columns are learned from, see `sort_columns`.
-
-    whitening : Whitening or None
-        Makes thermometers of uncorrelated coordinates, which all else says of the
-        columns is then of.
-    """
-
+    # (n_features,), str; ``"probability"`` (a number in [0, 1], one unit), ``"minmax"``
+    # (its range becomes [0, 1], one unit), ``"thermometer"`` (a unit for each
+    # threshold, 1 where the value reaches it; none when the column is constant) or
+    # ``"category"`` (a unit for each category but one, 1 where the value is that).
     kind: np.ndarray
+    # (n_features,); `low` becomes 0 and `high` 1; else the ends of the range.
     low: np.ndarray
     high: np.ndarray
+    # Thresholds of each column; empty except for thermometers.
     thresholds: list[np.ndarray]
+    # Of thermometers the mean value of each level, one more than there are thresholds;
+    # of categories their numbers, the one without a unit first; else empty.
     levels: list[np.ndarray]
+    # Of thermometers, the levels of which a single value was seen; else empty.
     is_point: list[np.ndarray]
-    strict: bool
+    strict: bool  # whether numbers outside [0, 1] are refused instead of clipped
+    # (n_features,); logarithm of the probability of a category that was not seen: as if
+    # one had been seen half a time, as of the others.
     log_unseen: np.ndarray
+    # (n_features,); order in which columns are learned from, see `sort_columns`.
     order: np.ndarray
-    sign: np.ndarray
+    sign: np.ndarray  # (n_features,); see `sort_columns`
+    # Makes thermometers of uncorrelated coordinates; all other fields are then of
+    # these.
     whitening: Whitening | None = None
 
     @classmethod
     def learn(
         cls,
-        X: NDArray,
+        X: NDArray,  # (n_samples, n_features); NaN: unknown
         coding: str,
-        n_bins: int,
+        n_bins: int,  # most levels of a thermometer
+        # Column names for errors; None for their numbers.
         names: Sequence[str] | None = None,
+        # Of the columns that hold numbers of categories, from 0.
         n_categories: Mapping[int, int] | None = None,
+        # Seed of a whitening of the thermometers with more values than levels, none of
+        # them in most samples; None for none.
         whiten: int | None = None,
     ) -> "UnitCoding":
-        """Look at the values of each column.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values.
-
-        n_bins : int
-            Most levels of a thermometer.
-
-        names : sequence of str, default=None
-            Column names for errors; None for their numbers.
-
-        n_categories : dict of int to int, default=None
-            Of the columns that hold numbers of categories, from 0.
-
-        whiten : int, default=None
-            Seed of a whitening of the thermometers with more values than levels, none
-            of them in most samples; None for none.
-
-        Raises
-        ------
-        ValueError
-            If columns leave [0, 1] and are meant for probabilities, or none varies; or
-            if there are no levels to whiten.
-        """
+        """Learn the coding of each column."""
+        # ValueError is raised if columns leave [0, 1] and are meant for probabilities,
+        # or none varies; or if there are no levels to whiten.
         if whiten is not None and coding in (MINMAX, PROBABILITY):
             raise ValueError(
                 f"whiten=True needs levels, but coding={coding!r} has none: use "
@@ -204,7 +162,7 @@ class UnitCoding:
         return found
 
     def _without_missing(self, whitening: Whitening, X: NDArray, seed: int) -> NDArray:
-        """The table with draws at missing values of whitened columns."""
+        """Table with draws at missing values of whitened columns."""
         sign = self.sign.copy()
         sign[whitening.columns] = np.sign(whitening.unit)
         table = X * sign
@@ -215,8 +173,9 @@ class UnitCoding:
         return whitening.fill(X, seed, table[:, self.order])
 
     def _is_smooth(self, j: int, X: NDArray) -> bool:
-        """Whether a thermometer has more values than levels, or so many that they
-        hardly repeat, none of them in most samples."""
+        """Whether a thermometer is nearly continuous."""
+        # It has more values than levels, or so many that they hardly repeat, none of
+        # them in most samples.
         _, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
         n_levels, n_known = len(self.levels[j]), counts.sum()
         # Few rows have few values of a measurement, too.
@@ -232,12 +191,11 @@ class UnitCoding:
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """Power of two near the ends of each column: differences of values by it are
-        within range."""
+        """Power of two near the ends of each column: differences do not overflow."""
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
 
     def within_range(self, X: NDArray) -> NDArray:
-        """A table whose values are no further out than those that were seen."""
+        """Table whose values are no further out than those that were seen."""
         low, high = self.low.copy(), self.high.copy()
         if self.whitening is not None:
             # These ends are of coordinates.
@@ -253,54 +211,43 @@ class UnitCoding:
 
     @property
     def is_single(self) -> NDArray[np.bool_]:
-        """Which columns have one unit between 0 and 1, (n_features,)."""
+        """Mask of columns with one unit between 0 and 1, (n_features,)."""
         return (self.kind == PROBABILITY) | (self.kind == MINMAX)
 
     @property
     def groups(self) -> Groups:
-        """The units of the columns that have any, as an RBM wants them."""
+        """Units of the columns that have any, as an RBM takes them."""
         has_units = self.n_units > 0
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
     @property
     def layout(self) -> Layout:
-        """That in which the units are learned from."""
+        """Layout in which the units are learned from."""
         is_ordered = self.kind != CATEGORY
         return Layout.of(self.n_units, is_ordered, self.order, self.sign)
 
-    def prepare(self, X: NDArray, seed: int, are_new: bool = False) -> NDArray:
-        """The table with a draw for each missing value of whitened columns.
-
-        Parameters
-        ----------
-        are_new : bool, default=False
-            Whether these are other rows than those that the coding was learned from,
-            whose whitened columns spread too little.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The same table where nothing is whitened.
-        """
+    def prepare(
+        self,
+        X: NDArray,
+        seed: int,
+        # Rows are not those of `learn`, whose whitened columns spread too little.
+        are_new: bool = False,
+    ) -> NDArray:
+        """Fill the missing values of whitened columns with draws."""
+        # Returned is the same table where nothing is whitened.
         if self.whitening is None:
             return X
         X = self._without_missing(self.whitening, X, seed)
         return X if are_new else self.whitening.spread(X)
 
-    def encode(self, X: NDArray, names: Sequence[str] | None = None) -> NDArray:
-        """Turn values into states of visible units.
-
-        Parameters
-        ----------
-        names : sequence of str, default=None
-            Column names for errors.
-
-        Returns
-        -------
-        units : ndarray of shape (n_samples, n_units), float32
-            In [0, 1]. Those of NaN say nothing.
-        """
+    def encode(
+        self,
+        X: NDArray,
+        names: Sequence[str] | None = None,  # column names for errors
+    ) -> NDArray:
+        """Encode values as states of visible units, (n_samples, n_units), in [0, 1]."""
+        # Units of NaN have no meaning.
         if self.strict:
             _require_probabilities(X, self.is_single, names)
         if self.whitening is not None:
@@ -335,24 +282,16 @@ class UnitCoding:
                 units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
         return units
 
-    def log_density(self, X: NDArray) -> NDArray[np.float64]:
-        """Log-density of values, given the states of their visible units.
-
-        Between two thresholds it is uniform. Below the first and above the last it
-        falls exponentially, from the mean distance of the values seen there. Beyond
-        [0, 1] a value on the line of a single unit loses its distance in nats.
-        Categories are counted: theirs are probabilities.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values, which add nothing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), float64
-            In nats, of thermometers in the units of X.
-        """
+    def log_density(
+        self,
+        X: NDArray,  # (n_samples, n_features)
+    ) -> NDArray[np.float64]:
+        """Log-density of values, given the states of their visible units."""
+        # Between two thresholds it is uniform. Below the first and above the last it
+        # falls exponentially, from the mean distance of the values seen there. Beyond
+        # [0, 1] a value on the line of a single unit loses its distance in nats.
+        # Categories are counted: theirs are probabilities. Of thermometers it is in
+        # nats, in the units of X; NaN adds nothing.
         single = np.flatnonzero(self.is_single)
         total = np.zeros(len(X))
         if self.whitening is not None:
@@ -386,8 +325,7 @@ class UnitCoding:
     def _density_of(
         self, j: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Edges of a thermometer, mean distances of its tails, widths between; by its
-        scale."""
+        """Scaled edges of a thermometer, mean distances of its tails, and widths."""
         scale = self.scale[j]
         edges, levels = self.thresholds[j] / scale, self.levels[j] / scale
         # Of the outermost levels the mean distance from the threshold, which is 0
@@ -397,20 +335,13 @@ class UnitCoding:
         widths = np.maximum(np.diff(edges), np.finfo(np.float64).tiny)
         return edges, tails, widths
 
-    def decode(self, units: NDArray) -> NDArray[np.float64]:
-        """Turn states or probabilities of visible units into values.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
-            In [0, 1].
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features), float64
-            Units are taken for probabilities: of a thermometer the mean level, of
-            categories the number of the most probable one.
-        """
+    def decode(
+        self,
+        units: NDArray,  # (n_samples, n_units); in [0, 1]
+    ) -> NDArray[np.float64]:
+        """Decode states or probabilities of visible units as values."""
+        # Units are taken for probabilities: of a thermometer the mean level, of
+        # categories the number of the most probable one.
         return self._inverse(self._means_of(units))
 
     def _means_of(self, units: NDArray) -> NDArray[np.float64]:
@@ -434,21 +365,13 @@ class UnitCoding:
         return X
 
     def draw(
-        self, units: NDArray, rng: np.random.Generator | np.random.RandomState
+        self,
+        units: NDArray,  # (n_samples, n_units); bits
+        rng: np.random.Generator | np.random.RandomState,
     ) -> NDArray[np.float64]:
-        """Turn states of visible units into values, drawn from the density of each.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
-            Bits.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features), float64
-            Of a level of which one value was seen that value, else a number as
-            :meth:`log_density` has them.
-        """
+        """Draw values from the density of each state of visible units."""
+        # Of a level of which one value was seen it is that value, else a number from
+        # the density of :meth:`log_density`.
         X, ends = self._means_of(units), np.cumsum(self.n_units)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
             level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
@@ -465,13 +388,7 @@ class UnitCoding:
         return self._inverse(X)
 
     def modes(self, units: NDArray) -> NDArray:
-        """The most probable state of each column, of probabilities of the units.
-
-        Returns
-        -------
-        units : ndarray of shape (n_samples, n_units)
-            Bits.
-        """
+        """Most probable state of each column, by probabilities of the units."""
         modes, ends = np.rint(units), np.cumsum(self.n_units)
         for j in np.flatnonzero(self.n_units * ~self.is_single).tolist():
             columns = slice(ends[j] - self.n_units[j], ends[j])
@@ -484,19 +401,13 @@ class UnitCoding:
                 modes[:, columns] = (-steps).argmax(axis=1)[:, None] > offsets
         return modes
 
-    def complete(self, X: NDArray, units: NDArray) -> NDArray:
-        """The table with what units say in the place of NaN.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units)
-            As :meth:`decode` takes them.
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            The same table if there was no NaN.
-        """
+    def complete(
+        self,
+        X: NDArray,
+        units: NDArray,  # (n_samples, n_units); see :meth:`decode`
+    ) -> NDArray:
+        """Replace NaN in a table by the values that units decode to."""
+        # Returned is the same table if there was no NaN.
         rows = np.isnan(X).any(axis=1)
         if not rows.any():
             return X
@@ -504,22 +415,14 @@ class UnitCoding:
         X[rows] = np.where(np.isnan(X[rows]), self.decode(units[rows]), X[rows])
         return X
 
-    def numbers(self, X: NDArray, units: NDArray) -> NDArray:
-        """The table with an indicator of each category in the place of categories.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Without NaN, but for categories.
-
-        units : ndarray of shape (n_samples, n_units)
-            In [0, 1]; where they are probabilities, so are the indicators.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            X itself where it has no categories.
-        """
+    def numbers(
+        self,
+        X: NDArray,  # (n_samples, n_features); without NaN, but for categories
+        # (n_samples, n_units); in [0, 1]; indicators are probabilities where units are.
+        units: NDArray,
+    ) -> NDArray:
+        """Replace categories in a table by an indicator of each."""
+        # Returned is X itself where it has no categories.
         if not np.any(self.kind == CATEGORY):
             return X
         blocks = []
@@ -555,15 +458,13 @@ class UnitCoding:
 def _are_bits_or_likely(
     X: NDArray, low: NDArray, high: NDArray, is_number: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Which columns are bits, or numbers within [0, 1] that are as good as bits.
-
-    A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
-    which that of x is known. It is known by 0.8 of the gray levels of MNIST, 0.5 of the
-    digits, and 1/3 of numbers that are uniform: where it is less than 0.4, units
-    would learn the chance of the draw. Nor are those bits of which more than two thirds
-    are neither 0 nor 1: measurements near the ends are still measurements. Columns
-    within [0, 1] are of one kind and are judged together.
-    """
+    """Mask of columns that are bits, or numbers within [0, 1] as good as bits."""
+    # A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
+    # which that of x is known. It is known by 0.8 of the gray levels of MNIST, 0.5 of
+    # the digits, and 1/3 of numbers that are uniform: where it is less than 0.4, units
+    # would learn the chance of the draw. Nor are those bits of which more than two
+    # thirds are neither 0 nor 1: measurements near the ends are still measurements.
+    # Columns within [0, 1] are of one kind and are decided together.
     inside = is_number & (low >= 0.0) & (high <= 1.0)
     between = (X > 0.0) & (X < 1.0)
     graded = inside & between.any(axis=0)

@@ -1,11 +1,10 @@
-"""Samples with unknown values: means over all that the values could be.
+"""Samples with unknown values: means over all that the values could be."""
 
-An unknown value could be any state of the visible units of its column: both of a bit,
-each level of a thermometer, each category. Given the known units of a sample, the first
-layer is an RBM of the unknown ones, whose hidden biases hold what the known ones
-say: means and sums over all completions are those of this RBM. Numbers that are
-whitened are drawn given one another instead, and the draws weighed by the RBM.
-"""
+# An unknown value could be any state of the visible units of its column: both of a bit,
+# each level of a thermometer, each category. Given the known units of a sample, the
+# first layer is an RBM of the unknown ones, whose hidden biases hold what the known
+# ones say: means and sums over all completions are those of this RBM. Numbers that are
+# whitened are drawn given one another instead, and the draws weighed by the RBM.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -53,17 +52,12 @@ class ConditionalConstants:
 _CONDITIONAL = ConditionalConstants()
 
 
-def condition_on(rbm: RBM, units: NDArray, unknown: NDArray[np.bool_]) -> RBM:
-    """The RBM of the unknown visible units of a sample.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    units : ndarray of shape (n_units,)
-        What is in the place of unknown ones does not count.
-    """
+def condition_on(
+    rbm: RBM,  # the first layer
+    units: NDArray,  # (n_units,); values of unknown ones are ignored
+    unknown: NDArray[np.bool_],
+) -> RBM:
+    """RBM of the unknown visible units of a sample, given the others."""
     known = np.where(unknown, 0.0, units)
     groups = rbm.groups and rbm.groups.within(unknown)
     return RBM(
@@ -92,11 +86,9 @@ def enumerate_means(rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def _means_of_chains(
     rbm: RBM, units: NDArray, unknown: NDArray[np.bool_], seed: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of the units of incomplete samples, by chains over their missing values.
-
-    The chains of each sample see the same random numbers, so that its means do not
-    depend on the other samples.
-    """
+    """Means of the units of incomplete samples, by chains over their missing values."""
+    # The chains of each sample use the same random numbers, so that its means do not
+    # depend on the other samples.
     n_samples = len(units)
     streams: NDArray = np.random.SeedSequence(seed).generate_state(
         _CONDITIONAL.n_chains, np.uint64
@@ -117,12 +109,11 @@ def _means_of_chains(
 def expect_missing(
     rbm: RBM, coding: UnitCoding, encoded: Encoded, seed: int
 ) -> tuple[NDArray, NDArray, dict[int, NDArray]]:
-    """Means over completions of whitened values, of visible and of hidden units.
-
-    Returned are the values, in which only those that are whitened are filled; the
-    units; and for each incomplete row its mean hidden probabilities. `rbm` is the first
-    layer, the seed that of chains where both sides have too many states for a sum.
-    """
+    """Means over completions of whitened values, of visible and of hidden units."""
+    # Returned are the values, in which only those that are whitened are filled; the
+    # units; and for each incomplete row its mean hidden probabilities. `rbm` is the
+    # first layer, the seed that of chains where both sides have too many states for a
+    # sum.
     if not np.isnan(encoded.values).any():
         return encoded.values, encoded.units, {}
     if coding.whitening is not None:
@@ -171,36 +162,16 @@ def _expect_numbers(
 
 
 def importance_sample(
-    rbm: RBM,
-    coding: UnitCoding,
+    rbm: RBM,  # the first layer
+    coding: UnitCoding,  # with a whitening
     X: NDArray,
     seed: int,
-    n_completions: int = WHITENING.n_completions,
+    n_completions: int = WHITENING.n_completions,  # draws of each row
 ) -> Iterator[tuple[NDArray[np.intp], ImportanceSamples, NDArray[np.float64]]]:
-    """Draw whitened numbers in incomplete rows, some rows at once.
-
-    Parameters
-    ----------
-    rbm : RBM
-        The first layer.
-
-    coding : UnitCoding
-        With a whitening.
-
-    n_completions : int, default=100
-        Draws of each row.
-
-    Yields
-    ------
-    rows : ndarray of int
-        Some of the rows with NaN.
-
-    drawn : ImportanceSamples
-        Of these. What is NaN in other columns still is.
-
-    log_density : ndarray of shape (n_draws,)
-        Of the draws, by the RBM, up to a constant.
-    """
+    """Draw whitened numbers in incomplete rows, some rows at once."""
+    # Yielded are some of the rows with NaN; their draws, in which other columns still
+    # have NaN; and the log-densities of the draws by the RBM, up to a constant,
+    # (n_draws,).
     whitening = coding.whitening
     if whitening is None:
         return
@@ -259,10 +230,8 @@ def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
 def impute(
     rbm: RBM, coding: UnitCoding, table: Table, strategy: str, seed: int
 ) -> NDArray:
-    """The values of a table, with expected or most probable ones for missing ones.
-
-    The strategy is "mean" or "mode", the seed as of :func:`expect_missing`.
-    """
+    """Fill missing values of a table with expected or most probable ones."""
+    # The strategy is "mean" or "mode", the seed as of :func:`expect_missing`.
     if strategy not in ("mean", "mode"):
         raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
     blocks = []
@@ -281,7 +250,7 @@ def impute(
 
 
 def _likeliest_numbers(rbm: RBM, coding: UnitCoding, X: NDArray, seed: int) -> NDArray:
-    """The table with the most probable of draws in the place of whitened numbers."""
+    """Fill whitened numbers of a table with the most probable of draws."""
     X = X.astype(np.float64)
     for rows, found, density in importance_sample(rbm, coding, X, seed):
         likeliest = coding.within_range(found.table[found.largest(density)])
@@ -350,8 +319,8 @@ def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) ->
 def _spread_uniforms(
     shape: tuple[int, int], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Uniform numbers, those of a row spread evenly, so that what they choose repeats
-    no more than it must."""
+    """Uniform random numbers, those of a row spread evenly."""
+    # So what they choose repeats no more than it must.
     order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
     return (order + rng.random(shape)) / shape[1]
 
@@ -376,28 +345,13 @@ def _draw_missing(
 
 
 def enumerate_completions(
-    coding: UnitCoding, units: NDArray, unknown: NDArray[np.bool_], row: int
+    coding: UnitCoding,
+    units: NDArray,  # (n_units,); values of unknown ones are ignored
+    unknown: NDArray[np.bool_],
+    row: int,  # number of the sample, for errors
 ) -> NDArray:
-    """List what the visible units of an incomplete sample could be.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n_units,), float32
-        What is in the place of unknown ones does not count.
-
-    row : int
-        Number of the sample, for errors.
-
-    Returns
-    -------
-    states : ndarray of shape (n_completions, n_units), float32
-        Its visible units, as often as there are completions.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 4096 of them.
-    """
+    """List the possible states of the visible units of an incomplete sample."""
+    # Returned are (n_completions, n_units). More than 4096 raise a ValueError.
     groups = coding.groups.within(unknown)
     n_completions = groups.n_states
     if n_completions > _CONDITIONAL.max_completions:

@@ -144,7 +144,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
     def _of_layers(
         self, X: NDArray, given: TableLike, kept: NDArray | slice
     ) -> TableLike:
-        """What the layers see: the categories themselves, not their numbers."""
+        """Inputs of the layers: the categories themselves, not their numbers."""
         if not self._categories.encoders:
             return X[kept]
         return safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
@@ -152,7 +152,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
     def _train(
         self, mlp: Any, X: NDArray, y: NDArray, weights: NDArray | None, stages: Stages
     ) -> Any:
-        """Train the network that is to answer, on the architecture that was found."""
+        """Train the final network on the architecture that was found."""
         self.scaler_ = self._scaler(X, weights)
         targets, sizes = self._learn_targets(y, weights), self._sizes(y)
         is_generative = self.init == "generative"
@@ -172,7 +172,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         return stages.fit_network(mlp, inputs, targets, weights, start)
 
     def _scaler(self, X: NDArray, weights: NDArray | None) -> StandardScaler | None:
-        """What standardizes the columns, if a network may see them."""
+        """Scaler of the columns, if they may be inputs of a network."""
         if self.init == "generative" and self.mlp is not None:
             return None
         return fitted_scaler(self._table(X)[1], "X", weights)
@@ -201,19 +201,17 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         """Units of the output."""
 
     def _learn_targets(self, y: NDArray, weights: NDArray | None) -> NDArray:
-        """What the network is to learn."""
+        """Learn the targets of the network."""
         return y
 
     def _from_network(self, predicted: NDArray) -> NDArray:
         return predicted
 
     def _sizes(self, y: NDArray) -> tuple[int, ...]:
-        """Widths of the hidden layers, from those of the transformer.
-
-        What is given is taken. Of what has grown, a layer of one unit says that no
-        structure was found, and nothing of a width: there are as many units as columns
-        then. Nor may the targets pass through fewer units than there are outputs.
-        """
+        """Widths of the hidden layers of the network, from those of the transformer."""
+        # Widths that the user sets are taken. Of grown layers, one with a single unit
+        # means that no structure was found: there are as many units as columns then.
+        # Nor may the targets pass through fewer units than there are outputs.
         found = self.transformer_
         first, *upper = found.n_components_per_layer_
         if widths_of(found) is not None:
@@ -225,7 +223,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         return (max(first, n_outputs), *wide_enough)
 
     def _parts(self) -> tuple[EnergyNetTransformer, Any]:
-        """The transformer and the network, not fitted."""
+        """Transformer and the network, not fitted."""
         transformer = self.transformer
         if transformer is None:
             options: Any = _ARCHITECTURE_ONLY if self.init == "random" else {}
@@ -249,11 +247,11 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         return parts
 
     def _seen(self, X: TableLike) -> NDArray:
-        """What the network that answers sees of samples as a user has them."""
+        """Inputs of the chosen network for the user's samples."""
         return self._inputs(self._read_table(X), bool(self.mlp_.hidden_layer_sizes))
 
     def _inputs(self, X: NDArray, has_layers: bool, is_fit: bool = False) -> NDArray:
-        """What a network with or without hidden layers sees of samples."""
+        """Inputs of a network with or without hidden layers."""
         units, numbers = self._table(X)
         if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
@@ -289,7 +287,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         return read_columns(self, X, like=like, **options)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
@@ -301,7 +299,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
 def _weighted(
     X: NDArray, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.bool_] | slice, NDArray | None]:
-    """Which samples have a weight, and their weights as numbers of samples."""
+    """Samples that have weight, and their weights as numbers of samples."""
     weights = read_weights(sample_weight, X)
     if weights is None:
         return slice(None), None

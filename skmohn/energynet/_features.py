@@ -21,12 +21,10 @@ def feature_blocks(
     X: NDArray,
     incomplete: Mapping[int, NDArray] | None = None,
 ) -> list[NDArray]:
-    """Probabilities of the hidden units of each layer, and a table X of numbers.
-
-    They are computed in the precision of X: in double precision they do not depend on
-    which samples stand beside one another. Those of the first layer of `incomplete`
-    samples, a dictionary, are known.
-    """
+    """Probabilities of the hidden units of each layer, and a table X of numbers."""
+    # They are computed in the precision of X: in double precision they do not depend on
+    # which samples stand beside one another. `incomplete` has those of the first layer
+    # of incomplete samples.
     blocks, states = [], units.astype(X.dtype)
     for rbm in rbms:
         active = states @ rbm.weights.T.astype(X.dtype) + rbm.hidden_bias
@@ -41,30 +39,13 @@ def learn_scalers(
     rbms: Sequence[RBM],
     coding: UnitCoding,
     X: NDArray,
-    units: NDArray,
+    units: NDArray,  # (n_samples, n_units); in the layout that was learned from
+    # Scalers of earlier samples, which go on as copies.
     earlier: list[StandardScaler] | None = None,
 ) -> tuple[list[StandardScaler], list[NDArray]]:
-    """Learn what standardizes each block of features; fills count as the nearer end.
-
-    Parameters
-    ----------
-    rbms : list of RBM
-        From the bottom to the top.
-
-    units : ndarray of shape (n_samples, n_units), float32
-        Their visible units in the layout that was learned from.
-
-    earlier : list of StandardScaler, default=None
-        Those of earlier samples, which go on as copies.
-
-    Returns
-    -------
-    scalers : list of StandardScaler
-        One for each layer, and one for the columns of X as numbers.
-
-    input_means : list of ndarray
-        Means of what each layer sees.
-    """
+    """Learn what standardizes each block of features; fills count as the nearer end."""
+    # Returned are a scaler for each layer and one for the columns of X as numbers, and
+    # the mean inputs of each layer.
     if earlier is None:
         scalers = [plain_scaler() for _ in range(len(rbms) + 1)]
     else:

@@ -1,10 +1,10 @@
-"""Groups of visible units: the units of a column, and the states they can be in.
+"""Groups of visible units: the units of a column, and the states they can be in."""
 
-A column of L values has L - 1 units and L states. Those of an ordered column are a
-thermometer, of which only the first so many can be 1; of the units of categories at
-most one is 1, and none of them for the category that comes first. Every sum over
-states, and every draw, is over these. A bit is a group of a single unit of either kind.
-"""
+# A column of L values has L - 1 units and L states. Those of an ordered column are a
+# thermometer, of which only the first so many can be 1; of the units of categories at
+# most one is 1, and none of them for the category that comes first. Every sum over
+# states, and every draw, is over these. A bit is a group of a single unit of either
+# kind.
 
 import math
 from dataclasses import dataclass
@@ -18,29 +18,16 @@ from skmohn._core._validation import read_vector
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Which units belong to one column, and which states they can be in.
+    """Units of each column, and the states that they can be in."""
 
-    Parameters
-    ----------
-    sizes : array-like of int of shape (n_columns,)
-        Number of units of each column, which are adjacent.
-    is_ordered : array-like of bool of shape (n_columns,), default=None
-        True where only the first few units of a column can be 1, False where at most
-        one can. None for True throughout.
+    # A thermometer of 3 units and a category of 2, ``Groups([3, 2], [True, False])``,
+    # have 4 * 3 states. ValueError is raised if sizes are no numbers of units, at least
+    # 1 each, or the lengths differ.
 
-    Raises
-    ------
-    ValueError
-        If sizes are no numbers of units, at least 1 each, or the lengths differ.
-
-    Examples
-    --------
-    >>> from skmohn.energynet._groups import Groups
-    >>> Groups([3, 2], [True, False]).n_states
-    12
-    """
-
+    # (n_columns,); number of units of each column, which are adjacent.
     sizes: np.ndarray
+    # (n_columns,); True where only the first few units of a column can be 1, False
+    # where at most one can. None for True throughout.
     is_ordered: Any = None
 
     def __post_init__(self) -> None:
@@ -62,18 +49,7 @@ class Groups:
 
     @classmethod
     def bits(cls, n_units: int) -> Self:
-        """Make groups of a single unit each.
-
-        Parameters
-        ----------
-        n_units : int
-            Number of units.
-
-        Returns
-        -------
-        Groups
-            As many groups.
-        """
+        """Make groups of a single unit each."""
         return cls(np.ones(n_units, np.int64))
 
     @property
@@ -103,64 +79,25 @@ class Groups:
         return np.arange(self.n_units) - np.repeat(self.starts, self.sizes)
 
     def of_units(self, of_columns: NDArray) -> NDArray:
-        """Repeat what is known of each column for each of its units.
-
-        Parameters
-        ----------
-        of_columns : ndarray of shape (..., n_columns)
-            Something of each column.
-
-        Returns
-        -------
-        ndarray of shape (..., n_units)
-            The same of each unit.
-        """
+        """Repeat an array of columns, (..., n_columns), for each of their units."""
         return np.repeat(of_columns, self.sizes, axis=-1)
 
     def take(self, which: NDArray[np.bool_] | list[int] | slice) -> "Groups":
-        """Take the groups of some columns.
-
-        Parameters
-        ----------
-        which : ndarray of bool or slice
-            Index of the columns.
-
-        Returns
-        -------
-        Groups
-            Those of these columns.
-        """
+        """Select the groups of some columns."""
         return Groups(self.sizes[which], self.is_ordered[which])
 
-    def within(self, units: NDArray[np.bool_]) -> "Groups":
-        """Take the groups of some units, those of whole columns.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_units,), bool
-            Which units.
-
-        Returns
-        -------
-        Groups
-            Those of their columns.
-        """
+    def within(
+        self,
+        units: NDArray[np.bool_],  # (n_units,)
+    ) -> "Groups":
+        """Select the groups of some units, those of whole columns."""
         return self.take(units[self.starts])
 
 
 def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
-    """List possible states of the units of all columns, by their number.
-
-    Parameters
-    ----------
-    start, stop : int
-        At most the number of all states.
-
-    Returns
-    -------
-    states : ndarray of shape (stop - start, n_units), float64
-        In the order of numbers whose first digit is the least.
-    """
+    """List possible states of the units of all columns, by their number."""
+    # Returned are (stop - start, n_units), in the order of numbers whose first digit is
+    # the least; `start` and `stop` are at most the number of all states.
     sizes, offsets = groups.sizes, groups.offsets
     bases = np.cumprod(np.append(1, sizes[:-1] + 1))
     state = np.arange(start, stop)[:, None] // bases % (sizes + 1)
@@ -173,19 +110,10 @@ def list_states(groups: Groups, start: int, stop: int) -> NDArray[np.float64]:
 def state_probabilities(
     mean: NDArray[np.float64], groups: Groups
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Fraction of the samples at each state, from the means of the units.
-
-    Returns
-    -------
-    at : ndarray of shape (n_units,)
-        Of samples at the level, or category, of the unit.
-
-    before : ndarray of shape (n_units,)
-        Of samples one level below; of those at the first category.
-
-    first : ndarray of shape (n_columns,)
-        Of samples of which no unit of the column is 1.
-    """
+    """Fraction of the samples in each state, from the means of the units."""
+    # Returned are, for each unit, the fraction of samples at its level or category, and
+    # that one level below or at the first category; for each column that of samples of
+    # which no unit is 1.
     is_first = groups.offsets == 0
     ordered = groups.of_units(groups.is_ordered)
     above = np.where(np.roll(is_first, -1), 0.0, np.roll(mean, -1))
@@ -217,10 +145,8 @@ def unit_probabilities(active: NDArray, groups: Groups) -> NDArray:
 
 
 def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
-    """Logit of the state of each unit, against that in which all units are 0.
-
-    Of a level it is the sum of the units up to it, of a category that of its unit.
-    """
+    """Logit of the state of each unit, against that in which all units are 0."""
+    # Of a level it is the sum of the units up to it, of a category that of its unit.
     active = np.asarray(active, np.float64)
     if groups.are_bits:
         return active
@@ -235,7 +161,7 @@ def state_logits(active: NDArray, groups: Groups) -> NDArray[np.float64]:
 def _log_weights(
     active: NDArray, groups: Groups
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Of each state above the first, whose own is 0, and of all states together."""
+    """Log-weights of states above the first, whose own is 0, and of all together."""
     starts = groups.starts
     height = state_logits(active, groups)
     top = np.maximum(np.maximum.reduceat(height, starts, axis=1), 0.0)

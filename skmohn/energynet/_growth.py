@@ -1,10 +1,9 @@
-"""How wide a layer becomes: as given, or by the shortest description of the data.
+"""Growth of a layer: fixed width, or by the shortest description of the data."""
 
-A growth takes inputs, a :class:`Schedule`, options of its own, a seed and a report, and
-returns a :class:`GrowthResult`. After every epoch, or some short ones, and after each
-decision it calls ``report(record, make_rbm)`` with what happened, a dictionary, and a
-function that returns the RBM as it is. What `report` raises ends the growth.
-"""
+# A growth takes inputs, a :class:`Schedule`, options of its own, a seed and a report,
+# and returns a :class:`GrowthResult`. After every epoch, or some short ones, and after
+# each decision it calls ``report(record, make_rbm)`` with what happened, a dictionary,
+# and a function that returns the RBM as it is. What `report` raises ends the growth.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -72,34 +71,22 @@ GIVEN_REASON = "the width was given"
 
 @dataclass(frozen=True)
 class GrowthResult:
-    """A layer that has its width.
+    """Layer whose growth has ended."""
 
-    Parameters
-    ----------
-    run : Run
-        The trained RBM, as ``run.rbm``, and what is needed to train it further.
-    reason : str
-        Why it has this width.
-    limit : {"max_units", "max_steps"} or None
-        What kept the growth from its own end.
-    reference_rbm : RBM or None
-        An RBM of few units for the same samples, where one was trained on the way.
-    """
-
-    run: Run
-    reason: str
+    run: Run  # trained RBM, as ``run.rbm``, and what is needed to train it further
+    reason: str  # why it has this width
+    # Limit that ended the growth early: "max_units" or "max_steps".
     limit: str | None = None
+    # RBM of few units for the same samples, where one was trained.
     reference_rbm: RBM | None = None
 
 
 def given_width(
     X: NDArray, schedule: Schedule, rbm: RBM, n_epochs: int, seed: int, report: Report
 ) -> GrowthResult:
-    """Train a layer of fixed width, from an RBM on.
-
-    Records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``,
-    the number of epochs since the record before.
-    """
+    """Train a layer of fixed width, from an RBM on."""
+    # Records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``,
+    # the number of epochs since the record before.
     n_steps = schedule.steps_of_epochs(n_epochs, len(X))
     run = schedule.begin(X, rbm, n_steps, seed)
     train(run, X, schedule, "train", report)
@@ -139,87 +126,46 @@ def _record(run: Run, stage: str, n_steps: int) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class DescriptionLengthOptions:
-    """When a unit is worth its price.
+    """Options of growth by description length."""
 
-    Parameters
-    ----------
-    unit_cost : float, default=1.0
-        Factor of the price of a unit; the lower, the wider the layer.
-    n_initial : int, default=8
-        Units to begin with, or a half, a quarter and so on down to one, whichever
-        describes the data shortest.
-    start_fraction : float, default=0.5
-        Fraction of its price that a unit counts while these are compared: training is
-        far from its end, which more units will gain more from.
-    clock : float, default=60.0
-        Sum of the learning rates between two decisions.
-    final_clock : float, default=300.0
-        Sum of the learning rates after the last one, 0 for none.
-    worthwhile_fraction : float, default=0.4
-        Fraction of the units that must be worth their price for there to be more. So
-        the final width is reached by dropping, from a layer that is too wide: fewer
-        units that all pay are often not the shortest description.
-    drop_fraction : float, default=0.1
-        Most of the units that are dropped at once.
-    n_chains : int, default=400
-        Samples of the model that value units.
-    n_gibbs : int, default=100
-        Steps of these chains before each decision.
-    max_units : int, default=2000
-    max_steps : int, default=1000000
-        Steps of training before the final training.
-    """
-
+    # Factor of the price of a unit; the lower, the wider the layer.
     unit_cost: float = 1.0
+    # Units to begin with, or a half, a quarter and so on down to one, whichever
+    # describes the data shortest.
     n_initial: int = 8
+    # Fraction of its price that a unit counts while initial widths are compared:
+    # training is far from its end, which more units will gain more from.
     start_fraction: float = 0.5
-    clock: float = 60.0
+    clock: float = 60.0  # sum of the learning rates between two decisions
+    # Sum of the learning rates after the last one, 0 for none.
     final_clock: float = 300.0
+    # Fraction of the units that must be worth their price for there to be more. So the
+    # final width is reached by dropping, from a layer that is too wide: fewer units
+    # that are all worth it are often not the shortest description.
     worthwhile_fraction: float = 0.4
-    drop_fraction: float = 0.1
-    n_chains: int = 400
-    n_gibbs: int = 100
+    drop_fraction: float = 0.1  # most of the units that are dropped at once
+    n_chains: int = 400  # samples of the model that value units
+    n_gibbs: int = 100  # steps of these chains before each decision
     max_units: int = 2000
-    max_steps: int = 1_000_000
+    max_steps: int = 1_000_000  # steps of training before the final training
 
 
 def unit_values(
     rbm: RBM,
-    data: NDArray,
-    model: NDArray,
+    data: NDArray,  # (n_samples, n_visible); bits
+    model: NDArray,  # (n_chains, n_visible); samples of the RBM's own distribution
     missing: MissingMask | None = None,
+    # (n_incomplete, n_visible); completions of the incomplete samples.
     draws: Iterable[NDArray] = (),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """What each hidden unit adds to the mean log-likelihood of the data.
-
-    Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
-    divides the probability of v by exp(g_i(v)), g_i = softplus(a_i) - s_i a_i, up to
-    normalization. So the loss is E_data g_i + log E_model exp(-g_i), exactly when the
-    expectations are: no partition function is needed.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n_samples, n_visible)
-        Bits.
-
-    model : ndarray of shape (n_chains, n_visible)
-        Samples of the RBM's own distribution.
-
-    missing : MissingMask, default=None
-        What is unknown of the data. A sample then adds -log E exp(-g_i), the mean being
-        over what it could be.
-
-    draws : iterable of ndarray of shape (n_incomplete, n_visible), default=()
-        What the incomplete samples could be.
-
-    Returns
-    -------
-    values : ndarray of shape (n_hidden,)
-        In nats per sample.
-
-    activity : ndarray of shape (n_hidden,)
-        The means s_i of the hidden probabilities on the data.
-    """
+    """Mean log-likelihood of the data that each hidden unit adds."""
+    # Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
+    # divides the probability of v by exp(g_i(v)), g_i = softplus(a_i) - s_i a_i, up to
+    # normalization. So the loss is E_data g_i + log E_model exp(-g_i), exactly when the
+    # expectations are: no partition function is needed. Of an incomplete sample -log E
+    # exp(-g_i) is added, the mean being over its completions. Returned are values in
+    # nats per sample, (n_hidden,), and the means s_i of the hidden probabilities on the
+    # data.
     activity = rbm.hidden_probabilities(data).mean(axis=0, dtype=np.float64)
     in_data = _residual_gains(rbm, data, activity)
     if missing is not None:
@@ -245,18 +191,14 @@ def grow_by_description_length(
     seed: int,
     report: Report,
 ) -> GrowthResult:
-    """Grow a layer while its units are worth their price; drop those that are not.
-
-    A unit is valued beside the others, and units that share what one of them could say
-    are all missed when dropped one by one. So growth begins with the number of units
-    whose description of the data is the shortest, as far as these can be compared.
-    Steps are counted by the sum of their learning rates, which makes the width depend
-    little on the learning rate and the batch size.
-
-    Records have ``stage`` ("start", "grow", "drop" or "final"), ``units``, ``steps``
-    and ``clock``; at a decision also ``price`` and ``paying``, the number of units
-    worth it, else ``epochs``.
-    """
+    """Grow a layer while its units are worth their price; drop those that are not."""
+    # A unit is valued beside the others, and units that share a contribution are all
+    # missed when dropped one by one. So growth begins with the number of units whose
+    # description of the data is the shortest, as far as these can be compared. Steps
+    # are counted by the sum of their learning rates, which makes the width depend
+    # little on the learning rate and the batch size. Records have ``stage`` ("start",
+    # "grow", "drop" or "final"), ``units``, ``steps`` and ``clock``; at a decision also
+    # ``price`` and ``paying``, the number of units worth it, else ``epochs``.
     price = unit_price(X, options.unit_cost, schedule.groups)
     growth = DescriptionLengthGrowth(X, schedule, options, seed, report)
     run = growth.start(price)
@@ -319,23 +261,13 @@ def _entropy(bits: NDArray) -> float:
 
 
 def free_lengths(
-    rbm: RBM, data: NDArray, missing: MissingMask | None, seed: int
+    rbm: RBM,
+    data: NDArray,  # (n_samples, n_visible); bits
+    missing: MissingMask | None,
+    seed: int,
 ) -> NDArray[np.float64]:
-    """Nats that samples take, but for the log partition function.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n_samples, n_visible)
-        Bits.
-
-    missing : MissingMask or None
-        What is unknown of them.
-
-    Returns
-    -------
-    lengths : ndarray of shape (n_compared,)
-        Of all samples, or of some where there are missing values.
-    """
+    """Description lengths of samples in nats, but for the log partition function."""
+    # Of all samples, or of some where there are missing values.
     if missing is not None and len(data) > _GROWTH.max_samples_missing:
         rows = np.random.default_rng(seed).permutation(len(data))[
             : _GROWTH.max_samples_missing
@@ -345,7 +277,7 @@ def free_lengths(
 
 
 class DescriptionLengthGrowth:
-    """The training between decisions, and the samples that decisions are made on."""
+    """Training between decisions, and the samples that decisions are made on."""
 
     def __init__(
         self,
@@ -384,12 +316,10 @@ class DescriptionLengthGrowth:
         return self.n_steps + ahead > self.options.max_steps
 
     def start(self, price: float) -> Run:
-        """Train RBMs of some few units; return the run of the best one.
-
-        The fewest come first, and more are left out where even a perfect description of
-        the data would not pay for them: no RBM describes samples in fewer nats than
-        the entropy of their empirical distribution.
-        """
+        """Train RBMs of some few units; return the run of the best one."""
+        # The fewest come first, and more are left out where even a perfect description
+        # of the data would cost less than they do: no RBM describes samples in fewer
+        # nats than the entropy of their empirical distribution.
         options = self.options
         n_units = min(options.n_initial, options.max_units)
         start_price = options.start_fraction * price
@@ -414,19 +344,16 @@ class DescriptionLengthGrowth:
         return self.train(run, "start", self.options.clock)
 
     def is_likelier(self, rbm: RBM, other: RBM) -> bool:
-        """Whether the data are more likely by an RBM than by another.
-
-        With more units they should be, and are not where modes are far apart and chains
-        stay in theirs: units that look worthwhile describe modes but not their weights.
-        """
+        """Whether the data are more likely by an RBM than by another."""
+        # With more units they should be, and are not where modes are far apart and
+        # chains stay in theirs: units that look worthwhile describe modes but not their
+        # weights.
         return bool(self._lengths(other).mean() > self._lengths(rbm).mean())
 
     def descend(self, run: Run, price: float) -> Run:
-        """Drop units that pay, while those that stay make up for them.
-
-        A unit is valued as if the others stayed as they are. Trained on without it they
-        often say as much, so that what counts is the description afterwards.
-        """
+        """Drop worthwhile units, while those that stay make up for them."""
+        # A unit is valued as if the others stayed as they are. Trained further without
+        # it they often gain as much, so that the description afterwards decides.
         missed = 0
         best, least = run, self.description_length(run.rbm, price)
         while run.rbm.n_hidden > 1 and missed < _GROWTH.max_misses:
@@ -444,7 +371,7 @@ class DescriptionLengthGrowth:
         return best
 
     def description_length(self, rbm: RBM, price: float) -> float:
-        """Of the data, in nats per sample; exact for the few units of a start."""
+        """Length of the data, in nats per sample; exact for few units of a start."""
         return float(self._lengths(rbm).mean()) + price * rbm.n_hidden
 
     def _lengths(self, rbm: RBM) -> NDArray[np.float64]:
@@ -471,10 +398,9 @@ class DescriptionLengthGrowth:
         return run
 
     def value(self, rbm: RBM) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Value the units, on the data and on samples of the model.
-
-        These are exact for few units, else of chains that go on from the last time.
-        """
+        """Value the units, on the data and on samples of the model."""
+        # Samples of the model are exact for few units, else of chains that go on from
+        # the last time.
         if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
             logits = draw_hidden(rbm, len(self.model), self.rng) @ rbm.weights
             bias, groups = rbm.visible_bias, rbm.groups

@@ -1,9 +1,8 @@
-"""How wide a layer becomes by samples that do not train it.
+"""Growth of a layer by held-out likelihood."""
 
-A layer that grows, unit by unit, trains long before it has its width, and learns few
-samples by heart. So RBMs of doubling width are trained here, each from the start
-and as long as the final one, and the likelihood of samples held out decides.
-"""
+# A layer that grows, unit by unit, trains long before it has its width, and learns few
+# samples by heart. So RBMs of doubling width are trained here, each from the start
+# and as long as the final one, and the likelihood of samples held out decides.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -76,33 +75,21 @@ BELOW_REASON = "a layer is no wider than the one below"
 
 @dataclass(frozen=True)
 class Parts:
-    """Samples that train, and those that decide.
+    """Samples that train, and held-out samples that decide."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_train, n_visible), float32
-    schedule : Schedule
-        How to train on these.
-    data : ndarray of shape (n_held, n_visible), float32
-        Bits.
-    missing : MissingMask or None
-        What is unknown of `data`.
-    """
-
-    X: np.ndarray
-    schedule: Schedule
-    data: np.ndarray
-    missing: MissingMask | None
+    X: np.ndarray  # (n_train, n_visible), float32
+    schedule: Schedule  # how to train on `X`
+    data: np.ndarray  # (n_held, n_visible), float32; bits
+    missing: MissingMask | None  # what is unknown of `data`
 
     @classmethod
-    def draw(cls, X: NDArray, schedule: Schedule, seed: int) -> Self:
-        """Hold out a fifth of the samples: the same with all seeds.
-
-        Parameters
-        ----------
-        seed : int
-            Of bits drawn from probabilities.
-        """
+    def draw(
+        cls,
+        X: NDArray,
+        schedule: Schedule,
+        seed: int,  # of bits drawn from probabilities
+    ) -> Self:
+        """Hold out a fifth of the samples: the same with all seeds."""
         order = np.random.default_rng(0).permutation(len(X))
         n_held = min(
             max(len(X) // _GROWTH.n_rows_per_held_out, 1), _GROWTH.max_held_out
@@ -124,41 +111,27 @@ class Parts:
 
 @dataclass(frozen=True)
 class HeldOutOptions:
-    """How long RBMs of each width are trained, and how wide they may be.
+    """Options of growth by held-out likelihood."""
 
-    Parameters
-    ----------
-    final_clock : float, default=300.0
-        Sum of the learning rates of the final training, and of each RBM that is
-        compared; 0 for no final training.
-    clock : float, default=60.0
-        Sum of the learning rates of what is compared without a final training.
-    max_units : int, default=2000
-    max_steps : int, default=1000000
-        Steps of training before the final training.
-    below : float, default=inf
-        Width of the layer below, which is not exceeded.
-    """
-
+    # Sum of the learning rates of the final training, and of each RBM that is compared;
+    # 0 for no final training.
     final_clock: float = 300.0
+    # Sum of the learning rates of RBMs compared without a final training.
     clock: float = 60.0
     max_units: int = 2000
-    max_steps: int = 1_000_000
-    below: float = np.inf
+    max_steps: int = 1_000_000  # steps of training before the final training
+    below: float = np.inf  # width of the layer below, which is not exceeded
 
 
 def grow_by_held_out(
     X: NDArray, schedule: Schedule, options: HeldOutOptions, seed: int, report: Report
 ) -> GrowthResult:
-    """Double the width of a layer while that makes samples held out more likely.
-
-    Few units come first; fewer still are tried last, while they are about as good. The
-    layer has a width between those that are about the best; it is trained on all
-    samples, or as it was if there is no final training.
-
-    Records have ``stage`` ("grow" or "final"), ``units``, ``steps`` and ``clock``; at a
-    decision also ``held_out_log_likelihood``, else ``epochs``.
-    """
+    """Double the width of a layer while that makes held-out samples more likely."""
+    # Few units come first; fewer still are tried last, while they are about as good.
+    # The layer has a width between those that are about the best; it is trained on all
+    # samples, or as it was if there is no final training. Records have ``stage``
+    # ("grow" or "final"), ``units``, ``steps`` and ``clock``; at a decision also
+    # ``held_out_log_likelihood``, else ``epochs``.
     below = options.below
     parts = Parts.draw(X, schedule, seed)
     # Duplicates in both parts reward a unit each, and more: distinct rows count.
@@ -197,15 +170,7 @@ def grow_by_held_out(
 
 
 class WidthSearch:
-    """RBMs of some widths, and the nats that samples held out take by each.
-
-    Parameters
-    ----------
-    parts : Parts
-
-    options, seed, report
-        As in :func:`grow_by_held_out`.
-    """
+    """RBMs of some widths, and the nats of held-out samples by each."""
 
     def __init__(
         self, parts: Parts, options: HeldOutOptions, seed: int, report: Report
@@ -243,10 +208,9 @@ class WidthSearch:
         return _errors(self.lengths[best] - self.lengths[width], error)
 
     def still_improving(self, width: int) -> bool:
-        """Whether a width was tried, and is so good that a wider one may be better.
-
-        Wide ones are judged by a trend: the training of a single one varies too much.
-        """
+        """Whether a width was tried, and is so good that a wider one may be better."""
+        # Wide ones are compared by a trend: the training of a single one varies too
+        # much.
         if width not in self.lengths:
             return False
         if width < _GROWTH.min_max_width:
@@ -257,12 +221,10 @@ class WidthSearch:
         return -trend.slope > _GROWTH.min_gain
 
     def _measured(self, rbm: RBM) -> tuple[NDArray[np.float64], float]:
-        """Nats that each sample held out takes; the error that they have in common.
-
-        A few temperatures are enough where the samples are less certain, or for an
-        RBM that is worse than others even by an estimate that flatters it. Where
-        no temperatures are, it is not flattered.
-        """
+        """Nats of each held-out sample, and the error that they have in common."""
+        # A few temperatures are enough where the samples are less certain, or for an
+        # RBM that is worse than others even by an optimistic estimate. Where there are
+        # no temperatures, it is not optimistic.
         parts, seed = self.parts, self.seed
         free = free_lengths(rbm, parts.data, parts.missing, seed)
         # So the first one has a value that others are compared with, however many
@@ -289,7 +251,7 @@ class WidthSearch:
 
 
 def _errors(gains: NDArray[np.float64], of_all: float = 0.0) -> float:
-    """A mean, in its standard errors, where all gains have an error in common."""
+    """Mean, in its standard errors, where all gains have an error in common."""
     mean = gains.mean()
     error = np.hypot(_error(gains), of_all)
     if error == 0.0:
@@ -303,13 +265,11 @@ def _error(gains: NDArray[np.float64]) -> float:
 
 
 def _likely_width(lengths: Mapping[int, NDArray[np.float64]]) -> int:
-    """Mean of the widths, counted in doublings, by how near each is to the best.
-
-    So chance, which decides between widths that are about as good, decides little. Much
-    of it is in the training of each; so distances are means over a width, twice, and
-    its neighbors. A weight falls with the distance, not with its square: whether all of
-    those that are nearly the best are in or out would be chance again.
-    """
+    """Mean of the widths, counted in doublings, by how near each is to the best."""
+    # So chance, which decides between widths that are about as good, decides little.
+    # Much of it is in the training of each; so distances are means over a width, twice,
+    # and its neighbors. A weight falls with the distance, not with its square: whether
+    # all of those that are nearly the best are in or out would be chance again.
     widths = sorted(lengths)
     best = min(lengths.values(), key=np.mean)
     worse = [lengths[width] - best for width in widths]

@@ -202,7 +202,7 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         return self.transformer
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True

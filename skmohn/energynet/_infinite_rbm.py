@@ -1,13 +1,13 @@
-"""The infinite restricted Boltzmann machine: hidden units in order, grown when needed.
+"""Infinite restricted Boltzmann machine: ordered hidden units, grown when needed."""
 
-An order z says how many of the hidden units take part, the first z of them, and each
-costs a penalty (Côté and Larochelle, "An infinite restricted Boltzmann machine", 2015):
-
-    F(v, z) = -c.v - sum_{i <= z} [softplus(W_i.v + b_i) - beta softplus(b_i)]
-
-Units that are not yet born have neither weights nor bias. Each multiplies exp(-F) by
-r = 2^(1 - beta), so the orders past the last unit n sum to r / (1 - r) exp(-F(v, n)).
-"""
+# An order z says how many of the hidden units take part, the first z of them, and each
+# costs a penalty (Côté and Larochelle, "An infinite restricted Boltzmann machine",
+# 2015):
+#
+#     F(v, z) = -c.v - sum_{i <= z} [softplus(W_i.v + b_i) - beta softplus(b_i)]
+#
+# Units that are not yet born have neither weights nor bias. Each multiplies exp(-F) by
+# r = 2^(1 - beta), so the orders past the last unit n sum to r / (1 - r) exp(-F(v, n)).
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,23 +33,13 @@ GAMMA_REASON = "gamma fell to its threshold"
 
 @dataclass
 class InfiniteRBM:
-    """An infinite RBM whose first units are born.
+    """Infinite RBM whose first units are born."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_hidden, n_visible), float32
-    hidden_bias : ndarray of shape (n_hidden,), float32
-    visible_bias : ndarray of shape (n_visible,), float32
-    beta : float, default=1.01
-        More than 1; what a unit costs is beta softplus(b_i).
-    groups : Groups, default=None
-        The visible units of each column; None where each is a column.
-    """
-
-    weights: np.ndarray
-    hidden_bias: np.ndarray
-    visible_bias: np.ndarray
-    beta: float = 1.01
+    weights: np.ndarray  # (n_hidden, n_visible), float32
+    hidden_bias: np.ndarray  # (n_hidden,), float32
+    visible_bias: np.ndarray  # (n_visible,), float32
+    beta: float = 1.01  # more than 1; a unit costs beta softplus(b_i)
+    # Visible units of each column; None where each is a column.
     groups: Groups | None = None
 
     @classmethod
@@ -73,17 +63,12 @@ class InfiniteRBM:
         return float(log_r - np.log(-np.expm1(log_r)))
 
     def penalties(self) -> NDArray[np.float64]:
-        """What each unit costs, ndarray of shape (n_hidden,), float64."""
+        """Cost of each unit, (n_hidden,)."""
         return self.beta * np.logaddexp(0.0, self.hidden_bias.astype(np.float64))
 
     def log_weights(self, V: ArrayLike) -> NDArray[np.float64]:
-        """Minus the free energy of each order; of all past the last in the last column.
-
-        Returns
-        -------
-        log_weights : ndarray of shape (n_samples, n_hidden + 1), float64
-            In double precision: orders 1 to n, then the tail.
-        """
+        """Minus the free energy of each order, (n_samples, n_hidden + 1)."""
+        # In double precision: orders 1 to n, then the tail, all past the last together.
         V = check_states(V, len(self.visible_bias), "V").astype(np.float64)
         active = V @ self.weights.T.astype(np.float64) + self.hidden_bias
         gains = np.logaddexp(0.0, active) - self.penalties()
@@ -103,10 +88,8 @@ class InfiniteRBM:
         return np.exp(log_weights + self.free_energy(V)[:, None])
 
     def converted(self) -> RBM:
-        """The RBM with the units that are born and no order.
-
-        It is another model of the data, and a bad one until it has been trained on.
-        """
+        """RBM with the units that are born and no order."""
+        # It is another model of the data, and a bad one until it has been trained on.
         return copy_of(
             RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
         )
@@ -124,27 +107,16 @@ class InfiniteRBM:
         self.hidden_bias = np.append(self.hidden_bias, np.float32(0.0))
 
     def visit(
-        self, V: NDArray, row_weight: float, stream: NDArray[np.uint64]
+        self,
+        V: NDArray,
+        row_weight: float,  # of a sample in the gradient
+        stream: NDArray[np.uint64],
     ) -> tuple[NDArray, tuple[NDArray, NDArray, NDArray], int]:
-        """Draw the hidden units of visible ones, and how the likelihood rises there.
-
-        Parameters
-        ----------
-        row_weight : float
-            Weight of a sample in the gradient.
-
-        Returns
-        -------
-        hidden : ndarray of shape (n_samples, n_hidden), float32
-            Zero past the order drawn.
-
-        gradient : tuple of three ndarrays
-            Of the sum of row_weight times minus the free energy, by the weights, the
-            hidden and the visible biases; orders and hidden units are summed out.
-
-        n_past : int
-            Samples whose order fell past the last unit.
-        """
+        """Draw the hidden units of visible ones, and the gradient of the likelihood."""
+        # Returned are the hidden units, zero past the order drawn; the gradient of the
+        # sum of row_weight times minus the free energy, by the weights, the hidden and
+        # the visible biases, orders and hidden units summed out; and the number of
+        # samples whose order fell past the last unit.
         n = self.n_hidden
         logits = V @ self.weights.T
         residual = np.zeros_like(logits)
@@ -162,38 +134,20 @@ class InfiniteRBM:
 
 @dataclass(frozen=True)
 class InfiniteGrowthOptions:
-    """When an infinite RBM stops growing, and how it is trained until then.
+    """Options of an infinite RBM: training, and end of growth."""
 
-    Parameters
-    ----------
-    beta : float, default=1.01
-        Penalty of a unit, more than 1.
-    threshold : float, default=0.1
-        Gamma: growth ends when there are no more units than this for each step.
-    learning_rate : float, default=0.01
-        Constant.
-    batch_size : int, default=10
-        Samples of a step; the more there are, the more often one asks for a unit.
-    n_gibbs : int, default=1
-        Steps of the chains of contrastive divergence.
-    persistent : bool, default=False
-        Whether chains go on where they were after the step before, instead of starting
-        at the data.
-    max_units : int, default=2000
-    max_steps : int, default=100000
-    n_final_epochs : int, default=0
-        Epochs of training of the plain RBM; 0 for the paper to the letter, at the price
-        of an RBM that models the data badly.
-    """
-
-    beta: float = 1.01
+    beta: float = 1.01  # penalty of a unit, more than 1
+    # Gamma: growth ends when there are no more units than this for each step.
     threshold: float = 0.1
     learning_rate: float = 0.01
-    batch_size: int = 10
-    n_gibbs: int = 1
+    batch_size: int = 10  # samples of a step; with more, units are born more often
+    n_gibbs: int = 1  # steps of the chains of contrastive divergence
+    # Chains go on from the step before, instead of starting at the data.
     persistent: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
+    # Of training of the plain RBM; 0 as in the paper: the RBM then models the data
+    # badly.
     n_final_epochs: int = 0
 
 
@@ -204,13 +158,11 @@ def grow_infinite_rbm(
     seed: int,
     report: Report,
 ) -> GrowthResult:
-    """Grow an infinite RBM until units are rarely born; make it a plain one.
-
-    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
-    training. The schedule is that of the plain RBM. Records have ``stage`` ("grow" or
-    "final"), ``units``, ``steps`` and ``epochs``; ``gamma`` while it grows, when the
-    RBM is a converted one, and ``clock`` afterwards.
-    """
+    """Grow an infinite RBM until units are rarely born; make it a plain one."""
+    # This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
+    # training. The schedule is that of the plain RBM. Records have ``stage`` ("grow" or
+    # "final"), ``units``, ``steps`` and ``epochs``; ``gamma`` while it grows, when the
+    # RBM is a converted one, and ``clock`` afterwards.
     training = InfiniteTraining(options, schedule)
     growing = training.begin(X, seed)
     while growing.reason is None:
@@ -228,7 +180,7 @@ def grow_infinite_rbm(
 
 @dataclass(frozen=True)
 class InfiniteTraining:
-    """How an infinite RBM is trained, on inputs as a schedule describes them."""
+    """Training of an infinite RBM, on inputs as a schedule describes them."""
 
     options: InfiniteGrowthOptions
     schedule: Schedule
@@ -239,11 +191,9 @@ class InfiniteTraining:
         return InfiniteRun(rbm, np.random.default_rng(seed), random_stream(seed))
 
     def advance(self, run: "InfiniteRun", X: NDArray) -> int:
-        """Go on for an epoch, or several short ones, or until growth ends.
-
-        The run is changed in place; its `reason` says why growth has ended. Returned is
-        how many epochs were begun, at most :func:`epochs_at_once`.
-        """
+        """Go on for an epoch, or several short ones, or until growth ends."""
+        # The run is changed in place; its `reason` is why growth has ended. Returned is
+        # how many epochs were begun, at most :func:`epochs_at_once`.
         batch_size, resample = self.options.batch_size, self.schedule.resample
         missing = self.schedule.missing
         n_epochs, at_once = 0, epochs_at_once(len(X), batch_size)
@@ -268,7 +218,7 @@ class InfiniteTraining:
         return n_epochs
 
     def _step(self, run: "InfiniteRun", batch: NDArray) -> None:
-        """Let a unit be born if asked for; follow the gradient; look at gamma."""
+        """Let a unit be born if one was drawn; follow the gradient; test gamma."""
         rbm, row_weight = run.rbm, 1.0 / len(batch)
         hidden, data, n_past = rbm.visit(batch, row_weight, run.stream)
         if n_past and rbm.n_hidden >= self.options.max_units:
@@ -302,29 +252,14 @@ class InfiniteTraining:
 
 @dataclass
 class InfiniteRun:
-    """One run of an infinite RBM; it can be pickled and go on elsewhere.
-
-    Attributes
-    ----------
-    rbm : InfiniteRBM
-    order : numpy.random.Generator
-        Source of the orders in which samples are visited.
-    stream : ndarray of shape (1,), uint64
-        Source of all other random numbers.
-    chains : ndarray of shape (n_chains, n_hidden), float32, or None
-        Hidden units of persistent chains after the last step.
-    step : int
-        Steps done.
-    gamma : float
-        Units for each step done.
-    reason : {"gamma", "max_units", "max_steps"} or None
-        Why growth has ended; None while it goes on.
-    """
+    """Run of an infinite RBM; it can be pickled and go on elsewhere."""
 
     rbm: InfiniteRBM
-    order: np.random.Generator
-    stream: np.ndarray
+    order: np.random.Generator  # source of the orders in which samples are visited
+    stream: np.ndarray  # (1,), uint64; source of all other random numbers
+    # (n_chains, n_hidden), float32; hidden units of persistent chains.
     chains: np.ndarray | None = None
-    step: int = 0
-    gamma: float = np.inf
+    step: int = 0  # steps done
+    gamma: float = np.inf  # units for each step done
+    # "gamma", "max_units" or "max_steps": why growth has ended; None while it goes on.
     reason: str | None = None

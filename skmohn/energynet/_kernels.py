@@ -90,7 +90,7 @@ def _softplus(x):
 
 @jit
 def _uniform(z):
-    """The number in [0, 1) that a position of a stream hashes to: 24 bits."""
+    """Number in [0, 1) that a position of a stream hashes to: 24 bits."""
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2
     z = z ^ (z >> _S31)

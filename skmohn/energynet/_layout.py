@@ -1,10 +1,9 @@
-"""Visible units in an order and with signs of their own, whatever those of the columns.
+"""Order and signs of visible units, which do not depend on those of the columns."""
 
-Training draws weights and bits one after another, so that the same columns in another
-order, or 0 and 1 exchanged, would train another RBM. So it sees units in a layout
-that follows from what the columns say, and what was trained is written in the layout of
-the columns afterwards: the same probabilities, other signs.
-"""
+# Training draws weights and bits one after another, so that the same columns in another
+# order, or 0 and 1 exchanged, would train another RBM. So it sees units in a layout
+# that follows from what the columns say, and what was trained is written in the layout
+# of the columns afterwards: the same probabilities, other signs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,15 +34,12 @@ _LAYOUT = LayoutConstants()
 def sort_columns(
     X: NDArray, is_number: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Find an order and signs of columns that do not depend on those they have.
-
-    Columns are told apart by their own moments, and by those with the sum of squares of
-    all columns, which has neither order nor sign. Where these are equal, as of balanced
-    designs, columns keep the order and the sign that they have.
-
-    Returned are the order, and signs of 1 or -1. Categories, which are no numbers, have
-    no sign; of them counts how frequent they are.
-    """
+    """Order and signs of columns that do not depend on those they have."""
+    # Columns are distinguished by their own moments, and by those with the sum of
+    # squares of all columns, which has neither order nor sign. Where these are equal,
+    # as of balanced designs, columns keep the order and the sign that they have. Signs
+    # are 1 or -1. Categories, which are no numbers, have no sign; their frequencies
+    # count.
     n_features = X.shape[1]
     frequencies = {
         j: _category_frequencies(X[:, j]) for j in np.flatnonzero(~is_number)
@@ -81,7 +77,7 @@ def sort_columns(
 
 
 def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
-    """How frequent the category of each sample is; NaN where it is unknown."""
+    """Frequency of the category of each sample; NaN where it is unknown."""
     known = ~np.isnan(values)
     frequencies = np.full(len(values), np.nan)
     _, index, counts = np.unique(values[known], return_inverse=True, return_counts=True)
@@ -90,18 +86,13 @@ def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
 
 
 def sort_categories(
-    X: NDArray, sizes: Mapping[int, int]
+    X: NDArray,
+    sizes: Mapping[int, int],  # number of categories of each column that has any
 ) -> dict[int, NDArray[np.intp]]:
-    """Find an order of the categories of columns that does not depend on their names.
-
-    The most frequent comes first. Of equally frequent ones, those whose rows are closer
-    to the means of all columns, or else go with fewer categories of other columns.
-
-    Parameters
-    ----------
-    sizes : dict of int to int
-        Number of categories of each column that has any.
-    """
+    """Order of the categories of columns that does not depend on their names."""
+    # The most frequent comes first. Of equally frequent ones, those whose rows are
+    # closer to the means of all columns, or else go with fewer categories of other
+    # columns.
     counts, found = {}, {}
     for j, size in sizes.items():
         known = X[~np.isnan(X[:, j]), j].astype(int)
@@ -143,7 +134,7 @@ def _squared_norms(X: NDArray, categorical: Sequence[int]) -> NDArray[np.float64
 def _concentrations(
     X: NDArray, j: int, sizes: Mapping[int, int]
 ) -> NDArray[np.float64]:
-    """How few categories of other columns go with each category of a column."""
+    """Concentration of categories of other columns by the category of a column."""
     found = np.zeros(sizes[j])
     for k in sizes:
         both = X[:, [j, k]]
@@ -156,45 +147,22 @@ def _concentrations(
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the visible units of columns are while an RBM is trained.
+    """Order and orientation of visible units while an RBM is trained."""
 
-    Attributes
-    ----------
-    order : ndarray of shape (n_units,), int
-        Number of each unit among those of the columns.
-
-    is_turned : ndarray of shape (n_units,), bool
-        Which of them, in this order, are 1 where those of the columns are 0.
-
-    groups : Groups
-        The units of each column in this order.
-    """
-
-    order: np.ndarray
+    order: np.ndarray  # (n_units,), int; number of each unit among those of the columns
+    # (n_units,), bool; in this order: 1 where those of the columns are 0.
     is_turned: np.ndarray
-    groups: Groups
+    groups: Groups  # units of each column in this order
 
     @classmethod
     def of(
         cls,
-        n_units: NDArray[np.intp],
-        is_ordered: NDArray[np.bool_],
-        order: NDArray[np.intp],
-        sign: NDArray[np.float64],
+        n_units: NDArray[np.intp],  # (n_features,), int; of each column
+        is_ordered: NDArray[np.bool_],  # (n_features,), bool; see `Groups`
+        order: NDArray[np.intp],  # (n_features,); see :func:`sort_columns`
+        sign: NDArray[np.float64],  # (n_features,); see :func:`sort_columns`
     ) -> Self:
-        """Lay out the units of columns.
-
-        Parameters
-        ----------
-        n_units : ndarray of shape (n_features,), int
-            Of each column.
-
-        is_ordered : ndarray of shape (n_features,), bool
-            See `Groups`.
-
-        order, sign : ndarrays of shape (n_features,)
-            See :func:`sort_columns`.
-        """
+        """Lay out the units of columns."""
         parts = np.split(np.arange(n_units.sum()), np.cumsum(n_units)[:-1])
         # The last threshold is the first of what is turned.
         units = [parts[j][:: int(sign[j])] for j in order.tolist()]
@@ -203,25 +171,19 @@ class Layout:
         return cls(np.concatenate(units), groups.of_units(sign[order] < 0.0), groups)
 
     def arrange(self, units: NDArray) -> NDArray:
-        """Write units of columns in this layout, where they are.
-
-        Returns
-        -------
-        arranged : ndarray of shape (n_samples, n_units)
-            The same array.
-        """
+        """Reorder the units of columns, (n_samples, n_units), in place."""
         for rows in gen_batches(len(units), _LAYOUT.n_rows_per_batch):
             units[rows] = _turn(units[rows][:, self.order], self.is_turned)
         return units
 
     def restore(self, arranged: NDArray) -> NDArray:
-        """A copy of units in this layout as those of columns."""
+        """Copy of units in this layout as those of columns."""
         units = np.empty_like(arranged)
         units[:, self.order] = arranged
         return _turn(units, self.order[self.is_turned])
 
     def arrange_rbm(self, rbm: RBM) -> RBM:
-        """An RBM of the units of columns in this layout."""
+        """RBM of the units of columns in this layout."""
         arranged = RBM(
             rbm.weights[:, self.order],
             rbm.hidden_bias,
@@ -230,14 +192,12 @@ class Layout:
         )
         return self._turn_rbm(arranged, self.groups)
 
-    def restore_rbm(self, arranged: RBM, groups: Groups) -> RBM:
-        """The RBM of the units of columns that an RBM in this layout is.
-
-        Parameters
-        ----------
-        groups : Groups
-            The units of the columns.
-        """
+    def restore_rbm(
+        self,
+        arranged: RBM,
+        groups: Groups,  # units of the columns
+    ) -> RBM:
+        """RBM of the units of columns, from one in this layout."""
         turned = self._turn_rbm(arranged, self.groups)
         back = np.argsort(self.order)
         return RBM(
@@ -248,11 +208,11 @@ class Layout:
         )
 
     def log_volume(self, arranged: RBM) -> float:
-        """What a log partition function in this layout is more than in the other."""
+        """Difference of log partition functions in this layout and in the other."""
         return float(arranged.visible_bias[self.is_turned].sum(dtype=np.float64))
 
     def _turn_rbm(self, rbm: RBM, groups: Groups) -> RBM:
-        """The RBM whose turned units are 1 where those of the other are 0."""
+        """RBM whose turned units are 1 where those of the other are 0."""
         sign = np.where(self.is_turned, np.float32(-1.0), np.float32(1.0))
         turned = rbm.weights[:, self.is_turned].sum(axis=1, dtype=np.float64)
         bias = (rbm.hidden_bias + turned).astype(np.float32)

@@ -42,11 +42,9 @@ _LIKELIHOOD = LikelihoodConstants()
 
 
 def independent_bits(X: ArrayLike, groups: Groups | None = None) -> RBM:
-    """Make the RBM without hidden units that has the means of the data.
-
-    A column that never varies gets odds of one half to the number of samples, so that
-    no sample is impossible.
-    """
+    """Make the RBM without hidden units that has the means of the data."""
+    # A column that never varies gets odds of one half to the number of samples, so that
+    # no sample is impossible.
     X = check_states(X, None, "X")
     nothing = RBM(np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(X.shape[1]), groups)
     return replace(nothing, visible_bias=data_logits(X, nothing.groups))
@@ -122,26 +120,15 @@ def dbn_log_likelihood(
 
 def stack_log_likelihood(
     layers: Sequence[RBM],
-    X: NDArray,
+    X: NDArray,  # (n_samples, n_visible), float32; contiguous bits
     log_z: float,
     n_draws: int,
-    stream: NDArray[np.uint64],
+    stream: NDArray[np.uint64],  # (1,); source of random numbers, moved on
+    # Whether each sample of several layers gets the same random numbers, and the same
+    # estimate whatever samples stand beside it; the stream then does not move.
     common_random_numbers: bool = False,
 ) -> NDArray[np.float64]:
-    """As :func:`dbn_log_likelihood`, for what needs no check.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-        Contiguous bits.
-
-    stream : ndarray of shape (1,), uint64
-        Source of random numbers, moved on.
-
-    common_random_numbers : bool, default=False
-        Whether each sample of several layers gets the same random numbers, and the same
-        estimate whatever samples stand beside it; the stream then stays where it is.
-    """
+    """Log-likelihood as of :func:`dbn_log_likelihood`, for checked arguments."""
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
     if layers[0].n_hidden <= RBM_LIMITS.max_enumerated_units:
@@ -165,10 +152,8 @@ def _of_listed(
     stream: NDArray[np.uint64],
     common_random_numbers: bool,
 ) -> NDArray[np.float64]:
-    """The same where all states of the few units of the first layer are summed up.
-
-    What the layers above say of them is asked once, not for each sample.
-    """
+    """Log-likelihood of a stack, summed over all states of its small first layer."""
+    # The layers above are evaluated once for each state, not for each sample.
     lower, *upper = layers
     states = hidden_states(lower.n_hidden)
     known = stack_log_likelihood(
@@ -189,7 +174,7 @@ def _of_listed(
 def _of_draws(
     layers: Sequence[RBM], states: NDArray, n_draws: int, stream: NDArray[np.uint64]
 ) -> NDArray[np.float64]:
-    """Of bits (n_samples, 1, n_visible); without the partition function."""
+    """Log-likelihood of bits, (n_samples, 1, n_visible), but for log Z."""
     log_weight = -free_energies(layers[0], states)
     for lower, upper in pairwise(layers):
         probabilities = hidden_means(lower, states)
@@ -203,27 +188,16 @@ def _of_draws(
 
 def known_log_likelihoods(
     rbms: Sequence[RBM],
+    # (n_samples, n_visible), float32; complete: missing values are draws by the first
+    # RBM.
     bits: NDArray,
     missing: MissingMask | None,
     log_partition: LogPartition,
-    n_draws: int,
+    n_draws: int,  # as of :func:`dbn_log_likelihood`, with `seed`
     seed: int,
 ) -> NDArray[np.float64]:
-    """Estimate the log-likelihood of what is known of samples.
-
-    Parameters
-    ----------
-    bits : ndarray of shape (n_samples, n_visible), float32
-        Complete; those at missing values are draws by the first RBM.
-
-    n_draws, seed : int
-        As of :func:`dbn_log_likelihood`.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        In nats. What the RBMs above the first gain is taken at the draws.
-    """
+    """Estimate the log-likelihood of what is known of samples."""
+    # In nats, (n_samples,). The gain of the RBMs above the first is taken at the draws.
     found = dbn_log_likelihood(
         rbms, bits, log_partition, n_draws=n_draws, random_state=seed
     )
@@ -239,13 +213,11 @@ def known_log_likelihoods(
 def rademacher_complexity(
     layers: Iterable[RBM], X: ArrayLike, *, p: float = 2.0
 ) -> float:
-    """Bound the Rademacher complexity of the k layers as a feed-forward network.
-
-    Kristiansen and Gonzalvo 2017, Eq 2: 2^(k-1) r prod_j(L_j n_{j-1}^(1/q))
-    sqrt(2 log(2 n_0) / m), with m samples of n_0 columns, r the largest absolute input,
-    L_j the largest p-norm of a unit of layer j and 1/p + 1/q = 1. It is 0 for a layer
-    without units.
-    """
+    """Bound the Rademacher complexity of the k layers as a feed-forward network."""
+    # Kristiansen and Gonzalvo 2017, Eq 2: 2^(k-1) r prod_j(L_j n_{j-1}^(1/q)) sqrt(2
+    # log(2 n_0) / m), with m samples of n_0 columns, r the largest absolute input, L_j
+    # the largest p-norm of a unit of layer j and 1/p + 1/q = 1. It is 0 for a layer
+    # without units.
     layers = check_layers(layers)
     X = check_states(X, layers[0].n_visible, "X")
     exponent = 0.0 if p == 1 else 1.0 - 1.0 / p
@@ -257,29 +229,14 @@ def rademacher_complexity(
 
 
 def unit_price(
-    X: NDArray, unit_cost: float = 1.0, groups: Groups | None = None
+    X: NDArray,  # (n_samples, n_visible); inputs of the unit, in [0, 1]
+    unit_cost: float = 1.0,
+    # The units of each column, which has the entropy of its states.
+    groups: Groups | None = None,
 ) -> float:
-    """Price of a hidden unit: half the logarithm of the samples for each parameter.
-
-    A column counts as much as its entropy in bits: the weight of one that hardly varies
-    is hardly seen in the data.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible)
-        Inputs of the unit, in [0, 1].
-
-    unit_cost : float, default=1.0
-        Factor of the price.
-
-    groups : Groups, default=None
-        The units of each column, which has the entropy of its states.
-
-    Returns
-    -------
-    float
-        In nats per sample.
-    """
+    """Price of a hidden unit: half the logarithm of the samples for each parameter."""
+    # In nats per sample. A column counts as much as its entropy in bits: the weight of
+    # one that hardly varies is hardly seen in the data.
     groups = groups or Groups.bits(X.shape[1])
     mean = X.mean(axis=0, dtype=np.float64)
     at, _, first = state_probabilities(mean, groups)
@@ -291,12 +248,10 @@ def unit_price(
 def parameter_complexity(
     layers: Iterable[RBM], X: ArrayLike, *, unit_cost: float = 1.0
 ) -> float:
-    """Compute the cost of the hidden units of all layers, in nats.
-
-    Each unit costs unit_cost (D + 1) / 2 log(n_samples), where D is the sum of the
-    entropies of its inputs in bits; 1 is the cost of Rissanen's two-part code. Inputs
-    of upper layers are hidden probabilities.
-    """
+    """Cost of the hidden units of all layers, in nats."""
+    # Each unit costs unit_cost (D + 1) / 2 log(n_samples), where D is the sum of the
+    # entropies of its inputs in bits; 1 is the cost of Rissanen's two-part code. Inputs
+    # of upper layers are hidden probabilities.
     layers = check_layers(layers)
     inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
     for layer in layers:
@@ -319,7 +274,7 @@ def complexity_of(
 
 
 def likelihood_weight(likelihood: str, n_samples: int) -> float:
-    """What the mean log-likelihood counts in a description length."""
+    """Factor of the mean log-likelihood in a description length."""
     return {"total": n_samples, "mean": 1}[likelihood]
 
 

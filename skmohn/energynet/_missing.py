@@ -1,9 +1,9 @@
-"""Which units are missing, and Gibbs chains over their states.
+"""Missing units, and Gibbs chains over their states."""
 
-In training each sample keeps states of its missing units. They take others from step to
-step by Gibbs sampling: of the hidden units given all the visible ones, then of the
-missing ones given these. With the states as they are at a time the sample is complete.
-"""
+# In training each sample keeps states of its missing units. They take others from step
+# to step by Gibbs sampling: of the hidden units given all the visible ones, then of the
+# missing ones given these. With the states as they are at a time the sample is
+# complete.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -48,31 +48,19 @@ MISSING = MissingConstants()
 
 @dataclass(frozen=True, eq=False)
 class MissingMask:
-    """Which visible units are unknown, of which samples.
+    """Unknown visible units of samples."""
 
-    Attributes
-    ----------
-    index : ndarray of shape (n_samples,), int
-        Row of `unknown` for each sample; -1 for complete ones.
-
-    unknown : ndarray of shape (n_incomplete, n_units), bool
-    """
-
-    index: np.ndarray
-    unknown: np.ndarray
+    index: np.ndarray  # (n_samples,), int; row of `unknown`; -1 for complete samples
+    unknown: np.ndarray  # (n_incomplete, n_units), bool
 
     @classmethod
-    def of(cls, X: NDArray, n_units: NDArray[np.intp]) -> Self | None:
-        """The missing values of samples, or None where all are complete.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values; those of constant columns do not count.
-
-        n_units : ndarray of shape (n_features,), int
-            Units of each column.
-        """
+    def of(
+        cls,
+        # (n_samples, n_features); NaN: unknown; constant columns do not count.
+        X: NDArray,
+        n_units: NDArray[np.intp],  # (n_features,), int; units of each column
+    ) -> Self | None:
+        """Mask of the missing values of samples, or None where all are complete."""
         is_missing = np.isnan(X) & (n_units > 0)
         incomplete = is_missing.any(axis=1)
         if not incomplete.any():
@@ -86,7 +74,7 @@ class MissingMask:
         return np.flatnonzero(self.index >= 0)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Self | None:
-        """The missing values of some samples, or None where these are complete."""
+        """Missing values of some samples, or None where these are complete."""
         index = self.index[rows]
         return replace(self, index=index) if np.any(index >= 0) else None
 
@@ -95,22 +83,16 @@ class MissingMask:
         return replace(self, unknown=self.unknown[:, order])
 
     def unknown_at(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-        """Which units of incomplete samples are unknown, (n_rows, n_units)."""
+        """Mask of unknown units of incomplete samples, (n_rows, n_units)."""
         return self.unknown[self.index[rows]]
 
     def fill_from_donors(
-        self, units: NDArray, groups: Groups, rng: np.random.Generator
+        self,
+        units: NDArray,  # (n_samples, n_units), float32
+        groups: Groups,
+        rng: np.random.Generator,
     ) -> None:
-        """Fill the missing values with what other samples have there, in place.
-
-        Parameters
-        ----------
-        units : ndarray of shape (n_samples, n_units), float32
-            What is at missing values does not count.
-
-        groups : Groups
-            The units of each column.
-        """
+        """Fill missing values with those of other samples, in place."""
         rows = self.rows
         all_unknown = self.unknown_at(rows)
         for start, size in zip(groups.starts, groups.sizes, strict=True):
@@ -129,31 +111,13 @@ class MissingMask:
     def resample(
         self,
         rbm: Any,
-        draw_hidden: Callable[[NDArray], NDArray],
-        X: NDArray,
-        batch: NDArray[np.intp],
-        data: NDArray,
-        stream: NDArray[np.uint64],
+        draw_hidden: Callable[[NDArray], NDArray],  # from visible units
+        X: NDArray,  # (n_samples, n_units), float32; missing values are replaced
+        batch: NDArray[np.intp],  # samples to resample
+        data: NDArray,  # (n_batch, n_units), float32; their states, changed likewise
+        stream: NDArray[np.uint64],  # (1,); source of random numbers, moved on
     ) -> None:
-        """Draw the missing values of some samples anew.
-
-        Parameters
-        ----------
-        draw_hidden : callable
-            Draws hidden units, given visible ones.
-
-        X : ndarray of shape (n_samples, n_units), float32
-            All samples; what is at missing values is replaced.
-
-        batch : ndarray of int
-            Which samples.
-
-        data : ndarray of shape (n_batch, n_units), float32
-            Their states, changed likewise.
-
-        stream : ndarray of shape (1,), uint64
-            Source of random numbers, moved on.
-        """
+        """Draw the missing values of some samples anew."""
         at = np.flatnonzero(self.index[batch] >= 0)
         if not len(at):
             return
@@ -221,8 +185,8 @@ class MissingValueChains:
             self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
 
     def means(self) -> tuple[NDArray, NDArray]:
-        """Probabilities of the visible units, given draws of the hidden ones, which
-        are those of the visible ones as they are."""
+        """Probabilities of visible units given draws of hidden ones, and of these."""
+        # Those of hidden units are given the visible ones as they are.
         hidden = hidden_sampler(self.rbm, self.streams.copy())(self.V)
         return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
 
@@ -234,37 +198,20 @@ class MissingValueChains:
 
 def known_free_energies(
     rbm: RBM,
-    V: NDArray,
+    V: NDArray,  # (n_samples, n_visible), float32; bits; missing values are ignored
     missing: MissingMask | None,
     seed: int,
     *,
     n_chains: int = MISSING.n_chains,
     n_temperatures: int = MISSING.n_temperatures,
+    # Whether all samples use the same random numbers, so that the result of one does
+    # not depend on the others. Means over samples vary less if they do not.
     common_random_numbers: bool = False,
 ) -> NDArray[np.float64]:
-    """Free energies of what is known of samples: the missing values are summed out.
-
-    Parameters
-    ----------
-    V : ndarray of shape (n_samples, n_visible), float32
-        Bits; those at missing values do not count.
-
-    seed : int
-        Of the estimates of an RBM of many hidden units.
-
-    n_chains, n_temperatures : int
-        Of these estimates, for each sample.
-
-    common_random_numbers : bool, default=False
-        Whether all samples see the same random numbers, so that what is said of one
-        does not depend on the others. Means over samples vary less if they do not.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Minus the logarithm of the sum of exp(-free energy) over all completions:
-        exact for up to 12 hidden units, else by annealed importance sampling.
-    """
+    """Free energies of the known values of samples: missing ones are summed out."""
+    # Minus the logarithm of the sum of exp(-free energy) over all completions: exact
+    # for up to 12 hidden units, else by annealed importance sampling, with as many
+    # chains for each sample.
     found = free_energies(rbm, V)
     if missing is None:
         return found
@@ -297,12 +244,10 @@ def _listed(
 def enumerated_exponents(
     rbm: RBM, known: NDArray, unknown: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log-weight of each state of the hidden units, missing values summed out.
-
-    The RBM has few hidden units; `known` is 0 at missing values. Returned are the
-    log-weights (n_samples, n_states), the states (n_states, n_hidden), and the logits
-    of the visible units given each state (n_states, n_visible).
-    """
+    """Log-weight of each state of the hidden units, missing values summed out."""
+    # The RBM has few hidden units; `known` is 0 at missing values. Returned are the
+    # log-weights (n_samples, n_states), the states (n_states, n_hidden), and the logits
+    # of the visible units given each state (n_states, n_visible).
     groups, hidden = sides_of(rbm)
     states = list_states(hidden, 0, hidden.n_states)
     weights = rbm.weights.astype(np.float64)
@@ -328,11 +273,9 @@ def _annealed(
     streams: NDArray[np.uint64],
     n_temperatures: int,
 ) -> NDArray[np.float64]:
-    """The same by annealed importance sampling, chains side by side.
-
-    In the first distribution missing units are independent of one another, as the mean
-    of the hidden units given the known ones has them.
-    """
+    """Free energies by annealed importance sampling, chains side by side."""
+    # In the first distribution missing units are independent of one another, as the
+    # mean of the hidden units given the known ones has them.
     groups, _ = sides_of(rbm)
     W = rbm.weights.astype(np.float64)
     c = rbm.visible_bias.astype(np.float64)

@@ -1,13 +1,12 @@
-"""scikit-learn's MLP: which network is selected, where it starts, who watches it.
+"""scikit-learn's MLP: which network is selected, where it starts, who watches it."""
 
-A network without hidden layers is a linear model: logistic regression or ridge, of one
-target or several. So all candidates are networks of scikit-learn, compared by their
-losses on samples that they have not learned from.
-
-A fit has two tasks, "layers" and "network". Callbacks that follow sub-estimators are
-handed on to the layers; what the network does is reported by the estimator itself,
-since scikit-learn's MLP has no callbacks.
-"""
+# A network without hidden layers is a linear model: logistic regression or ridge, of
+# one target or several. So all candidates are networks of scikit-learn, compared by
+# their losses on samples that they have not learned from.
+#
+# A fit has two tasks, "layers" and "network". Callbacks that follow sub-estimators are
+# handed on to the layers; what the network does is reported by the estimator itself,
+# since scikit-learn's MLP has no callbacks.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -65,35 +64,26 @@ _T = TypeVar("_T", bound=Any)
 
 
 class _Stopped(Exception):  # noqa: N818
-    """A callback asks the network to stop."""
+    """Request of a callback to stop the network."""
 
 
-def initialized_mlp(mlp: Any, start: Sequence[RBM]) -> Any:
-    """A network with the parameters of another one that begins as a stack.
-
-    Parameters
-    ----------
-    start : sequence of RBM
-        The layers it begins as; none for random weights.
-
-    Returns
-    -------
-    watched : MLPClassifier or MLPRegressor
-        Not fitted; see :func:`~skmohn._core._sklearn.watched_mlp`.
-    """
+def initialized_mlp(
+    mlp: Any,
+    start: Sequence[RBM],  # layers it begins as; none for random weights
+) -> Any:
+    """Unfitted network with the parameters of another one, which begins as a stack."""
+    # See :func:`~skmohn._core._sklearn.watched_mlp`.
     return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
-def fit_silently(watched: Any, X: NDArray, y: NDArray, weights: NDArray | None) -> None:
-    """Fit a network about as far as it goes, to compare it with others.
-
-    It ends before it would warn that it has not converged.
-
-    Parameters
-    ----------
-    watched : MLPClassifier or MLPRegressor
-        As :func:`initialized_mlp` makes it.
-    """
+def fit_silently(
+    watched: Any,  # of :func:`initialized_mlp`
+    X: NDArray,
+    y: NDArray,
+    weights: NDArray | None,
+) -> None:
+    """Fit a network about as far as it goes, to compare it with others."""
+    # Fitting ends before a warning that it has not converged.
     # Evaluations of "lbfgs" are at least as many as its iterations.
     ahead = iter(range(watched.max_iter - 1))
     least = deque([np.inf], maxlen=_SELECTION.n_progress_evaluations)
@@ -110,29 +100,20 @@ def fit_silently(watched: Any, X: NDArray, y: NDArray, weights: NDArray | None) 
 
 
 class Stages:
-    """The two tasks of a fit, as scikit-learn's callbacks see them.
+    """Two tasks of a fit, as scikit-learn's callbacks see them."""
 
-    Parameters
-    ----------
-    estimator : EnergyNetClassifier or EnergyNetRegressor
-
-    X, y : array-like
-        The training data, for callbacks that score.
-    """
-
-    def __init__(self, estimator: BaseEstimator, X: TableLike, y: ArrayLike) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: TableLike,  # training data, for callbacks that score
+        y: ArrayLike,
+    ) -> None:
         self._task_data: dict[str, Any] = {"estimator": estimator, "X": X, "y": y}
         self._fit = callback_context(estimator, 2)
         self._fit.call_on_fit_task_begin(**self._task_data)
 
     def fit_layers(self, transformer: _T, X: TableLike, weights: NDArray | None) -> _T:
-        """Fit the layers; callbacks that follow sub-estimators follow them.
-
-        Returns
-        -------
-        transformer : EnergyNetTransformer
-            The one that was given.
-        """
+        """Fit the layers; callbacks that follow sub-estimators follow them."""
         task = self._fit.subcontext(task_name="layers")
         with task.propagate_callback_context(transformer):
             task.call_on_fit_task_begin(**self._task_data)
@@ -142,30 +123,14 @@ class Stages:
 
     def fit_network(
         self,
-        mlp: Any,
+        mlp: Any,  # not fitted
         X: NDArray,
         y: NDArray,
         weights: NDArray | None,
-        start: Sequence[RBM],
+        start: Sequence[RBM],  # layers it begins as; none for random weights
     ) -> Any:
-        """Fit the network; a callback may stop it after any epoch.
-
-        Parameters
-        ----------
-        mlp : MLPClassifier or MLPRegressor
-            Not fitted.
-
-        X, y : ndarrays
-            What it sees and what it learns.
-
-        start : sequence of RBM
-            The layers it begins as; none for random weights.
-
-        Returns
-        -------
-        mlp : MLPClassifier or MLPRegressor
-            The fitted one, of scikit-learn's own class.
-        """
+        """Fit the network; a callback may stop it after any epoch."""
+        # The result is of scikit-learn's own class.
         watched = initialized_mlp(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if watched.solver == "lbfgs" else watched.max_iter
@@ -199,25 +164,13 @@ class Stages:
         return fitted
 
 
-def candidates(mlp: Any, sizes: tuple[int, ...], is_found: bool) -> list[Any]:
-    """Networks to choose from, simpler ones first.
-
-    Parameters
-    ----------
-    mlp : MLPClassifier or MLPRegressor
-        How networks with hidden layers are trained.
-
-    sizes : tuple of int
-        Widths of the hidden layers.
-
-    is_found : bool
-        Whether they were found without targets, and may be too small for them.
-
-    Returns
-    -------
-    mlps : list of MLPClassifier or MLPRegressor
-        Not fitted. Of each shape there is a range of `alpha`.
-    """
+def candidates(
+    mlp: Any,  # has the training options of networks with hidden layers
+    sizes: tuple[int, ...],  # widths of the hidden layers
+    is_found: bool,  # widths were found without targets, and may be too small for them
+) -> list[Any]:
+    """Networks to choose from, simpler ones first, not fitted."""
+    # Of each shape there is a range of `alpha`.
     alphas = _SELECTION.class_alphas if is_classifier(mlp) else _SELECTION.target_alphas
     shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
     if is_found and sizes[0] < _SELECTION.min_wide_units:
@@ -231,14 +184,12 @@ def candidates(mlp: Any, sizes: tuple[int, ...], is_found: bool) -> list[Any]:
 
 
 def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Samples to compare networks on, in folds over which the targets are spread.
-
-    They follow from what samples say: equal ones are in one fold, so that it makes no
-    difference whether they are repeated or have a weight, nor in which order they are.
-
-    Returned are their rows, of all samples or of some that are spread over the targets,
-    and the fold of each. Targets are class labels, label indicators, or numbers.
-    """
+    """Samples to compare networks on, in folds over which the targets are spread."""
+    # They follow from the data: equal samples are in one fold, so that it makes no
+    # difference whether they are repeated or have a weight, nor in which order they
+    # are. Returned are their rows, of all samples or of some that are spread over the
+    # targets, and the fold of each. Targets are class labels, label indicators, or
+    # numbers.
     targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
     keys = np.column_stack([table, targets])
     order = np.lexsort(keys.T)
@@ -258,17 +209,13 @@ def choose(
     folds: NDArray[np.intp],
     start: Sequence[RBM],
 ) -> tuple[Any, History]:
-    """Find the simplest network whose out-of-fold loss is about the least.
-
-    Of one shape, smaller values of `alpha` are tried as long as they help: training
-    takes longer with each.
-
-    Candidates are not fitted, simpler ones first. `inputs` is called with whether a
-    network has hidden layers and returns what it sees; hidden layers begin as those of
-    `start`, if any. Also returned is a dict for each candidate that was tried:
-    ``hidden_layer_sizes``, ``alpha``, ``loss``, and ``error``, the standard error of
-    the difference to the least loss.
-    """
+    """Find the simplest network whose out-of-fold loss is about the least."""
+    # Of one shape, smaller values of `alpha` are tried as long as they help: training
+    # takes longer with each. Candidates are not fitted, simpler ones first. `inputs` is
+    # called with whether a network has hidden layers and returns its inputs; hidden
+    # layers begin as those of `start`, if any. Also returned is a dict for each
+    # candidate that was tried: ``hidden_layer_sizes``, ``alpha``, ``loss``, and
+    # ``error``, the standard error of the difference to the least loss.
     inputs = cache(inputs)
     tried, losses, means = [], [], []
     for sizes, of_shape in groupby(mlps, attrgetter("hidden_layer_sizes")):

@@ -146,18 +146,14 @@ def exact_log_partition(rbm: RBM) -> LogPartition:
 
 
 def _log_sums_of_pairs(
-    first: NDArray, others: NDArray, groups: Groups, bounds: NDArray[np.float64]
+    first: NDArray,
+    others: NDArray,
+    groups: Groups,
+    bounds: NDArray[np.float64],  # (n_units,); no sum is larger
 ) -> NDArray[np.float64]:
-    """What `log_state_sums` gives for the sum of each two rows of two tables.
-
-    Where no exponential overflows, those of either table are taken once, and one
-    logarithm of the product of many columns: a tenth of the time.
-
-    Parameters
-    ----------
-    bounds : ndarray of shape (n_units,)
-        No sum is larger.
-    """
+    """`log_state_sums` of the sum of each two rows of two tables."""
+    # Where no exponential overflows, those of either table are taken once, and one
+    # logarithm of the product of many columns: a tenth of the time.
     starts = groups.starts
     # A level has all units below it, too.
     largest = np.add.reduceat(bounds, starts) + np.log(groups.sizes + 1)
@@ -249,33 +245,21 @@ def annealed_weights(
     rbm: RBM,
     X: NDArray,
     *,
+    # With few hidden units, whose states are listed: half of the chains start from its
+    # own samples. None where there is no such RBM.
     reference_rbm: RBM | None,
     n_temperatures: int,
     n_chains: int = 100,
     random_state: int | np.random.RandomState | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Anneal chains with two kinds of starts to an RBM.
-
-    Where modes are far apart, chains from independent columns all miss the same ones,
-    and by their spread look sure of a value that is too small. Those from an RBM
-    that knows modes of the data tell: few of their weights are then larger by far.
-
-    Parameters
-    ----------
-    reference_rbm : RBM or None
-        With few hidden units, whose states are listed: half of the chains start from
-        its own samples. None where there is no such RBM.
-
-    n_temperatures, n_chains, random_state
-        As in :func:`annealed_importance_sampling`.
-
-    Returns
-    -------
-    log_weights : list of ndarray
-        Of each kind. The mean of their exponentials is an estimate of the partition
-        function without bias, which is hardly ever too large by nats, but often too
-        small.
-    """
+    """Anneal chains with two kinds of starts to an RBM."""
+    # Where modes are far apart, chains from independent columns all miss the same ones,
+    # and by their spread seem certain of a value that is too small. Chains from an RBM
+    # that has modes of the data reveal it: few of their weights are then larger by far.
+    # Returned are the log-weights of each kind. The mean of their exponentials is an
+    # unbiased estimate of the partition function, which is hardly ever too large by
+    # nats, but often too small. See :func:`annealed_importance_sampling` for the other
+    # parameters.
     starts = [_independent(rbm, X)]
     if reference_rbm is not None:
         starts.append(reference_rbm)
@@ -286,31 +270,23 @@ def annealed_weights(
     ]
 
 
-def log_partition_of(log_weights: Sequence[NDArray[np.float64]]) -> LogPartition:
-    """Estimate by all chains where both kinds agree, else by those that say more.
-
-    Parameters
-    ----------
-    log_weights : list of ndarray
-        As :func:`annealed_weights` returns them.
-    """
+def log_partition_of(
+    log_weights: Sequence[NDArray[np.float64]],  # of :func:`annealed_weights`
+) -> LogPartition:
+    """Estimate by all chains where both kinds agree, else the larger estimate."""
     found = [_from_weights(of_start) for of_start in log_weights]
     if _are_apart(found[0], found[-1]):
         return max(found, key=lambda z: z.value)
     return _from_weights(np.concatenate(log_weights))
 
 
-def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
-    """Logarithm of the mean of weights whose logarithms are normal.
-
-    Where few chains count it is rather too large than too small, by more the wider they
-    spread. So where both kinds agree it is that of the narrower one, else the larger.
-
-    Parameters
-    ----------
-    log_weights : list of ndarray
-        As :func:`annealed_weights` returns them.
-    """
+def conservative_log_z(
+    log_weights: Sequence[NDArray[np.float64]],  # of :func:`annealed_weights`
+) -> float:
+    """Logarithm of the mean of weights whose logarithms are normal."""
+    # Where few chains count it is rather too large than too small, by more the wider
+    # they spread. So where both kinds agree it is that of the narrower one, else the
+    # larger.
     kinds = sorted(log_weights, key=np.var)
     if not _are_apart(*(_from_weights(kinds[at]) for at in (0, -1))):
         kinds = kinds[:1]
@@ -318,40 +294,24 @@ def conservative_log_z(log_weights: Sequence[NDArray[np.float64]]) -> float:
 
 
 def _independent(rbm: RBM, X: NDArray) -> RBM:
-    """The RBM without hidden units that has the means of X."""
+    """RBM without hidden units that has the means of X."""
     nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
     return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
 
 
 def _log_weights(
-    start: RBM,
+    start: RBM,  # with at most 12 hidden units
     rbm: RBM,
-    X: NDArray,
+    X: NDArray,  # (n_samples, n_visible); read if the first RBM has no hidden units
     n_temperatures: int,
     n_chains: int,
     random_state: int | np.random.RandomState | None,
 ) -> NDArray[np.float64]:
-    """Anneal chains from one RBM to another.
-
-    On the way hidden units of both are there; those of the first fade as those of the
-    second come.
-
-    Parameters
-    ----------
-    start : RBM
-        With at most 12 hidden units.
-
-    X : ndarray of shape (n_samples, n_visible)
-        Looked at where the first RBM has no hidden units.
-
-    n_temperatures, n_chains, random_state
-        As in :func:`annealed_importance_sampling`.
-
-    Returns
-    -------
-    log_weights : ndarray of shape (n_chains,)
-        The mean of their exponentials is the partition function of the second.
-    """
+    """Anneal chains from one RBM to another."""
+    # On the way hidden units of both are there; those of the first fade as those of the
+    # second come. The mean of the exponentials of the log-weights, (n_chains,), is the
+    # partition function of the second. See :func:`annealed_importance_sampling` for the
+    # other parameters.
     stream, groups = draw_stream(random_state), rbm.groups
     # Of units that are not there, or no more. Where all begins with independent columns
     # they are the activations at the mean of the data: with them, and not with zeros,
@@ -395,7 +355,7 @@ def _log_weights(
 
 
 def _from_weights(log_weights: NDArray[np.float64]) -> LogPartition:
-    """The mean of weights, as an estimate of a partition function."""
+    """Mean of weights, as an estimate of a partition function."""
     top = log_weights.max()
     weight = np.exp(log_weights - top)
     return LogPartition(
@@ -476,31 +436,11 @@ def converged_log_partition(
     random_state: int | np.random.RandomState | None = None,
     reference_rbm: RBM | None = None,
 ) -> LogPartition:
-    """As :func:`log_partition`, with as many temperatures as it needs.
-
-    Begins with few, and takes more until an estimate is sure and the one before it
-    agrees, or those given are too few and more of them have been taken.
-
-    Parameters
-    ----------
-    rbm, X, n_temperatures
-        Those of :func:`log_partition`.
-
-    n_chains : int, default=100
-        The same.
-
-    random_state : int, RandomState instance or None, default=None
-        The same.
-
-    reference_rbm : RBM, default=None
-        As in :func:`annealed_weights`.
-
-    Returns
-    -------
-    LogPartition
-        The effective sample size may still be less than
-        `PartitionConstants.min_effective_size`.
-    """
+    """Log partition function with as many temperatures as it needs."""
+    # Begins with few, and takes more until an estimate is certain and the one before it
+    # agrees, or `n_temperatures` are too few and more of them have been taken. The
+    # effective sample size may still be less than `PARTITION.min_effective_size`.
+    # Parameters are those of :func:`log_partition` and :func:`annealed_weights`.
     if is_enumerable(rbm):
         return exact_log_partition(rbm)
 
@@ -526,26 +466,20 @@ def converged_log_partition(
 
 
 def _agree(before: LogPartition, found: LogPartition) -> bool:
-    """Whether an estimate is sure, and the one before it is about the same."""
+    """Whether an estimate is certain, and agrees with the one before it."""
     return found.standard_error <= PARTITION.max_standard_error and not _are_apart(
         before, found
     )
 
 
 def _are_apart(one: LogPartition, other: LogPartition) -> bool:
-    """Whether two estimates differ by more than their errors say."""
+    """Whether two estimates differ by more than their errors."""
     error = np.hypot(one.standard_error, other.standard_error)
     return abs(one.value - other.value) > PARTITION.max_errors_apart * error
 
 
 def warn_if_unreliable(log_partition: LogPartition, layer: int) -> None:
-    """Warn where a log partition function is not known well.
-
-    Parameters
-    ----------
-    layer : int
-        Its number.
-    """
+    """Warn where the estimate of a log partition function is uncertain."""
     size = log_partition.effective_sample_size
     if size < PARTITION.min_effective_size:
         warn_caller(

@@ -1,4 +1,4 @@
-"""The restricted Boltzmann machine: what it says of visible and hidden units."""
+"""Restricted Boltzmann machine, and its distributions of visible and hidden units."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -269,17 +269,13 @@ def draw_stream(random_state: int | np.random.RandomState | None) -> NDArray:
     return random_stream(check_random_state(random_state).randint(2**31 - 1))
 
 
-def gibbs(rbm: RBM, V: NDArray, n_steps: int, stream: NDArray[np.uint64]) -> None:
-    """Take steps of Gibbs sampling, in place.
-
-    Parameters
-    ----------
-    V : ndarray of shape (n_chains, n_visible), float32
-        Visible units, replaced by those after the last step.
-
-    stream : ndarray of shape (1,), uint64
-        Source of random numbers, moved on.
-    """
+def gibbs(
+    rbm: RBM,
+    V: NDArray,  # (n_chains, n_visible), float32
+    n_steps: int,
+    stream: NDArray[np.uint64],  # (1,); source of random numbers, moved on
+) -> None:
+    """Take steps of Gibbs sampling, in place."""
     H, hidden_logits = np.empty((2, len(V), rbm.n_hidden), np.float32)
     visible_logits = np.empty_like(V)
     for _ in range(n_steps):
@@ -305,18 +301,9 @@ def sides_of(rbm: RBM) -> tuple[Groups, Groups]:
 
 
 def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
-    """Draw hidden units of an RBM that has few of them, independently of chains.
-
-    Parameters
-    ----------
-    rbm : RBM
-        At most 12 hidden units: their states are listed.
-
-    Returns
-    -------
-    ndarray of shape (n, n_hidden), float32
-        Spread evenly: each state as often as its probability says, to one.
-    """
+    """Draw hidden units of an RBM that has few of them, independently of chains."""
+    # They are spread evenly: each state as often as its probability requires, to one.
+    # The states of its at most 12 hidden units are listed.
     states = hidden_states(rbm.n_hidden)
     log_weight = log_hidden_marginals(rbm, states)
     cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
@@ -326,7 +313,7 @@ def draw_hidden(rbm: RBM, n: int, rng: np.random.Generator) -> NDArray:
 
 @cache
 def hidden_states(n_hidden: int) -> NDArray:
-    """All states of a few hidden units, which many steps of training ask for."""
+    """All states of a few hidden units, cached for many steps of training."""
     states = list_states(Groups.bits(n_hidden), 0, 2**n_hidden).astype(np.float32)
     states.flags.writeable = False
     return states
@@ -354,17 +341,17 @@ def draw_visible(
 
 
 def free_energies(rbm: RBM, V: NDArray) -> NDArray[np.float64]:
-    """As :meth:`RBM.free_energy`."""
+    """Free energies, as of :meth:`RBM.free_energy`."""
     return -_log_marginal(V, rbm.weights.T, rbm.hidden_bias, rbm.visible_bias)
 
 
 def hidden_means(rbm: RBM, V: NDArray) -> NDArray:
-    """As :meth:`RBM.hidden_probabilities`."""
+    """Hidden probabilities, as of :meth:`RBM.hidden_probabilities`."""
     return _probabilities(V, rbm.weights.T, rbm.hidden_bias)
 
 
 def log_hidden_marginals(rbm: RBM, H: NDArray) -> NDArray[np.float64]:
-    """As :meth:`RBM.log_hidden_marginal`."""
+    """Log marginals, as of :meth:`RBM.log_hidden_marginal`."""
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total: np.ndarray = np.empty(H.shape[:-1])

@@ -1,7 +1,6 @@
-"""Log-likelihoods of samples: of fitted layers, and of layers while they are trained.
+"""Log-likelihoods of samples, by fitted layers and by layers in training."""
 
-Those of fitted layers are the same whatever samples are beside them.
-"""
+# Those of fitted layers are the same whatever samples are beside them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,33 +46,15 @@ _SCORING = ScoringConstants()
 
 @one_blas_thread
 def log_likelihoods(
-    rbms: Sequence[RBM], units: NDArray, log_z: float, n_draws: int, seed: int
+    rbms: Sequence[RBM],
+    # (n_samples, n_units), float32; in [0, 1]; of probabilities the mean is taken over
+    # bits drawn with them.
+    units: NDArray,
+    log_z: float,  # log partition function of the top RBM
+    n_draws: int,  # of hidden units for each sample; a single layer needs none
+    seed: int,
 ) -> NDArray[np.float64]:
-    """Estimate the log-likelihood of samples under a stack.
-
-    Parameters
-    ----------
-    rbms : list of RBM
-        From the bottom to the top.
-
-    units : ndarray of shape (n_samples, n_units), float32
-        In [0, 1]. Of samples that are not bits the mean is taken over bits drawn with
-        these probabilities.
-
-    log_z : float
-        Log partition function of the top RBM.
-
-    n_draws : int
-        Draws of hidden units for each sample; a single layer needs none.
-
-    seed : int
-        The same one gives the same estimates.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        In nats.
-    """
+    """Estimate the log-likelihood of samples under a stack, in nats."""
     uncertain = _are_uncertain(units)
     found = np.empty(len(units))
     arguments = log_z, n_draws, seed
@@ -91,26 +72,15 @@ def log_likelihoods(
 
 @one_blas_thread
 def marginal_log_likelihood(
-    rbms: Sequence[RBM], states: NDArray, log_z: float, n_draws: int, seed: int
+    rbms: Sequence[RBM],
+    states: NDArray,  # (n_completions, n_units), float32
+    log_z: float,
+    n_draws: int,
+    seed: int,
 ) -> float:
-    """Estimate the log-likelihood of what is known of an incomplete sample.
-
-    Parameters
-    ----------
-    rbms : list of RBM
-        From the bottom to the top.
-
-    states : ndarray of shape (n_completions, n_units), float32
-        What its visible units could be.
-
-    log_z, n_draws, seed
-        As in :func:`log_likelihoods`.
-
-    Returns
-    -------
-    float
-        Logarithm of the sum of the probabilities of all completions, in nats.
-    """
+    """Estimate the log-likelihood of the known values of an incomplete sample."""
+    # The logarithm of the sum of the probabilities of all completions, in nats. See
+    # :func:`log_likelihoods` for the other parameters.
     drawn = _drawn(states, seed) if _are_uncertain(states).any() else [states]
     found: list[Any] = [
         logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn
@@ -120,33 +90,20 @@ def marginal_log_likelihood(
 
 @dataclass(frozen=True)
 class Scorer:
-    """How a fitted stack scores samples, complete or not.
+    """Scorer of samples, complete or not, by a fitted stack."""
 
-    Parameters
-    ----------
-    rbms : list of RBM
-        From the bottom to the top.
-    coding : UnitCoding
-    n_draws, seed : int
-        For stacks, and for what is unknown.
-    log_partition : LogPartition
-        Of the top RBM.
-    """
-
-    rbms: list[RBM]
+    rbms: list[RBM]  # from the bottom to the top
     coding: UnitCoding
-    n_draws: int
+    n_draws: int  # for stacks, and for missing values, as `seed`
     seed: int
-    log_partition: LogPartition
+    log_partition: LogPartition  # of the top RBM
 
     def score(
         self, encoded: Encoded, first: int, unseen: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Estimate the log-likelihood of what is known of rows, in the units of X.
-
-        The number of the first row is for errors. `unseen` says where a value is NaN
-        for a category that was not there in fit.
-        """
+        """Estimate the log-likelihood of known values of rows, in the units of X."""
+        # The number of the first row is for errors. `unseen` is where a value is NaN
+        # for a category that was not there in fit.
         known = self._of_known(encoded, first)
         found = known.copy()
         for j in np.flatnonzero(unseen.any(axis=0)).tolist():
@@ -219,7 +176,7 @@ class Scorer:
 
 
 def _are_uncertain(units: NDArray) -> NDArray[np.bool_]:
-    """Which samples are probabilities rather than bits."""
+    """Mask of samples that are probabilities rather than bits."""
     return ((units > 0.0) & (units < 1.0)).any(axis=1)
 
 
@@ -248,35 +205,20 @@ def _of_bits(
 
 
 class Monitor:
-    """Completes the records of layers while they are trained.
-
-    Parameters
-    ----------
-    within : dict of str to float
-        What is added to the entries of records with these names, which are then in the
-        units of the columns.
-
-    every : int or None
-        Epochs from one measurement to the next; None for no measurements.
-
-    tables : dict of str to (ndarray of shape (n_samples, n_units), MissingMask or None)
-        Visible units of samples, float32 in [0, 1], and what is unknown of them; by the
-        name of their log-likelihood. Where there are more than 2000 samples, some stand
-        for all; of probabilities bits are drawn once.
-
-    n_temperatures, n_draws : int
-        For partition functions and stacks; at most 1000 temperatures are taken.
-
-    seed : int
-    """
+    """Measurements that complete the records of layers while they are trained."""
 
     def __init__(
         self,
+        # Added to the entries of records with these names, which are then in the units
+        # of the columns.
         within: dict[str, float],
-        every: int | None,
+        every: int | None,  # epochs between measurements; None for none
+        # Visible units of samples, (n_samples, n_units), float32 in [0, 1], and their
+        # missing values; by the name of their log-likelihood. Where there are more than
+        # 2000 samples, some stand for all; of probabilities bits are drawn once.
         tables: Mapping[str, tuple[NDArray, MissingMask | None]],
-        n_temperatures: int,
-        n_draws: int,
+        n_temperatures: int,  # for partition functions; at most 1000 are taken
+        n_draws: int,  # for stacks
         seed: int,
     ) -> None:
         self.within, self.every = within, every
@@ -294,11 +236,9 @@ class Monitor:
         weight: float,
         seed: int,
     ) -> Self:
-        """Make one for a transformer, of which only parameters are read.
-
-        Tables are in the layout to learn from, by the name of their log-likelihood;
-        `weight` is what the mean log-likelihood counts in a description length.
-        """
+        """Make a monitor for a transformer, of which only parameters are read."""
+        # Tables are in the layout to learn from, by the name of their log-likelihood;
+        # `weight` is the factor of the mean log-likelihood in a description length.
         if len(tables) > 1 and net.monitor is None:
             raise ValueError(
                 "X_val needs monitor, the number of epochs between recorded "
@@ -314,19 +254,9 @@ class Monitor:
         return cls(within, net.monitor, units, *options)
 
     def watch(self, report: Callable[..., bool]) -> Callable[..., bool]:
-        """Pass on reports, with what the records lack.
-
-        Parameters
-        ----------
-        report : callable
-            As :meth:`~skmohn.energynet._stack_trainer.StackTrainer.build` takes it.
-
-        Returns
-        -------
-        report : callable
-            The same with the number of the ``epoch``, if anything is measured, now and
-            then the mean log-likelihoods, and all in the units of the columns.
-        """
+        """Wrap a report, as of `StackTrainer.build`, to complete its records."""
+        # Added are the number of the ``epoch``, if anything is measured, now and then
+        # the mean log-likelihoods; all are in the units of the columns.
         epoch = 0
 
         def tell(record: dict[str, Any], make_rbms: MakeStack) -> bool:

@@ -1,4 +1,4 @@
-"""How deep a stack becomes: layers while they shorten the description of the data."""
+"""Depth of a stack: layers while they shorten the description of the data."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,54 +55,28 @@ ALL_LAYERS = "max_layers"
 
 @dataclass(frozen=True)
 class StackOptions:
-    """When a layer stays, and how that is measured.
-
-    Parameters
-    ----------
-    max_layers : int, default=10
-    complexity : {"parameters", "rademacher"}, default="parameters"
-        What layers cost.
-    likelihood : {"total", "mean"}, default="total"
-        What counts against the cost: the log-likelihood of all samples or their mean.
-    beats_nothing : bool, default=True
-        Whether there is a second layer only if the first describes the data better than
-        independent columns do.
-    unit_cost : float, default=1.0
-        Factor of the price of parameters.
-    p : float, default=2.0
-        Norm in the Rademacher bound.
-    n_temperatures : int, default=10000
-        Of annealed importance sampling.
-    n_chains : int, default=100
-        Of annealed importance sampling.
-    n_draws : int, default=300
-        Draws of the hidden units for the likelihood of a stack.
-    n_samples : int, default=2000
-        Most samples whose likelihood is estimated; their mean stands for all.
-    """
+    """Options that decide whether a layer stays."""
 
     max_layers: int = 10
-    complexity: str = "parameters"
+    complexity: str = "parameters"  # "parameters" or "rademacher": cost of layers
+    # "total" or "mean": log-likelihood to compare with the cost, of all samples or
+    # their mean.
     likelihood: str = "total"
+    # A second layer requires that the first describes the data better than independent
+    # columns do.
     beats_nothing: bool = True
-    unit_cost: float = 1.0
-    p: float = 2.0
-    n_temperatures: int = 10_000
-    n_chains: int = 100
-    n_draws: int = 300
+    unit_cost: float = 1.0  # factor of the price of parameters
+    p: float = 2.0  # norm in the Rademacher bound
+    n_temperatures: int = 10_000  # of annealed importance sampling
+    n_chains: int = 100  # of annealed importance sampling
+    n_draws: int = 300  # of the hidden units for the likelihood of a stack
+    # Most samples whose likelihood is estimated; their mean stands for all.
     n_samples: int = 2000
 
 
 @dataclass(frozen=True)
 class StackedLayer:
-    """A layer and how well the stack up to it describes the data.
-
-    Parameters
-    ----------
-    grown : GrowthResult
-    log_partition : LogPartition
-    description : DescriptionLength
-    """
+    """Layer, with the description of the data by the stack up to it."""
 
     grown: GrowthResult
     log_partition: LogPartition
@@ -110,67 +84,41 @@ class StackedLayer:
 
     @property
     def rbm(self) -> RBM:
-        """The RBM of this layer."""
+        """RBM of this layer."""
         return self.grown.run.rbm
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Layers from the bottom to the top.
+    """Layers from the bottom to the top."""
 
-    Parameters
-    ----------
-    layers : list of StackedLayer
-        At least one.
-    without : DescriptionLength
-        Of the data as independent bits.
-    reason : str
-        Why there are no more.
-    """
-
-    layers: list[StackedLayer]
-    without: DescriptionLength
-    reason: str
+    layers: list[StackedLayer]  # at least one
+    without: DescriptionLength  # description of the data as independent bits
+    reason: str  # why there are no more
 
 
 def grow_stack(
+    # (n_samples, n_visible), float32; in [0, 1]; numbers between are probabilities.
     X: NDArray,
+    # ``grow_layer(inputs, seed, report, groups, missing)`` returns a layer, as the
+    # functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
+    # those of the others the hidden probabilities of the layer below, all of them bits.
     grow_layer: GrowLayer,
     options: StackOptions,
     seed: int,
+    # Called as ``report(record, make_rbms)``. Records are those of the layers with
+    # their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
+    # samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
+    # RBMs of the stack as it is.
     report: StackReport,
+    # Units of each column of X; None where each is a column.
     groups: Groups | None = None,
-    missing: MissingMask | None = None,
+    missing: MissingMask | None = None,  # of X, in which their states are replaced
 ) -> Stack:
-    """Grow layers on layers: BuildNetwork of EnergyNet.
-
-    The first layer always stays, since a stack without layers has no features: compare
-    its description with that of independent bits. A further one that is clearly not
-    worth it is found out by a tenth of the effort.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_visible), float32
-        In [0, 1]. Numbers that are not bits are taken for probabilities.
-
-    grow_layer : callable
-        ``grow_layer(inputs, seed, report, groups, missing)`` returns a layer, as the
-        functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
-        those of the others the hidden probabilities of the layer below, all of them
-        bits.
-
-    report : callable
-        Called as ``report(record, make_rbms)``. Records are those of the layers with
-        their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
-        samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
-        RBMs of the stack as it is.
-
-    groups : Groups, default=None
-        The units of each column of X; None where each is a column.
-
-    missing : MissingMask, default=None
-        What is unknown of X, in which its states are replaced.
-    """
+    """Grow layers on layers: BuildNetwork of EnergyNet."""
+    # The first layer always stays, since a stack without layers has no features:
+    # compare its description with that of independent bits. A further one that is
+    # clearly not worth it is detected with a tenth of the effort.
     judge = _Judge(X, options, seed, missing)
     best = nothing = judge.measure([independent_bits(X, groups)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
@@ -194,22 +142,14 @@ def grow_stack(
     return Stack(layers, nothing.description, reason)
 
 
-def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
-    """Report of a layer as of the stack that ends with it.
-
-    Parameters
-    ----------
-    report : callable
-        Takes a record and a function that returns the RBMs of the stack.
-
-    depth : int
-        Number of the layer, from 0.
-
-    Returns
-    -------
-    report : callable
-        Takes a record and a function that returns the RBM of the layer.
-    """
+def of_layer(
+    report: StackReport,
+    depth: int,  # number of the layer, from 0
+    below: list[RBM],
+) -> Report:
+    """Report for a layer that ends a stack."""
+    # The result takes a record and a function that returns the RBM of the layer;
+    # `report` takes one that returns the RBMs of the stack.
 
     def tell(record: dict[str, Any], make_rbm: Callable[[], RBM]) -> None:
         report({"layer": depth} | record, lambda: [*below, make_rbm()])
@@ -219,24 +159,15 @@ def of_layer(report: StackReport, depth: int, below: list[RBM]) -> Report:
 
 @dataclass(frozen=True)
 class _Measured:
-    """What is known of a stack.
+    """Measurements of a stack."""
 
-    Parameters
-    ----------
-    log_partition : LogPartition
-        Of the top RBM.
-    log_likelihood : ndarray of shape (n_rows,)
-        Of the samples that it was measured on.
-    description : DescriptionLength
-    """
-
-    log_partition: LogPartition
-    log_likelihood: np.ndarray
+    log_partition: LogPartition  # of the top RBM
+    log_likelihood: np.ndarray  # (n_rows,); of the measured samples
     description: DescriptionLength
 
 
 class _Judge:
-    """The samples by which stacks are compared, always the same ones."""
+    """Samples by which stacks are compared, always the same ones."""
 
     def __init__(
         self,
@@ -255,11 +186,9 @@ class _Judge:
     def measure(
         self, rbms: Sequence[RBM], inputs: NDArray, reference_rbm: RBM | None = None
     ) -> _Measured:
-        """Measure a stack whose top RBM sees these inputs.
-
-        The log partition function is found with the help of a `reference_rbm` RBM that
-        sees the same.
-        """
+        """Measure a stack whose top RBM has these inputs."""
+        # `reference_rbm` is an RBM of the same inputs that helps to find the log
+        # partition function.
         z = converged_log_partition(
             rbms[-1], inputs, n_temperatures=self.options.n_temperatures,
             n_chains=self.options.n_chains, random_state=self.seed,
@@ -271,26 +200,15 @@ class _Judge:
         return _Measured(z, log_likelihood, description)
 
     def look(
-        self, rbms: Sequence[RBM], inputs: NDArray, best: _Measured
+        self,
+        rbms: Sequence[RBM],
+        inputs: NDArray,  # of the top RBM
+        best: _Measured,  # without the top RBM
     ) -> _Measured | None:
-        """Measure a stack with little effort if that shows it to be the worse one.
-
-        Few temperatures make a partition function too small rather than too large, so
-        that a stack is flattered; samples are compared one by one with the best stack.
-
-        Parameters
-        ----------
-        inputs : ndarray
-            Of the top RBM.
-
-        best : _Measured
-            Without the top RBM.
-
-        Returns
-        -------
-        found : _Measured or None
-            None if it could be the better one.
-        """
+        """Measure a stack with little effort if that is enough to reject it."""
+        # Few temperatures make a partition function too small rather than too large, so
+        # that the estimate is optimistic; samples are compared one by one with the best
+        # stack.
         part = _DEPTH.n_rows_per_pilot
         n_rows = max(len(self.bits) // part, _DEPTH.min_pilot_rows)
         z = log_partition(
@@ -312,7 +230,7 @@ class _Judge:
     def _log_likelihood(
         self, rbms: Sequence[RBM], z: LogPartition, n_rows: int
     ) -> NDArray[np.float64]:
-        """Of some rows, by the log partition function of the top."""
+        """Log-likelihoods of some rows, by the log partition function of the top."""
         missing = self.missing and self.missing.take(slice(n_rows))
         return known_log_likelihoods(
             rbms,
@@ -324,7 +242,7 @@ class _Judge:
         )
 
     def _completed(self) -> NDArray:
-        """The bits of the samples, with the current states of missing values."""
+        """Bits of the samples, with the current states of missing values."""
         if self.missing is None:
             return self.bits
         at, bits = self.missing.rows, self.bits.copy()

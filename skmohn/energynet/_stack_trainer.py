@@ -133,50 +133,26 @@ class InfiniteRBMOptions(Control):
 
 @dataclass(frozen=True)
 class TrainedStack:
-    """Layers and what is known of them.
+    """Layers, the reasons for their widths, and their descriptions of the data."""
 
-    Parameters
-    ----------
-    rbms : list of RBM
-        From the bottom to the top.
-    reason : str
-        Why there are no more.
-    width_reasons : list of str
-        Why each layer has its width.
-    limits : list of {"max_units", "max_steps", None}
-        What kept the growth of each layer from its own end.
-    log_partitions : list of LogPartition or None
-        None when they were not computed, as `descriptions`.
-    descriptions : list of DescriptionLength or None
-        Of the samples by the stack up to each layer.
-    weight : float
-        What the mean log-likelihood counts in the descriptions.
-    """
-
-    rbms: list[RBM]
-    reason: str
-    width_reasons: list[str]
+    rbms: list[RBM]  # from the bottom to the top
+    reason: str  # why there are no more
+    width_reasons: list[str]  # why each layer has its width
+    # "max_units", "max_steps" or None: the limit that ended the growth of each layer
+    # early.
     limits: list[str | None]
+    # Empty when they were not computed, as `descriptions`.
     log_partitions: list[LogPartition] | None = None
+    # Of the samples by the stack up to each layer.
     descriptions: list[DescriptionLength] | None = None
-    weight: float = 1.0
+    weight: float = 1.0  # factor of the mean log-likelihood in the descriptions
 
-    def measured(self, within: float) -> tuple[list[float], list[float], list[float]]:
-        """What the stack up to each layer says of the samples, in the units of columns.
-
-        Parameters
-        ----------
-        within : float
-            Mean over samples of the log-densities within levels.
-
-        Returns
-        -------
-        log_likelihoods : list of float
-            In nats per sample.
-
-        complexities, lengths : list of float
-            In nats.
-        """
+    def measured(
+        self,
+        within: float,  # mean over samples of the log-densities within levels
+    ) -> tuple[list[float], list[float], list[float]]:
+        """Log-likelihoods in nats per sample, complexities and lengths, by layer."""
+        # Of the stack up to each layer, in the units of the columns.
         found = self.descriptions or []
         return (
             [float(one.log_likelihood / self.weight + within) for one in found],
@@ -186,24 +162,18 @@ class TrainedStack:
 
 
 class _Stopped(Exception):  # noqa: N818
-    """A callback asks to stop, which ends all loops inside; holds the layers so far."""
+    """Request of a callback to stop, which ends all loops; holds the layers so far."""
 
 
 class StackTrainer:
-    """How an estimator wants its layers.
+    """Trainer of the layers of an estimator."""
 
-    Parameters
-    ----------
-    estimator : EnergyNetTransformer
-        Only its parameters are looked at.
-
-    seed : int
-
-    n_samples : int
-        Number of samples in all, those of earlier calls included.
-    """
-
-    def __init__(self, estimator: Any, seed: int, n_samples: int) -> None:
+    def __init__(
+        self,
+        estimator: Any,  # only its parameters are read
+        seed: int,
+        n_samples: int,  # in all, those of earlier calls included
+    ) -> None:
         self.parameters = estimator
         self.infinite_rbm_options = control_of(estimator, "infinite_rbm_options")
         self.is_paper = estimator.growth == "infinite_rbm"
@@ -221,15 +191,13 @@ class StackTrainer:
         report: Callable[..., bool],
         rbms: Sequence[RBM] | None = None,
     ) -> TrainedStack:
-        """Grow or train layers, to their end or until a callback asks to stop.
-
-        The states of missing values are as good as any, and are replaced.
-        ``report(record, make_rbms)`` is called after every epoch, decision and layer,
-        with a dictionary and a function that returns the stack as it is; it returns
-        whether to stop, and that is then the result. `rbms` keep their widths and are
-        trained further, each as long as one that has just got its width; None to begin
-        from nothing.
-        """
+        """Grow or train layers, to their end or until a callback requests to stop."""
+        # The states of missing values are as good as any, and are replaced.
+        # ``report(record, make_rbms)`` is called after every epoch, decision and layer,
+        # with a dictionary and a function that returns the stack as it is; it returns
+        # whether to stop, and that stack is then the result. `rbms` keep their widths
+        # and are trained further, each as long as one whose growth has just ended; None
+        # to begin from nothing.
 
         def tell(record: dict[str, Any], make_rbms: MakeStack) -> None:
             if report(record, make_rbms):
@@ -251,7 +219,7 @@ class StackTrainer:
     def n_records(
         self, encoded: Encoded, rbms: Sequence[RBM] | None = None
     ) -> int | None:
-        """How many records there will be; None where layers grow."""
+        """Number of records that there will be; None where layers grow."""
         widths = widths_of(self.parameters)
         if rbms is not None:
             widths = [rbm.n_hidden for rbm in rbms]
@@ -290,10 +258,8 @@ class StackTrainer:
     def _starts(
         self, encoded: Encoded, rbms: Sequence[RBM] | None
     ) -> list[Callable[[NDArray], RBM]] | None:
-        """For each layer a function from its inputs to the RBM that it begins as.
-
-        None where layers grow.
-        """
+        """Functions from the inputs of each layer to the RBM that it begins as."""
+        # None where layers grow.
         if rbms is not None:
             return [lambda inputs, rbm=rbm: rbm for rbm in rbms]
         widths = widths_of(self.parameters)
@@ -350,7 +316,7 @@ class StackTrainer:
         groups: Groups | None,
         missing: MissingMask | None,
     ) -> GrowthResult:
-        """Find how wide a layer is, as :func:`grow_stack` wants it."""
+        """Grow a layer, as a function for :func:`grow_stack`."""
         schedule = self._schedule(inputs, groups, missing)
         growth = self.parameters.growth
         if growth == "infinite_rbm":
@@ -386,7 +352,7 @@ class StackTrainer:
         missing: MissingMask | None = None,
         n_epochs: int | None = None,
     ) -> Schedule:
-        """How to train on these inputs, of columns if there are groups."""
+        """Schedule of training on these inputs, of columns if there are groups."""
         n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
         paced = self._paced(
             n_columns, len(inputs), n_epochs or self.parameters.n_final_epochs
@@ -395,13 +361,12 @@ class StackTrainer:
         return replace(paced, resample=resample, groups=groups, missing=missing)
 
     def _paced(self, n_columns: int, n_samples: int, n_epochs: int | str) -> Schedule:
-        """How fast to train on so many columns, for so many epochs or "auto".
-
-        The error of a step's gradient moves the energy of a state by a sum over
-        columns, whose variance is as the learning rate times their number, by the batch
-        size. Where it is large an RBM has modes that its chains never see. So it is
-        the same for all numbers beyond some, unless epochs that are given end sooner.
-        """
+        """Schedule of training for so many columns, and so many epochs or "auto"."""
+        # The error of a step's gradient moves the energy of a state by a sum over
+        # columns, whose variance is as the learning rate times their number, by the
+        # batch size. Where it is large an RBM has modes that its chains never visit. So
+        # it is the same for all numbers beyond some, unless a set number of epochs ends
+        # sooner.
         parameters, finer = self.parameters, n_columns / _DEFAULTS.n_columns
         if not isinstance(n_epochs, str):
             clock = (
@@ -473,13 +438,8 @@ class StackTrainer:
 
 
 def widths_of(parameters: Any) -> list[int] | None:
-    """The widths that are given; None when layers are to grow.
-
-    Raises
-    ------
-    ValueError
-        If there are none or they are no numbers of units.
-    """
+    """Widths that the user sets; None when layers are to grow."""
+    # ValueError is raised if there are none or they are no numbers of units.
     widths = parameters.n_components
     if widths is None:
         if parameters.growth is None:

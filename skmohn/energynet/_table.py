@@ -1,10 +1,9 @@
-"""Tables: read once, encoded once, and given back as their users wrote them.
+"""Tables: read once, encoded once, and given back as their users wrote them."""
 
-Training draws rows, chains and bits one after another, so that the same rows in another
-order would train another RBM. Rows are therefore put in an order that follows from
-their units: a fit depends on which rows there are and how often, and not on their
-order, nor on whether a row is repeated or has an integer as its weight.
-"""
+# Training draws rows, chains and bits one after another, so that the same rows in
+# another order would train another RBM. Rows are therefore put in an order that follows
+# from their units: a fit depends on which rows there are and how often, and not on
+# their order, nor on whether a row is repeated or has an integer as its weight.
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,22 +57,11 @@ _TABLE = TableConstants()
 
 @dataclass(frozen=True)
 class Table:
-    """Rows that were checked, with numbers of categories and NaN for missing values.
+    """Checked rows, with numbers of categories and NaN for missing values."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-
-    names : sequence of str or None
-        Of the columns, for errors.
-
-    categories : Categories
-        Of the columns that have any.
-    """
-
-    values: NDArray
-    names: Sequence[str] | None
-    categories: Categories
+    values: NDArray  # (n_rows, n_features)
+    names: Sequence[str] | None  # of the columns, for errors
+    categories: Categories  # of the columns that have any
 
     @classmethod
     def read(cls, estimator: Any, X: TableLike, **options: Any) -> Self:
@@ -90,7 +78,7 @@ class Table:
         return replace(self, values=self.values[rows])
 
     def repeat(self, sample_weight: ArrayLike | None) -> "Table":
-        """Each row as often as its weight says."""
+        """Repeat each row by its weight."""
         weights = read_weights(sample_weight, self.values)
         if weights is None:
             return self
@@ -110,28 +98,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Rows and their visible units.
+    """Rows and their visible units."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows, n_features)
-        With NaN for missing values, but for whitened ones that are drawn.
-
-    units : ndarray of shape (n_rows, n_units), float32
-        In [0, 1]. Those of missing values are states that they could be in, or have no
-        meaning before any are drawn.
-
-    missing : MissingMask or None
-        Of these units; None where all are known.
-
-    groups : Groups
-        The units of each column.
-    """
-
+    # (n_rows, n_features); NaN: missing, except whitened ones, which are drawn.
     values: NDArray
+    # (n_rows, n_units), float32, in [0, 1]. Those of missing values are states that
+    # they could be in, or have no meaning before any are drawn.
     units: NDArray[np.float32]
-    missing: MissingMask | None
-    groups: Groups
+    missing: MissingMask | None  # of these units; None where all are known
+    groups: Groups  # the units of each column
 
     @classmethod
     def of(
@@ -155,11 +130,10 @@ class Encoded:
 def encode(
     table: Table, coding: UnitCoding, seed: int, are_new: bool = False
 ) -> Encoded:
-    """Encode rows to train on, in an order of their own, and fill missing values.
-
-    Whitened numbers that are missing are drawn. Of rows that the coding was not learned
-    from, which `are_new`, these are not stretched. Others become states of other rows.
-    """
+    """Encode rows to train on, in an order of their own, and fill missing values."""
+    # Whitened numbers that are missing are drawn. Of rows that the coding was not
+    # learned from, which `are_new`, these are not stretched. Other missing values
+    # become states of other rows.
     values = coding.prepare(table.values, seed, are_new)
     encoded = Encoded.of(values, coding, table.names).arrange(coding)
     units, missing = encoded.units, encoded.missing
@@ -184,18 +158,9 @@ def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:
 def read_weights(
     sample_weight: ArrayLike | None, X: NDArray
 ) -> NDArray[np.float64] | None:
-    """Check weights; return them as numbers of samples.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64, or None
-        As :func:`~skmohn._core._validation.as_counts` has them; None for None.
-
-    Raises
-    ------
-    ValueError
-        If weights are negative, no numbers, or all zero.
-    """
+    """Check weights; return them as numbers of samples, None for None."""
+    # See :func:`~skmohn._core._validation.as_counts`. ValueError is raised if weights
+    # are negative, no numbers, or all zero.
     if sample_weight is None:
         return None
     weights = check_sample_weight(
@@ -204,20 +169,12 @@ def read_weights(
     return as_counts(weights)
 
 
-def repeated_rows(weights: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Number of each row, as often as its weight says.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,), float64
-        As :func:`read_weights` returns them.
-
-    Returns
-    -------
-    ndarray of int
-        Integer weights are kept. Others are rounded up or down so that any rows that
-        follow one another are as many as their weights together, to one.
-    """
+def repeated_rows(
+    weights: NDArray[np.float64],  # (n_samples,); of :func:`read_weights`
+) -> NDArray[np.intp]:
+    """Number of each row, repeated by its weight."""
+    # Integer weights are kept. Others are rounded up or down so that any rows that
+    # follow one another are as many as their weights together, to one.
     ends = np.floor(np.cumsum(weights) + 0.5)
     counts = np.diff(ends, prepend=0.0)
     require_memory(
@@ -229,39 +186,20 @@ def repeated_rows(weights: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def read_columns(
-    estimator: Any,
+    estimator: Any,  # stores what the columns are, in `fit`
     X: TableLike,
     *,
-    reset: bool = False,
+    reset: bool = False,  # whether to learn what the columns are
+    # Source of the categorical columns; None for the estimator itself.
     like: Any = None,
-    allow_missing: bool = True,
+    allow_missing: bool = True,  # whether numbers may be unknown; categories may
+    # As of :func:`~skmohn._core._categories.read_table`.
     weights: Sequence[ArrayLike | None] = (),
 ) -> NDArray:
-    """Check a table of numbers and categories, with NaN for what is unknown.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Keeps what the columns are, in `fit`.
-
-    reset : bool, default=False
-        Whether to learn what the columns are.
-
-    like : EnergyNetTransformer, default=None
-        Says which columns hold categories; None for the estimator itself.
-
-    allow_missing : bool, default=True
-        Whether numbers may be unknown; categories may.
-
-    weights : sequence of array-like, default=()
-        As of :func:`~skmohn._core._categories.read_table`.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Dense, with numbers of categories, in the order of rows: sums in another order
-        differ in the last digits, and a fit would differ with them.
-    """
+    """Check a table of numbers and categories; NaN is unknown."""
+    # Returned are numbers and numbers of categories, (n_samples, n_features), in the
+    # order of rows: sums in another order differ in the last digits, and a fit would
+    # differ with them.
     plain, given = partial(_read_plain, estimator), X
     options = {"reset": reset, "like": like, "weights": weights}
     X = read_table(estimator, X, read_plain=plain, **options)
@@ -284,10 +222,8 @@ def _learn_kinds(
 
 
 def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:
-    """Where a table has categories that were not there in fit.
-
-    It has NaN for these and for what is missing; `given` is what it was read from.
-    """
+    """Mask of categories of a table that were not there in fit."""
+    # It has NaN for these and for what is missing; `given` is what it was read from.
     unseen, given = np.zeros(table.values.shape, bool), as_table(to_numpy(given))
     if isinstance(given, list | tuple):
         given = np.asarray(given)
@@ -317,22 +253,12 @@ def _refuse_missing(X: NDArray, categories: Categories) -> None:
         )
 
 
-def name_numbers(names: Sequence[str], known: Mapping[int, NDArray]) -> list[str]:
-    """Names of the columns of a table as numbers, with an indicator for each category.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the columns.
-
-    known : dict of int to ndarray
-        Categories of the categorical columns.
-
-    Returns
-    -------
-    names : list of str
-        Each once, where the columns have different ones.
-    """
+def name_numbers(
+    names: Sequence[str],  # of the columns
+    known: Mapping[int, NDArray],  # categories of the categorical columns
+) -> list[str]:
+    """Names of a table's columns as numbers, with an indicator for each category."""
+    # They are unique if the columns have different ones.
     made = [f"{names[j]}_{c}" for j in sorted(known) for c in known[j]]
     made = iter(unique_names(made, names))
     return [
@@ -345,10 +271,8 @@ def name_numbers(names: Sequence[str], known: Mapping[int, NDArray]) -> list[str
 def write_completed(
     values: NDArray, table: Table, estimator: Any, given: TableLike
 ) -> Any:
-    """Completed values of a table as its user wrote it, in the container asked for.
-
-    The table was read from `given`.
-    """
+    """Format completed values as the user's table, in the container of `set_output`."""
+    # The table was read from `given`.
     categories, given = table.categories, as_table(to_numpy(given))
     is_integer = np.zeros(values.shape[1], bool)
     for j, name in enumerate(column_types(given)):
@@ -361,21 +285,13 @@ def write_completed(
 
 
 def as_written(
-    table: NDArray, categories: Categories, given: TableLike = None
+    table: NDArray,
+    categories: Categories,
+    given: TableLike = None,  # table that it was read from
 ) -> NDArray:
-    """A table as its user writes it: categories and times instead of numbers.
-
-    Parameters
-    ----------
-    given : array-like, default=None
-        What the table was read from.
-
-    Returns
-    -------
-    table : ndarray of shape (n_samples, n_features)
-        Of objects where there are categories or times, or booleans among objects; of
-        times where all were in an array of such.
-    """
+    """Format a table as its user writes it: categories and times instead of numbers."""
+    # Of objects where there are categories or times, or booleans among objects; of
+    # times where all were in an array of such.
     kinds = set(categories.kinds.values())
     dtype = getattr(given, "dtype", None)
     has_objects = getattr(dtype, "kind", "") == "O" and "bool" in kinds
@@ -390,20 +306,12 @@ def as_written(
 def in_container(
     X: NDArray,
     estimator: Any,
+    # Table with missing values; its columns keep their types in a container of its
+    # kind.
     given: TableLike,
-    names: Sequence[str] | NDArray,
+    names: Sequence[str] | NDArray,  # of the columns
 ) -> Any:
-    """A completed table in the container that ``set_output`` asks for.
-
-    Parameters
-    ----------
-    given : array-like
-        The table with missing values. Its columns keep their types in a container of
-        its kind.
-
-    names : ndarray of str
-        Of the columns.
-    """
+    """Put a completed table in the container that ``set_output`` requests."""
     container = container_adapter(estimator)
     if container is None:
         return X
@@ -425,11 +333,9 @@ def in_container(
 
 
 def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> Any:
-    """A completed frame, whose columns have the types of those given.
-
-    What was known comes from there, too: times and large integers have digits that
-    floats do not.
-    """
+    """Restore the types of the original columns in a completed frame."""
+    # Known values come from there, too: times and large integers have digits that
+    # floats do not.
     if type(frame) is not type(given):
         return frame
     is_pandas = hasattr(frame, "iloc")
@@ -448,7 +354,7 @@ def _with_types(frame: Any, given: TableLike, categorical: Container[int]) -> An
 
 
 def _pandas_column(filled: Any, origin: Any, is_categorical: bool) -> Any:
-    """A completed column, of the type that it had with missing values."""
+    """Completed column, of the type that it had with missing values."""
     dtype = origin.dtype
     if hasattr(origin, "cat"):
         if not is_categorical:

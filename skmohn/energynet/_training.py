@@ -1,12 +1,11 @@
-"""Training of a restricted Boltzmann machine by centered PCD.
+"""Training of a restricted Boltzmann machine by centered PCD."""
 
-Persistent contrastive divergence: the gradient of the log-likelihood is that of the
-data minus that of the model, which chains stand for that are kept from step to step
-(Tieleman, "Training restricted Boltzmann machines using approximations to the
-likelihood gradient", ICML 2008). Activities are centered in it (Melchior, Fischer and
-Wiskott, "How to center deep Boltzmann machines", JMLR 17, 2016): it no longer depends
-on which value of a unit is called 0.
-"""
+# Persistent contrastive divergence: the gradient of the log-likelihood is that of the
+# data minus that of the model, which chains stand for that are kept from step to step
+# (Tieleman, "Training restricted Boltzmann machines using approximations to the
+# likelihood gradient", ICML 2008). Activities are centered in it (Melchior, Fischer and
+# Wiskott, "How to center deep Boltzmann machines", JMLR 17, 2016): it no longer depends
+# on which value of a unit is called 0.
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -54,39 +53,20 @@ _PCD = PCDConstants()
 
 @dataclass
 class Run:
-    """One training run; it can be pickled and go on elsewhere.
+    """Training run; it can be pickled and go on elsewhere."""
 
-    Attributes
-    ----------
-    rbm : RBM
-        The arrays of the RBM are changed in place.
-    visible_mean : ndarray of shape (n_visible,), float32
-        What visible activities are centered by, the mean of the data.
-    hidden_mean : ndarray of shape (n_hidden,), float32
-        What hidden activities are centered by, a moving average.
-    chains : ndarray of shape (n_chains, n_hidden), float32
-        Hidden units of the chains, 0 or 1.
-    order : numpy.random.Generator
-        Source of the orders in which samples are visited.
-    stream : ndarray of shape (1,), uint64
-        Source of all other random numbers.
-    n_steps : int
-        Steps after which the learning rate is zero.
-    step : int
-        Steps done.
-    clock : float
-        Sum of the learning rates of all steps since the run began.
-    """
-
-    rbm: RBM
+    rbm: RBM  # its arrays are changed in place
+    # (n_visible,), float32; center of visible activities: mean of the data.
     visible_mean: np.ndarray
+    # (n_hidden,), float32; center of hidden activities: a moving average.
     hidden_mean: np.ndarray
+    # (n_chains, n_hidden), float32; hidden units of the chains, 0 or 1.
     chains: np.ndarray
-    order: np.random.Generator
-    stream: np.ndarray
-    n_steps: int
-    step: int = 0
-    clock: float = 0.0
+    order: np.random.Generator  # source of the orders in which samples are visited
+    stream: np.ndarray  # (1,), uint64; source of all other random numbers
+    n_steps: int  # steps after which the learning rate is zero
+    step: int = 0  # steps done
+    clock: float = 0.0  # sum of the learning rates of all steps since the run began
 
     @property
     def is_over(self) -> bool:
@@ -96,38 +76,21 @@ class Run:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to train: centered PCD-1.
+    """Schedule of training: centered PCD-1."""
 
-    Parameters
-    ----------
-    learning_rate : float, default=0.2
-        The first one; it falls linearly to zero over the steps of a run.
-    batch_size : int, default=100
-        Samples of a step.
-    n_chains : int, default=None
-        None for as many as samples of a step, of which there are no more than in all.
-    l2 : float, default=1e-4
-        Price of half the squared weights, in nats per sample.
-    n_samples : int, default=None
-        All samples there are. Given, `l2` rises with the hidden units per sample, which
-        else learn few samples by heart.
-    resample : bool, default=False
-        Whether inputs are probabilities from which bits are drawn at every step, rather
-        than taken as they are.
-    groups : Groups, default=None
-        The visible units of each column, for new RBMs.
-    missing : MissingMask, default=None
-        What is unknown of the inputs: it is drawn anew in each step, and its states are
-        written into them.
-    """
-
+    # The first one; it falls linearly to zero over the steps of a run.
     learning_rate: float = 0.2
-    batch_size: int = 100
+    batch_size: int = 100  # samples of a step
+    # None for as many as samples of a step, of which there are no more than in all.
     n_chains: int | None = None
-    l2: float = 1e-4
+    l2: float = 1e-4  # price of half the squared weights, in nats per sample
+    # All samples there are; with it, `l2` rises with the hidden units per sample, which
+    # else overfit few samples.
     n_samples: int | None = None
+    # Inputs are probabilities from which bits are drawn at every step.
     resample: bool = False
-    groups: Groups | None = None
+    groups: Groups | None = None  # visible units of each column, for new RBMs
+    # Unknown inputs, drawn anew in each step, in place.
     missing: MissingMask | None = None
 
     def steps_of_epochs(self, n_epochs: int, n_samples: int) -> int:
@@ -168,27 +131,16 @@ class Schedule:
             n_steps=n_steps,
         )
 
-    def advance(self, run: Run, X: NDArray) -> int:
-        """Go on for an epoch, or several short ones, or as far as there are steps left.
-
-        Parameters
-        ----------
-        run : Run
-            Changed in place.
-
-        X : ndarray of shape (n_samples, n_visible), float32
-            The samples the run began with, or others of the same kind.
-
-        Returns
-        -------
-        n_epochs : int
-            How many were begun, at most :func:`epochs_at_once`.
-
-        Raises
-        ------
-        ValueError
-            When the weights have grown beyond all bounds.
-        """
+    def advance(
+        self,
+        run: Run,  # changed in place
+        # (n_samples, n_visible), float32; the samples the run began with, or others of
+        # the same kind.
+        X: NDArray,
+    ) -> int:
+        """Go on for an epoch, several short ones, or as far as there are steps left."""
+        # Returned is how many were begun, at most :func:`epochs_at_once`. ValueError is
+        # raised when the weights have grown beyond all bounds.
         batch_size = min(self.batch_size, len(X))
         buffers = _Buffers(run, batch_size)
         interval = _steps_between_draws(run, 1 + len(run.chains) + batch_size)
@@ -248,24 +200,21 @@ class Schedule:
 
 
 def _steps_between_draws(run: Run, n_rows: int) -> int:
-    """Steps from one exact draw of the chains to the next; 0 for none.
-
-    Where modes are far apart chains stay in theirs, and the fractions of the modes
-    drift, by nats. An RBM of a few hidden units has no more states than can be
-    listed; as often as this takes a fraction of the time of the steps, the chains start
-    anew from it.
-    """
+    """Steps from one exact draw of the chains to the next; 0 for none."""
+    # Where modes are far apart chains stay in theirs, and the fractions of the modes
+    # drift, by nats. An RBM of a few hidden units has no more states than can be
+    # listed; as often as this takes a fraction of the time of the steps, the chains
+    # start anew from it.
     if run.rbm.n_hidden > RBM_LIMITS.max_enumerated_units:
         return 0
     return max(_PCD.min_exact_interval, 4 * 2**run.rbm.n_hidden // n_rows)
 
 
 class _Rows(NamedTuple):
-    """Memory of a step: its tables have a row for each chain and then each sample.
+    """Memory of a step: its tables have a row for each chain and then each sample."""
 
-    But the first row of `visible` is minus the visible mean, that of `residual` the sum
-    of the others, and that of `row_weight` 0.
-    """
+    # But the first row of `visible` is minus the visible mean, that of `residual` the
+    # sum of the others, and that of `row_weight` 0.
 
     visible: np.ndarray
     residual: np.ndarray
@@ -313,7 +262,7 @@ class _Buffers:
 
 
 def epochs_at_once(n_samples: int, batch_size: int) -> int:
-    """Epochs from one look at a run to the next: several where they are short."""
+    """Epochs between two inspections of a run: several where they are short."""
     n_steps = -(-n_samples // batch_size)
     return -(-_PCD.min_steps // n_steps)
 
@@ -334,25 +283,20 @@ def copy_of(rbm: RBM) -> RBM:
     return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_rbm(X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None) -> RBM:
-    """Draw weights; set the biases so that about ten of the hidden units are 1.
-
-    Units that are rarely 1 stay so: each comes to stand for something that few samples
-    have. Many units that are 1 half of the time model the data as well but share its
-    features among them, and linear models learn less from them. A few units that are
-    rarely 1 would learn too slowly, so no more than four of five are 0.
-
-    Parameters
-    ----------
-    groups : Groups, default=None
-        The visible units of each column; None where each is a column.
-
-    Returns
-    -------
-    rbm : RBM
-        What its hidden units see of the data has standard deviation 1, less where there
-        are but a few visible units. Its visible biases are the log-odds of the data.
-    """
+def new_rbm(
+    X: NDArray,
+    n_hidden: int,
+    seed: int,
+    # Visible units of each column; None where each is a column.
+    groups: Groups | None = None,
+) -> RBM:
+    """Draw weights; set the biases so that about ten of the hidden units are 1."""
+    # Units that are rarely 1 stay so: each comes to stand for something that few
+    # samples have. Many units that are 1 half of the time model the data as well but
+    # share its features among them, and linear models learn less from them. A few units
+    # that are rarely 1 would learn too slowly, so no more than four of five are 0. The
+    # inputs of its hidden units have standard deviation 1 on the data, less where there
+    # are but a few visible units. Its visible biases are the log-odds of the data.
     weights = np.random.default_rng(seed).standard_normal((n_hidden, X.shape[1]))
     mean = X.mean(axis=0, dtype=np.float64)
     # Of numbers in [0, 1], by their squares: without a copy of the table.
@@ -364,10 +308,8 @@ def new_rbm(X: NDArray, n_hidden: int, seed: int, groups: Groups | None = None) 
 
 
 def data_logits(X: NDArray, groups: Groups | None = None) -> NDArray:
-    """Log-odds of the columns, as if each value had been seen half a time more.
-
-    Those of a level are against the one below, those of a category against the first.
-    """
+    """Log-odds of the columns, as if each value had been seen half a time more."""
+    # Those of a level are against the one below, those of a category against the first.
     groups = groups or Groups.bits(X.shape[1])
     at, before, _ = state_probabilities(X.mean(axis=0, dtype=np.float64), groups)
     odds = (at * len(X) + 0.5) / (before * len(X) + 0.5)
@@ -375,13 +317,8 @@ def data_logits(X: NDArray, groups: Groups | None = None) -> NDArray:
 
 
 def trained(schedule: Schedule, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
-    """Train an RBM at one go.
-
-    Returns
-    -------
-    run : Run
-        Over; go on with `plan.advance` after :func:`prolonged`.
-    """
+    """Train an RBM to the end of a run."""
+    # Go on with `plan.advance` after :func:`prolonged`.
     run = schedule.begin(X, rbm, n_steps, seed)
     while not run.is_over:
         schedule.advance(run, X)
@@ -389,23 +326,16 @@ def trained(schedule: Schedule, X: NDArray, rbm: RBM, n_steps: int, seed: int) -
 
 
 def prolonged(run: Run, n_steps: int) -> Run:
-    """A run that goes on from another, with as many steps ahead."""
+    """Run that goes on from another, with as many steps ahead."""
     return replace(run, n_steps=n_steps, step=0)
 
 
-def widened(run: Run, further: RBM) -> Run:
-    """A run with further units beside those it has.
-
-    Parameters
-    ----------
-    further : RBM
-        The new hidden units; its visible biases are not used.
-
-    Returns
-    -------
-    run : Run
-        The chains draw the new units with even odds.
-    """
+def widened(
+    run: Run,
+    further: RBM,  # new hidden units; its visible biases are not used
+) -> Run:
+    """Add hidden units to a run."""
+    # The chains draw the new units with even odds.
     rbm, shape = run.rbm, (len(run.chains), further.n_hidden)
     even = np.full(shape, 0.5, np.float32)
     bits = np.empty(shape, np.float32)
@@ -424,13 +354,7 @@ def widened(run: Run, further: RBM) -> Run:
 
 
 def narrowed(run: Run, kept: NDArray, visible_bias: NDArray) -> Run:
-    """A run with some of its units, and other visible biases.
-
-    Parameters
-    ----------
-    kept : ndarray of bool or int
-        Index of the hidden units that stay.
-    """
+    """Keep some hidden units of a run, with other visible biases."""
     rbm = run.rbm
     return replace(
         run,

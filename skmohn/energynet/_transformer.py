@@ -738,7 +738,7 @@ class EnergyNetTransformer(
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
 
     def __sklearn_tags__(self) -> Tags:
-        """Say what the estimator can take."""
+        """Describe the inputs that the estimator accepts."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.categorical = True
@@ -749,7 +749,7 @@ class EnergyNetTransformer(
     def _monitor(
         self, encoded: Encoded, X_val: TableLike | None, weight: float
     ) -> Monitor:
-        """What completes the records of a fit; a mean log-likelihood has a weight."""
+        """Monitor of a fit; `weight` is the factor of a mean log-likelihood."""
         tables = {"log_likelihood": encoded}
         if X_val is not None:
             table = self._read_table(X_val)
@@ -777,10 +777,8 @@ class EnergyNetTransformer(
         learn: bool,
         are_new: bool = False,
     ) -> Encoded:
-        """Check samples and parameters; encode the samples to train on.
-
-        They are new where the coding was learned from others.
-        """
+        """Check samples and parameters; encode the samples to train on."""
+        # `are_new`: the coding was learned from others.
         widths = widths_of(self)
         if widths is not None:
             check_layer(self.layer, len(widths))
@@ -810,10 +808,8 @@ class EnergyNetTransformer(
         encoded: Encoded,
         earlier: list[StandardScaler] | None = None,
     ) -> dict[str, Any]:
-        """Fitted attributes of layers, with the scalers of earlier samples if any.
-
-        Layers and units are in the layout that was learned from.
-        """
+        """Fitted attributes of layers, with the scalers of earlier samples if any."""
+        # Layers and units are in the layout that was learned from.
         coding, X = self.coding_, encoded.values
         rbms = [coding.layout.restore_rbm(rbms[0], coding.groups), *rbms[1:]]
         if np.isnan(X).any():
@@ -840,10 +836,8 @@ class EnergyNetTransformer(
     def _expose(
         self, built: TrainedStack, encoded: Encoded, log_density: float, loop: FitLoop
     ) -> None:
-        """End a fit: set attributes, warn of layers that did not come to their end.
-
-        The mean log-density is that of values within their levels.
-        """
+        """End a fit: set attributes, warn of layers that did not converge."""
+        # `log_density` is the mean over values within their levels.
         fitted = self._fitted(built.rbms, encoded)
         loop.attributes = lambda: fitted
         loop.finish()
@@ -886,7 +880,7 @@ class EnergyNetTransformer(
         return [self.coding_.layout.arrange_rbm(first), *others]
 
     def _shown(self) -> list[int]:
-        """Which of the blocks make up the features."""
+        """Blocks that make up the features."""
         n_layers = len(self.weights_)
         if isinstance(self.layer, str):
             shown = list(range(n_layers))
@@ -913,6 +907,6 @@ class EnergyNetTransformer(
 def _restore(
     log_partition: LogPartition, layout: Layout, arranged: RBM
 ) -> LogPartition:
-    """The log partition function of the units of columns."""
+    """Log partition function of the units of columns."""
     value = log_partition.value - layout.log_volume(arranged)
     return replace(log_partition, value=value)

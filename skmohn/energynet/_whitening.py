@@ -1,14 +1,13 @@
-"""Numbers that vary together, made uncorrelated before they are cut into levels.
+"""Numbers that vary together, made uncorrelated before they are cut into levels."""
 
-Each column is given the power that makes it most nearly normal, then all are rotated to
-uncorrelated coordinates of variance 1, those nearest to the columns. The normal
-distribution behind this also says what an unknown number could be, given the known ones
-of its row: draws of it, weighed by how much likelier an RBM finds them, stand for
-the row.
-
-Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The American
-Statistician 72, 2018 (ZCA-cor).
-"""
+# Each column is given the power that makes it most nearly normal, then all are rotated
+# to uncorrelated coordinates of variance 1, those nearest to the columns. The normal
+# distribution behind this also says what an unknown number could be, given the known
+# ones of its row: draws of it, weighed by how much likelier an RBM finds them, stand
+# for the row.
+#
+# Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The American
+# Statistician 72, 2018 (ZCA-cor).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,84 +68,39 @@ WHITENING = WhiteningConstants()
 
 @dataclass(frozen=True)
 class Whitening:
-    """Which columns are made uncorrelated, and how.
+    """Map of columns to uncorrelated coordinates."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns,), int
-
-    low, high : ndarrays of shape (n_columns,)
-        Ends of the range of each.
-
-    unit : ndarray of shape (n_columns,)
-        Power of two near the largest value of each, with the sign that it is given.
-
-    powers : YeoJohnson
-        Of the columns, in these units.
-
-    mean, std : ndarrays of shape (n_columns,)
-        Of their powers.
-
-    correlation : ndarray of shape (n_columns, n_columns)
-        Of their powers, shrunk towards the identity.
-
-    root : ndarray of shape (n_columns, n_columns)
-        Its symmetric square root.
-
-    inverse_root : ndarray of shape (n_columns, n_columns)
-
-    stretch : float
-        How much wider coordinates of other rows spread than those of the rows that all
-        this was learned from, at least 1.
-
-    inflation : float
-        How much further from what is expected, given the other numbers of their row,
-        numbers of other rows are than the correlations say, at least 1.
-
-    least_effective : float
-        Fraction of the draws of a row that must count in its means, as an effective
-        sample size: all of them where there were fewer rows than columns, of which no
-        RBM can learn more than correlations.
-    """
-
-    columns: np.ndarray
-    low: np.ndarray
+    columns: np.ndarray  # (n_columns,), int
+    low: np.ndarray  # (n_columns,); ends of the range, with `high`
     high: np.ndarray
+    # (n_columns,); power of two near the largest value, with its `sign`.
     unit: np.ndarray
-    powers: YeoJohnson
-    mean: np.ndarray
-    std: np.ndarray
+    powers: YeoJohnson  # of the columns, in these units
+    mean: np.ndarray  # (n_columns,); of their powers
+    std: np.ndarray  # (n_columns,)
+    # (n_columns, n_columns); of their powers, shrunk towards the identity.
     correlation: np.ndarray
-    root: np.ndarray
-    inverse_root: np.ndarray
+    root: np.ndarray  # (n_columns, n_columns); its symmetric square root
+    inverse_root: np.ndarray  # (n_columns, n_columns)
+    # Spread of coordinates of other rows by that of the rows learned from, at least 1.
     stretch: float
+    # How much further from what is expected, given the other numbers of their row,
+    # numbers of other rows are than by the correlations, at least 1.
     inflation: float
+    # Fraction of the draws of a row that must count in its means, as an effective
+    # sample size: all of them where there were fewer rows than columns, of which no RBM
+    # can learn more than correlations.
     least_effective: float
 
     @classmethod
     def learn(
         cls,
-        X: NDArray,
-        columns: NDArray[np.intp],
-        seed: int,
-        sign: NDArray[np.float64] | float = 1.0,
+        X: NDArray,  # (n_samples, n_features); NaN: unknown
+        columns: NDArray[np.intp],  # none is constant
+        seed: int,  # of folds, and of draws for missing values
+        sign: NDArray[np.float64] | float = 1.0,  # (n_columns,); factors of the columns
     ) -> Self:
-        """Learn powers and correlations of columns.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            With NaN for unknown values.
-
-        columns : ndarray of int
-            None is constant.
-
-        seed : int
-            Of folds, and of draws for missing values.
-
-        sign : ndarray of shape (n_columns,), default=1.0
-            What each is multiplied by before.
-        """
+        """Learn powers and correlations of columns."""
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
         values = values[_order_of_ranks(sign * values)]
@@ -176,21 +130,19 @@ class Whitening:
             inflation, least_effective,
         )  # fmt: skip
 
-    def forward(self, X: NDArray) -> NDArray[np.float64]:
-        """The table with coordinates in the place of its columns.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Where one of the columns is NaN, all coordinates are.
-        """
+    def forward(
+        self,
+        # (n_samples, n_features); NaN in any of the columns makes all coordinates NaN.
+        X: NDArray,
+    ) -> NDArray[np.float64]:
+        """Replace the columns of a table by coordinates."""
         coordinates = self._powers_of(X[:, self.columns]) @ self.inverse_root
         X = X.astype(np.float64)
         X[:, self.columns] = coordinates
         return X
 
     def inverse(self, X: NDArray) -> NDArray[np.float64]:
-        """The table with its columns in the place of coordinates."""
+        """Replace coordinates of a table by its columns."""
         X = X.astype(np.float64)
         X[:, self.columns] = self._values_of(X[:, self.columns] @ self.root)
         return X
@@ -201,14 +153,12 @@ class Whitening:
         return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
 
     def incomplete(self, X: NDArray) -> NDArray[np.bool_]:
-        """Which samples have missing values in these columns, (n_samples,)."""
+        """Mask of samples with missing values in these columns, (n_samples,)."""
         return np.isnan(X[:, self.columns]).any(axis=1)
 
     def fill(self, X: NDArray, seed: int, table: NDArray) -> NDArray:
-        """The table with a draw for each missing value, the same in any order of rows.
-
-        Rows are told apart by another `table`.
-        """
+        """Fill missing values with draws that do not depend on the order of rows."""
+        # Rows are distinguished by another `table`.
         rows = np.flatnonzero(self.incomplete(X))
         if not len(rows):
             return X
@@ -230,13 +180,11 @@ class Whitening:
     def draw(
         self, X: NDArray, noise: NDArray[np.float64], stretch: float = 1.0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Fill the missing values of these columns, given what is known of them.
-
-        The noise is standard normal, (n_draws, n_samples or 1, n_columns); draws are so
-        much further apart than those of rows that all was learned from as `stretch`
-        says. Returned are the tables (n_draws, n_samples, n_features), and the
-        log-densities of what was drawn, in the units of X, (n_draws, n_samples).
-        """
+        """Draw the missing values of these columns, given the known ones."""
+        # The noise is standard normal, (n_draws, n_samples or 1, n_columns); draws are
+        # further apart by the factor `stretch` than those of rows that were learned
+        # from. Returned are the tables (n_draws, n_samples, n_features), and the
+        # log-densities of the draws, in the units of X, (n_draws, n_samples).
         noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
         given = X[:, self.columns].astype(np.float64)
         Z = self._powers_of(given)
@@ -280,7 +228,7 @@ class Whitening:
 
 
 def _order_of_ranks(X: NDArray) -> NDArray[np.intp]:
-    """An order of rows that is the same in other units of the columns."""
+    """Order of rows that is the same in other units of the columns."""
     ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
     # Ranks of float32 are float32, whose bytes have another order.
     return order_of(ranks.astype(np.float64))
@@ -289,11 +237,9 @@ def _order_of_ranks(X: NDArray) -> NDArray[np.intp]:
 def _moments(
     Z: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float, float]:
-    """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
-
-    Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
-    `inflation` of a :class:`Whitening` come last.
-    """
+    """Means, deviations, correlations of standardized columns with missing values."""
+    # Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
+    # `inflation` of a :class:`Whitening` come last.
     most = WHITENING.max_rows_missing if np.isnan(Z).any() else WHITENING.max_rows
     if len(Z) > most:
         Z = Z[rng.choice(len(Z), most, replace=False)]
@@ -312,15 +258,14 @@ def _moments(
 
 
 def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, float]:
-    """The shrinkage that makes rows likeliest that correlations were not learned from,
-    then how much further from what is expected their numbers are than those of the rows
-    that they were learned from, and than the correlations say.
-
-    Correlations follow the chance in their rows, the more so the fewer there are. A
-    fraction of the rows is left out at a time, of which what is known counts: what
-    is missing would be taken from the correlations that are judged. Columns are
-    independent unless rows contradict by more than a standard error.
-    """
+    """Shrinkage, stretch and inflation by cross-validation."""
+    # The shrinkage is that which makes rows likeliest that correlations were not
+    # learned from; then follow how much further from what is expected their numbers are
+    # than those of the rows that they were learned from, and than by the correlations.
+    # Correlations follow the chance in their rows, the more so the fewer there are. A
+    # fraction of the rows is held out at a time, of which the known values count:
+    # missing ones would be taken from the correlations that are tested. Columns are
+    # independent unless rows contradict by more than a standard error.
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
     nats = np.zeros((len(WHITENING.shrinkages), len(Z)))
     for (mean, covariance), _, other in learned:
@@ -365,8 +310,8 @@ def _log_densities(
 def _surprises(
     Z: NDArray[np.float64], covariance: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Distances of all known numbers from what is expected given the other known ones
-    of their row, in standard deviations."""
+    """Distances of all known numbers from what is expected, in standard deviations."""
+    # Expected given the other known ones of their row.
     found = []
     for rows, missing in _kinds_of_rows(np.isnan(Z)):
         precision = np.linalg.inv(covariance[np.ix_(~missing, ~missing)])
@@ -378,11 +323,9 @@ def _surprises(
 def _covariance(
     Z: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and covariance of rows, by expectation maximization if values are missing.
-
-    Missing values are expected by shrunk correlations: among few rows most are chance,
-    and what follows them would confirm them.
-    """
+    """Mean and covariance of rows; expectation maximization if values are missing."""
+    # Missing values are expected by shrunk correlations: among few rows most are
+    # chance, and what follows them would confirm them.
     unknown = np.isnan(Z)
     if not unknown.any():
         return Z.mean(axis=0), empirical_covariance(Z)
@@ -405,8 +348,8 @@ def _covariance(
 
 
 def _oracle(covariance: NDArray[np.float64], n_rows: int) -> float:
-    """Shrinkage of a covariance of normal rows by the oracle approximation of Chen,
-    Wiesel, Eldar and Hero (2010), for shrunk correlations of little error."""
+    """Shrinkage of a covariance of normal rows by the oracle approximation."""
+    # Chen, Wiesel, Eldar and Hero (2010), for shrunk correlations of little error.
     n_columns = len(covariance)
     square, trace = np.sum(covariance**2), np.trace(covariance)
     apart = (n_rows + 1.0 - 2.0 / n_columns) * (square - trace**2 / n_columns)
@@ -417,7 +360,7 @@ def _oracle(covariance: NDArray[np.float64], n_rows: int) -> float:
 def _roots(
     covariance: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The symmetric square root, and its inverse."""
+    """Symmetric square root, and its inverse."""
     variances, directions = eigh(covariance)
     spread = np.sqrt(variances)
     return (directions * spread) @ directions.T, (directions / spread) @ directions.T
@@ -426,7 +369,7 @@ def _roots(
 def _kinds_of_rows(
     unknown: NDArray[np.bool_],
 ) -> list[tuple[NDArray[np.intp], NDArray[np.bool_]]]:
-    """The complete rows, which have no missing values, then the :func:`_patterns`."""
+    """Complete rows, which have no missing values, then the :func:`_patterns`."""
     complete = np.flatnonzero(~unknown.any(axis=1))
     return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
@@ -459,31 +402,17 @@ def _given(
 
 @dataclass(frozen=True)
 class ImportanceSamples:
-    """Complete rows: incomplete ones several times, each draw with its density.
+    """Complete rows: incomplete ones several times, each draw with its density."""
 
-    Attributes
-    ----------
-    table : ndarray of shape (n_draws, n_features), float64
-        The draws of the first row, then those of the second, and so on.
-
-    starts : ndarray of shape (n_rows,), int
-        Where those of each row begin.
-
-    log_density : ndarray of shape (n_draws,)
-        Of what was drawn; 0 where nothing was.
-
-    least_effective : float
-        As of the :class:`Whitening`.
-    """
-
+    # (n_draws, n_features); draws of the first row, then of the second, and so on.
     table: np.ndarray
-    starts: np.ndarray
-    log_density: np.ndarray
-    least_effective: float
+    starts: np.ndarray  # (n_rows,), int; where those of each row begin
+    log_density: np.ndarray  # (n_draws,); of the draws; 0 for known values
+    least_effective: float  # as of the :class:`Whitening`
 
     @classmethod
     def of(cls, whitening: Whitening, X: NDArray, n_draws: int, seed: int) -> Self:
-        """Draw numbers in the place of missing values; the same for the same row."""
+        """Draw missing values; the same for the same row."""
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
@@ -511,14 +440,11 @@ class ImportanceSamples:
         parts = np.split(values, self.starts[1:])
         return self.starts + np.array([np.argmax(part) for part in parts], int)
 
-    def log_means(self, log_density: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithms of the densities of what is known of the rows, (n_rows,).
-
-        Parameters
-        ----------
-        log_density : ndarray of shape (n_draws,)
-            Of the completed rows.
-        """
+    def log_means(
+        self,
+        log_density: NDArray[np.float64],  # (n_draws,); of the completed rows
+    ) -> NDArray[np.float64]:
+        """Logarithms of the densities of the known values of the rows, (n_rows,)."""
         gains = log_density - self.log_density
         parts = np.split(gains, self.starts[1:])
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
@@ -526,12 +452,10 @@ class ImportanceSamples:
     def normalized_weights(
         self, log_density: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Fractions of the draws in what a row could be, (n_draws,); see `log_means`.
-
-        Over many columns the likelihood ratios of an RBM and the normal distribution
-        are mostly noise, and one draw would outweigh all others. Ratios of such rows
-        are tempered until as many draws count as a mean needs.
-        """
+        """Weights of the draws of each row, (n_draws,), of sum 1; see `log_means`."""
+        # Over many columns the likelihood ratios of an RBM and the normal distribution
+        # are mostly noise, and one draw would outweigh all others. Ratios of such rows
+        # are tempered until as many draws count as a mean needs.
         gains = log_density - self.log_density
         counts = np.diff(self.starts, append=len(gains))
         gains = gains - np.repeat(np.maximum.reduceat(gains, self.starts), counts)
@@ -559,7 +483,7 @@ class ImportanceSamples:
     def chosen(
         self, weights: NDArray[np.float64], uniform: NDArray[np.float64]
     ) -> NDArray[np.intp]:
-        """A draw of each row, by their shares and a uniform number, (n_rows,)."""
+        """Draw of each row, by their probabilities and a uniform number, (n_rows,)."""
         counts = np.diff(self.starts, append=len(weights))
         ends = np.cumsum(weights)
         uniform = np.arange(len(counts)) + uniform

@@ -1,4 +1,4 @@
-"""How a search for the best point of a black box went, and what it found."""
+"""Displays of a search for the best point of a black box."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
@@ -530,7 +530,7 @@ class ParallelCoordinatesDisplay:
 
 
 def _read_result(result: Any) -> OptimizeResult:
-    """What a search has found, of a result or an optimizer."""
+    """Result of a search, from a result or an optimizer."""
     if hasattr(result, "ask"):
         result = result.result()
     if not isinstance(result, OptimizeResult) or "history" not in result:
@@ -555,7 +555,7 @@ def _best_points(result: OptimizeResult) -> list[tuple[dict[str, Any], float]]:
 
 
 def _named(point: Any) -> dict[str, Any]:
-    """A point as a dict, also where variables have no names."""
+    """Point as a dict, also where variables have no names."""
     if not isinstance(point, dict):
         point = {f"x{i}": value for i, value in enumerate(point.tolist())}
     return {str(name): value for name, value in point.items()}
@@ -570,17 +570,17 @@ def _in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def _height(values: Sequence[Any], value: Any) -> float:
-    """Where a value is on the line of its variable, from 0 to 1."""
+    """Position of a value on the line of its variable, from 0 to 1."""
     return values.index(value) / (len(values) - 1) if len(values) > 1 else 0.5
 
 
 def _spread(values: Sequence[Any]) -> float:
-    """How far from its value a line may be drawn."""
+    """Distance from its value at which a line may be drawn."""
     return min(_SPREAD, _LARGEST_PART / max(1, len(values) - 1))
 
 
 def _written(values: Sequence[Any]) -> Sequence[Any]:
-    """The values that there is room for."""
+    """Values that there is room for."""
     if len(values) <= _MOST_WRITTEN:
         return values
     indices = np.linspace(0, len(values) - 1, 5).round().astype(int)

@@ -1,4 +1,4 @@
-"""How a structure was found: errors and numbers of weights by round."""
+"""Displays of structure discovery: errors and numbers of weights by round."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
@@ -406,7 +406,7 @@ class DiscoveryOrdersDisplay:
 
 
 def _rounds(history: Iterable[Mapping[str, Any]], key: str) -> list[Mapping[str, Any]]:
-    """The records that have an entry."""
+    """Records that have an entry."""
     records = [record for record in history if record.get(key) is not None]
     if not records:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""What displays ask of an estimator and of matplotlib."""
+"""Access of displays to estimators and to matplotlib."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -42,10 +42,8 @@ def get_layers(estimator: object) -> EnergyNetTransformer:
 def get_terms(
     estimator: MOHNRegressor,
 ) -> tuple[list[Term], NDArray[np.float64], list[str]]:
-    """Terms and weights of a fitted MOHNRegressor, and names of what they connect.
-
-    These are columns, or categories of columns.
-    """
+    """Terms and weights of a fitted MOHNRegressor, and names of what they connect."""
+    # These are columns, or categories of columns.
     require_regressor(estimator, "estimator")
     vocabulary = estimator.term_names_
     return vocabulary.indices(estimator.terms_), estimator.weights_, vocabulary.names
@@ -63,10 +61,8 @@ def read_weights(display: Any) -> tuple[list[Term], NDArray[np.float64], list[st
 
 
 def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> list[Any]:
-    """Read attributes of a display, numbers or NaN, as vectors of one length.
-
-    Those in `optional` may be None.
-    """
+    """Read attributes of a display, numbers or NaN, as vectors of one length."""
+    # Those in `optional` may be None.
     vectors = [
         None
         if name in optional and getattr(display, name) is None
@@ -78,10 +74,8 @@ def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> lis
 
 
 def get_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
-    """Return axes to draw on, those given or new ones; the display keeps them.
-
-    A new figure is of `figsize` inches, or as large as matplotlib's default.
-    """
+    """Get axes to draw on, the user's or new ones; store them in the display."""
+    # A new figure is of `figsize` inches, or as large as matplotlib's default.
     import_optional("matplotlib", f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
@@ -101,11 +95,9 @@ def merge_style(
     defaults: dict[str, Any],
     given: dict[str, Any],
 ) -> dict[str, Any]:
-    """Join our keyword arguments for an artist with those of the user, which win.
-
-    The user's may have short names such as ``c``; a ``norm`` replaces both limits of
-    colors. Artists are "line", "text" and "image".
-    """
+    """Merge our keyword arguments for an artist with the user's, which win."""
+    # The user's may have short names such as ``c``; a ``norm`` replaces both limits of
+    # colors. Artists are "line", "text" and "image".
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage

@@ -1,4 +1,4 @@
-"""The weights of a model as a network."""
+"""Weights of a model as a network."""
 
 from collections.abc import Sequence
 from typing import Any, Self
@@ -221,7 +221,7 @@ class HypergraphDisplay:
 
 
 def _put_in_boxes(texts: Sequence[Any], nodes: Any) -> None:
-    """Where names are wider than their circles, put boxes in place of these."""
+    """Replace circles that are narrower than their names by boxes."""
     diameter = np.sqrt(nodes.get_sizes()[0]) / 72.0 * texts[0].figure.dpi
     if max(text.get_window_extent().width for text in texts) <= diameter:
         return

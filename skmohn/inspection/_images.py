@@ -303,7 +303,7 @@ def _read_units(units: ArrayLike, n_units: int) -> NDArray[np.integer]:
 
 
 def _column_gains(stack: EnergyNetTransformer, layer: int) -> NDArray[np.float64]:
-    """What units gain from each column, (n_units, n_features)."""
+    """Gain of units from each column, (n_units, n_features)."""
     weights = stack.weights_[layer]
     for below in reversed(stack.weights_[:layer]):
         weights = weights @ below

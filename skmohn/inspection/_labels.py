@@ -17,10 +17,8 @@ _LARGEST_FRACTION = 0.7
 
 
 def add_legend(ax: Any, *sharing: Any) -> None:
-    """Add a legend above the data: the vertical axis grows to make room for it.
-
-    It also has the entries of further axes, which are behind `ax`.
-    """
+    """Add a legend above the data: the vertical axis grows to make room for it."""
+    # It also has the entries of further axes, which are behind `ax`.
     entries = [
         entry
         for axes in (*sharing, ax)
@@ -60,7 +58,7 @@ def fit_legend(
 
 
 def lay_out(ax: Any) -> None:
-    """Give the axes, and what is on them, their final positions."""
+    """Set the final positions of the axes and of what is on them."""
     # Of a subfigure, the figure that it is a part of.
     figure = ax.figure.figure
     engine = figure.get_layout_engine()
@@ -73,11 +71,9 @@ def lay_out(ax: Any) -> None:
 
 
 def shorten(names: Sequence[str], length: int) -> list[str]:
-    """Cut long names to a length, 3 or more, such that they still differ.
-
-    What is longer loses its middle or, where names would become the same, its end and
-    most of its beginning if all have these in common.
-    """
+    """Cut long names to a length, 3 or more, such that they still differ."""
+    # What is longer loses its middle or, where names would become the same, its end and
+    # most of its beginning if all have these in common.
     cut = [_without_middle(name, length) for name in names]
     if len(set(cut)) == len(set(names)):
         return cut

@@ -1,4 +1,4 @@
-"""Where the variables of a network are drawn."""
+"""Layout of the variables of a network."""
 
 from collections.abc import Sequence
 
@@ -20,11 +20,9 @@ _LEAST_GAIN = 1e-6
 
 
 def position_components(graph: InteractionGraph) -> dict[int, NDArray[np.float64]]:
-    """Positions with distances of about the numbers of links on the shortest path.
-
-    Components are laid out one by one and put side by side, the largest first. Columns
-    that are in none have no position.
-    """
+    """Positions with distances of about the numbers of links on the shortest path."""
+    # Components are laid out one by one and put side by side, the largest first.
+    # Columns that are in none have no position.
     parts = [_position(nodes, graph.links) for nodes in graph.components]
     return {
         column: position + corner

@@ -231,10 +231,8 @@ class QQDisplay:
 def _quantiles(
     neg_log10_p: NDArray[np.float64], number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]]:
-    """What the largest of so many are expected to be by chance, and a band.
-
-    By the median of each, from the beta distribution of order statistics.
-    """
+    """Expected largest order statistics of so many by chance, and a band."""
+    # By the median of each, from the beta distribution of order statistics.
     ranks = np.arange(1, len(neg_log10_p) + 1)
     expected, *band = (
         -np.log10(beta.ppf(level, ranks, number - ranks + 1)) for level in (0.5, *_BAND)

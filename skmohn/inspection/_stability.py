@@ -153,7 +153,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def _draw(n_rows: int, replace: bool, random: np.random.RandomState) -> NDArray:
-    """How often each row is drawn."""
+    """Numbers of times that rows are drawn."""
     if replace:
         return np.bincount(random.randint(n_rows, size=n_rows), minlength=n_rows)
     counts = np.zeros(n_rows)
@@ -191,11 +191,9 @@ def _refit(
 
 
 def _recode(refit: MOHNRegressor, ends: InputCoding) -> dict[tuple, float]:
-    """Weights of a refit's terms for columns coded by other ends.
-
-    A numeric column may have another range in a refit, where it is coded as
-    ``slope * x + shift``; a product of such columns is a sum over its subsets.
-    """
+    """Weights of a refit's terms for columns coded by other ends."""
+    # A numeric column may have another range in a refit, where it is coded as ``slope *
+    # x + shift``; a product of such columns is a sum over its subsets.
     weights = dict(zip(refit.terms_, refit.weights_.tolist(), strict=True))
     own = refit.coding_
     # A column that is constant in a refit is in none of its terms.

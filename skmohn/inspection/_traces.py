@@ -1,4 +1,4 @@
-"""How a stack of layers grew, and what its layers are worth."""
+"""Displays of the growth of a stack of layers, and of their gains."""
 
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
@@ -178,7 +178,7 @@ class GrowthDisplay:
         return self
 
     def _plot_paying(self, ax: Any, layers: _Layers) -> None:
-        """Dots at decisions, named by the price of a unit in the first layer."""
+        """Plot dots at decisions, named by the price of a unit in the first layer."""
         steps, records = _records_with("paying", layers)
         self.worthwhile_ = None
         if records:

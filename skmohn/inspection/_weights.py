@@ -1,4 +1,4 @@
-"""The weights of a model as a heat map of variables by weights."""
+"""Weights of a model as a heat map of variables by weights."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self

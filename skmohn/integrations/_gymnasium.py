@@ -103,25 +103,14 @@ class GymnasiumObjective:
         self.n_outputs = _n_outputs(made.action_space)
 
     def __call__(
-        self, policy: Any, rng: np.random.Generator, incumbent: float = np.inf
+        self,
+        policy: Any,
+        rng: np.random.Generator,  # draws the seeds of the episodes
+        incumbent: float = np.inf,
     ) -> float:
-        """Compute the loss of a policy.
-
-        Parameters
-        ----------
-        policy : Policy
-            The policy.
-        rng : Generator
-            Draws the seeds of the episodes.
-        incumbent : float, default=inf
-            Loss to beat; see `max_reward`.
-
-        Returns
-        -------
-        float
-            Minus the mean return or, once that is certain, a number no less than
-            `incumbent`.
-        """
+        """Compute the loss of a policy: minus its mean return."""
+        # Once the loss is certain to reach `incumbent`, it is a number no less than
+        # that, see `max_reward`.
         require_policy(policy)
         check_scalar(incumbent, "incumbent", Real)
         seeds = rng.integers(2**31, size=self.n_episodes).tolist()
@@ -219,7 +208,7 @@ class GymnasiumObjective:
         return to_numbers, to_action
 
     def _environment(self) -> Any:
-        """The environment of this thread, made when it is first needed."""
+        """Environment of this thread, made when it is first needed."""
         thread = get_ident()
         if thread not in self._made:
             make = self.environment

@@ -257,7 +257,7 @@ class _Graph:
         return "label", getattr(self.types, kind), None
 
     def model(self) -> Any:
-        """The whole model."""
+        """ONNX model of inputs and outputs."""
         outputs = self.outputs()
         info = self.helper.make_tensor_value_info
         n_inputs = self.network.layout.sizes[0]

@@ -223,7 +223,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     def _read_noise(
         self, points: Mapping[int, Point], losses: dict[int, float]
     ) -> float | str:
-        """The noise as given; "auto" where trials contradict a noise of 0."""
+        """Noise as given; "auto" where trials contradict a noise of 0."""
         if self.noise != 0.0:
             return self.noise
         known = {}
@@ -300,11 +300,10 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
 
 class _Search:
-    """A search of one study and space, as far as it has learned of its trials.
+    """Search of one study and space, with the trials that it has read."""
 
-    Its identity is the name of the study, the distributions of the parameters by their
-    names, and the noise.
-    """
+    # Its identity is the name of the study, the distributions of the parameters by
+    # their names, and the noise.
 
     def __init__(
         self,
@@ -414,7 +413,7 @@ def _index(distribution: Any, value: Any) -> int | None:
 
 
 def _source(trial: Any) -> str:
-    """The source of a trial; another sampler if that is not known."""
+    """Source of a trial; another sampler if that is not known."""
     source = trial.system_attrs.get(_SOURCE)
     return source if isinstance(source, str) and source in SOURCES else EXTERNAL
 
@@ -427,7 +426,7 @@ def _value(distribution: Any, index: int) -> Any:
 
 
 def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
-    """What the trials that have ended count as, by their numbers; small is good."""
+    """Losses of the trials that have ended, by their numbers; small is good."""
     sign = 1.0 if direction == optuna.study.StudyDirection.MINIMIZE else -1.0
     violations = {t.number: _violation(t) for t in trials if t.state in _FINISHED}
     complete = {

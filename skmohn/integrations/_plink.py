@@ -46,7 +46,7 @@ _UNKNOWN = {"na", "nan", "n/a", "."}
 
 
 def _nibbles() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The low and the high bits of the four pairs in each byte, as four bits."""
+    """Low and high bits of the four pairs in each byte, as four bits."""
     byte = np.arange(256, dtype=np.uint8)
     pairs = byte[:, None] >> np.arange(0, 8, 2, dtype=np.uint8)
     index = np.arange(4, dtype=np.uint8)
@@ -159,10 +159,8 @@ def read_plink(
 
 
 def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield where each line stands, for messages, and its six fields.
-
-    As in PLINK, any number of spaces and tabs is between two of them.
-    """
+    """Yield the position of each line, for messages, and its six fields."""
+    # As in PLINK, any number of spaces and tabs is between two of them.
     n_lines = 0
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
@@ -190,7 +188,7 @@ def _read_lines(file: Path, columns: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _read_bim(file: Path) -> dict[str, Any]:
-    """What is known of variants."""
+    """Read the variants."""
     names, chromosomes, positions, alleles, pairs = [], [], [], [], {}
     for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
         if not _WHOLE.fullmatch(position) or int(position) > _LAST_POSITION:
@@ -214,7 +212,7 @@ def _read_bim(file: Path) -> dict[str, Any]:
 
 
 def _read_fam(file: Path, control_code: int) -> dict[str, Any]:
-    """What is known of people."""
+    """Read the people."""
     people, phenotypes = {}, []
     for where, (family, name, *_, phenotype) in _read_lines(file, _OF_FAM):
         if (family, name) in people:
@@ -268,7 +266,7 @@ def _read_phenotypes(
 
 
 def _number(text: str) -> float:
-    """A finite number, or NaN; Python's own ways to write one are none of PLINK's."""
+    """Finite number, or NaN; Python's own ways to write one are none of PLINK's."""
     try:
         number = float(text)
     except ValueError:
@@ -277,7 +275,7 @@ def _number(text: str) -> float:
 
 
 def _map_variants(path: Path, n_samples: int, n_variants: int) -> NDArray[np.uint8]:
-    """The bytes of each variant, shape (n_variants, bytes)."""
+    """Bytes of each variant, shape (n_variants, bytes)."""
     width = -(-n_samples // 4)
     size = path.stat().st_size
     with path.open("rb") as file:

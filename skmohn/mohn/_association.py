@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from skmohn._core._categories import column_names
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._findings import always_of
 from skmohn.mohn._genotypes import Genotypes, encode, read_inputs
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._reports import to_frame
@@ -203,7 +202,9 @@ def _null_model(
         raise ValueError("y does not vary: there is nothing to test")
     # Squares of tiny and of huge numbers would be lost.
     y = y / power_of_two_scale(y)
-    return ActiveSet(make_design(rows.inputs), y, always_of(estimator)), coding.usable
+    return ActiveSet(
+        make_design(rows.inputs), y, estimator._fixed_terms()
+    ), coding.usable
 
 
 def _p_values(null: ActiveSet, terms: Sequence[tuple[int, ...]]) -> NDArray[np.float64]:

@@ -18,12 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
 from skmohn._core._html import HTMLRepr
-from skmohn._core._options import Control, Nested
+from skmohn._core._options import Nested
 from skmohn._core._sklearn import raise_for_params
 from skmohn.mohn._genotypes import GenotypeReader
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
-from skmohn.mohn._table.variables import Marginals
 from skmohn.mohn._table.variants import Variants
 
 # Columns by their names, all of one length.
@@ -35,7 +34,6 @@ class FittedTerms(GenotypeReader, Protocol):
 
     terms_: list[tuple[Any, ...]]
     weights_: np.ndarray
-    collinear_terms_: list[list]
     coding_: InputCoding
     stopping_reason_: str
 
@@ -52,27 +50,11 @@ class FittedTerms(GenotypeReader, Protocol):
     def term_names_(self) -> TermNames: ...
 
 
-class FittedClassifier(FittedTerms, Protocol):
-    """What reports read of a fitted MOHNClassifier."""
-
-    classes_: np.ndarray
-
-
 class FittedRegressor(FittedTerms, Protocol):
-    """What reports read of a MOHNRegressor that is fitted to one target."""
-
-    terms: Any
-    standard_errors_: np.ndarray
-    p_values_: np.ndarray
-    _controls: dict[str, type[Control]]
-    _corrected_p_values: NDArray[np.float64]
-    _marginals: Marginals | None
-    _n_tried: NDArray[np.intp]
+    """What the interaction graph reads of a model of one target."""
 
     @property
     def one_hot_groups_(self) -> list[tuple[int, ...]]: ...
-
-    def _names(self) -> Sequence[str] | None: ...
 
 
 class BaseMOHN(HTMLRepr, Nested):

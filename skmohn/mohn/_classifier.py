@@ -25,17 +25,24 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._types import TableLike, available_if
+from skmohn.mohn._base import Table
 from skmohn.mohn._effects import (
     importances_of_classes,
     measure,
     split_ensemble,
     tabulate_class_effects,
 )
-from skmohn.mohn._findings import find_collinear_sets, tabulate_collinear_terms
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import FitSettings, GPOptions
-from skmohn.mohn._reports import add_summary, list_others, tabulate_classes, to_frame
+from skmohn.mohn._reports import (
+    add_summary,
+    list_others,
+    tabulate_classes,
+    tabulate_collinear_terms,
+    to_frame,
+)
+from skmohn.mohn._sparse.inference import label_collinear_terms
 from skmohn.mohn._stacking import (
     Observed,
     SparseClassModel,
@@ -561,7 +568,7 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_classes(self), "terms_table")
+        return to_frame(self._tabulate_terms(), "terms_table")
 
     def effects_table(self) -> Any:
         """List what moving each column does to the classes, the most important first.
@@ -610,7 +617,10 @@ class MOHNClassifier(
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return to_frame(tabulate_collinear_terms(self), "collinear_terms_table")
+        table = tabulate_collinear_terms(
+            self.term_names_, self.terms_, self.collinear_terms_
+        )
+        return to_frame(table, "collinear_terms_table")
 
     def explain(self, x: TableLike, label: object = None) -> Any:
         """Split the score of one row for a class into contributions, the largest first.
@@ -668,11 +678,11 @@ class MOHNClassifier(
             others = ensemble.distribute_other_weights(
                 rows, self.term_names_, contributions, classes
             )
-            found += list_others(self, others)
+            found += list_others(self.term_names_, others)
         last = []
         if len(self.ensemble_weights_) > 1:
             changes, score = split_ensemble(ensemble, self.term_names_, rows, classes)
-            found += list_others(self, changes, "models")
+            found += list_others(self.term_names_, changes, "models")
             last = [("(other models)", score - own @ classes - changes.sum())]
             if any(ensemble.missing_inputs.imputations(rows, 1)):
                 last.insert(0, ("(missing values)", whole @ classes - score))
@@ -693,7 +703,13 @@ class MOHNClassifier(
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(
-            self, super()._get_fitted_attr_html(doc_link), tabulate_classes
+            self, super()._get_fitted_attr_html(doc_link), self._tabulate_terms
+        )
+
+    def _tabulate_terms(self) -> Table:
+        """List the products of `terms_`, the largest first."""
+        return tabulate_classes(
+            self.term_names_, self.terms_, self.weights_, self.classes_
         )
 
     def _index_of(self, label: object) -> int:
@@ -790,7 +806,7 @@ class MOHNClassifier(
         self._marginals = measure(samples, model, self.terms_)
         self.collinear_terms_ = [[] for _ in self._terms]
         if model.is_sparse:
-            self.collinear_terms_ = find_collinear_sets(expand(samples), self._terms)
+            self.collinear_terms_ = label_collinear_terms(expand(samples), self._terms)
 
     def _check_options(self) -> None:
         if not STRATEGIES[self.strategy].may_be_dense:

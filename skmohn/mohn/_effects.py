@@ -1,9 +1,8 @@
-"""Effects of columns: Sobol indices, and changes in the target's unit.
+"""Effects of columns: Sobol indices, and changes in the target's unit."""
 
-Everything that is said of columns is read from here: Sobol indices, importances, unused
-columns and the table of effects. Columns vary independently of each other, each as it
-was distributed in the rows of the fit, or evenly where that is asked for.
-"""
+# Everything that is said of columns is read from here: Sobol indices, importances,
+# unused columns and the table of effects. Columns vary independently of each other,
+# each as it was distributed in the rows of the fit, or evenly where that is asked for.
 
 import math
 from abc import ABC, abstractmethod
@@ -46,7 +45,7 @@ def measure(
     model: Model | SparseClassModel | StackedClassModel,
     terms: Sequence[tuple[Any, ...]],
 ) -> Marginals:
-    """How the columns of a fit were distributed: all, or those of the terms."""
+    """Measure the distributions of columns of a fit: all, or those of the terms."""
     inputs = None
     # Other members of an ensemble have all columns.
     if model.is_sparse and len(getattr(model, "members", [model])) == 1:
@@ -61,7 +60,7 @@ def measure(
 
 
 def marginals_of(estimator: object, distribution: str) -> Marginals | None:
-    """How columns vary; None for evenly, as do those of weights without data."""
+    """Marginals of columns; None for uniform ones, as of weights without data."""
     return getattr(estimator, "_marginals", None) if distribution == OBSERVED else None
 
 
@@ -134,7 +133,7 @@ def importances_of_classes(estimator: Any) -> NDArray[np.float64]:
 
 
 def tabulate_class_effects(estimator: Any) -> Table:
-    """List what moving each column does to the chances, the most important first."""
+    """List effects of moves on the probabilities, the most important column first."""
     total = importances_of_classes(estimator).tolist()
     names, labels = column_names(estimator), estimator.classes_.tolist()
     marginals = marginals_of(estimator, OBSERVED)
@@ -165,13 +164,11 @@ def split_ensemble(
     rows: EncodedRows,
     classes: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Contributions of columns to a row's score by the other models of an ensemble.
-
-    The score is no sum over members, but along the straight path from log-odds of 0 to
-    theirs each of its steps is: their slopes, averaged over the path, are weights of
-    their log-odds, whose parts are then those of the score (integrated gradients:
-    Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
-    """
+    """Contributions of columns to a row's score by the other models of an ensemble."""
+    # The score is no sum over members, but along the straight path from log-odds of 0
+    # to theirs each of its steps is: their slopes, averaged over the path, are weights
+    # of their log-odds, whose parts are then those of the score (integrated gradients:
+    # Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
     slopes, score = _average_slopes(log_odds, model.ensemble_weights, classes)
     changes = -_split_member(model.shown or model.gp, term_names, rows, classes)
@@ -185,10 +182,8 @@ def _average_slopes(
     ensemble_weights: NDArray[np.float64],
     classes: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float]:
-    """Mean slopes of an ensemble's score by its members' log-odds, and the score.
-
-    Slopes are (n_members, n_classes), averaged over a path to these log-odds.
-    """
+    """Mean slopes of an ensemble's score by its members' log-odds, and the score."""
+    # Slopes are (n_members, n_classes), averaged over a path to these log-odds.
     nodes, lengths = np.polynomial.legendre.leggauss(_N_NODES)
     path = np.append((nodes + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
     log_proba = log_softmax(path, axis=2)
@@ -204,7 +199,7 @@ def _average_slopes(
 def _split_member(
     member: Any, term_names: TermNames, rows: EncodedRows, classes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What each column contributes to a sum of one member's log-odds, (n_features,)."""
+    """Contributions of columns to a sum of one member's log-odds, (n_features,)."""
     if getattr(member, "is_sparse", False):
         values, _ = member.parts(rows, term_names)
         terms, weights = member.listed_model.terms, member.listed_model.weights
@@ -228,14 +223,9 @@ def _list_moves(
     columns: list[tuple[int, ...]],
     marginals: Marginals | None,
 ) -> list[_Move]:
-    """From where to where columns move.
-
-    Returns
-    -------
-    moves : list of tuples
-        The column, its variable, both ends as inputs and categories, and as users know
-        them.
-    """
+    """Moves of columns, from which value to which."""
+    # Returned are the column, its variable, and both ends, as inputs and categories and
+    # as values of the table.
     coding, names = estimator.coding_, column_names(estimator)
     kind, moves, ends = coding.kind, [], np.full((2, len(coding.kind)), np.nan)
     for number, (variable, own) in enumerate(zip(variables, columns, strict=True)):
@@ -268,7 +258,7 @@ def _list_moves(
 def _ends(
     coding: InputCoding, column: int, variable: Variable, marginals: Marginals | None
 ) -> list[tuple[float, int]]:
-    """Both ends of an input's move, with their levels: quartiles where they differ."""
+    """Ends of an input's move, with their levels: quartiles where they differ."""
     ends = np.array([-1.0, 1.0])
     if marginals is not None and variable.input in marginals.quartiles:
         quartiles = marginals.quartiles[variable.input]
@@ -322,12 +312,12 @@ def _independent_errors(
 
 
 class _Averages(ABC):
-    """A function of rows that no sum over terms or rows gives.
+    """Function of rows whose effects no sum over terms or rows gives."""
 
-    So it is averaged over rows with low discrepancy, whose columns are independent: the
-    Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
-    analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b, f).
-    """
+    # It is averaged over rows with low discrepancy, whose columns are independent: the
+    # Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
+    # analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b,
+    # f).
 
     def __init__(
         self, estimator: Any, variables: list[Variable], marginals: Marginals | None
@@ -411,7 +401,7 @@ class _Averages(ABC):
 
 
 class _MeanOfTarget(_Averages):
-    """The mean of a transformed target."""
+    """Mean of a transformed target."""
 
     def __init__(
         self, estimator: Any, variables: list[Variable], marginals: Marginals | None
@@ -451,14 +441,12 @@ class _MeanOfTarget(_Averages):
 
 
 class _Classes(_Averages):
-    """Log-odds and chances of classes, by one model or by an ensemble of several."""
+    """Log-odds and probabilities of classes, by one model or by an ensemble."""
 
     def effects(self, wanted: Sequence[Contrast | None]) -> NDArray[np.float64]:
-        """What moves do to chances and log-odds, with standard errors.
-
-        An ensemble says that one of its members is right: these are standard deviations
-        of draws of a member and of its function.
-        """
+        """Effects of moves on probabilities and log-odds, with standard errors."""
+        # In an ensemble one member is right: these are standard deviations of draws of
+        # a member and of its function.
         members, ensemble_weights = self.model.members, self.model.ensemble_weights
         rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
         few = rows.take(slice(_ROWS_OF_DRAWS))
@@ -483,7 +471,7 @@ class _Classes(_Averages):
 
     @property
     def n_classes(self) -> int:
-        """How many there are, of which one may have no weights of its own."""
+        """Number of classes, of which one may have no weights of its own."""
         n_outputs = self.model.listed_model.weights.shape[0]
         return max(n_outputs, 2)
 
@@ -511,7 +499,7 @@ class _Classes(_Averages):
 
 
 def _change(log_proba: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean change of chances, and of log-odds against all other classes, by a move."""
+    """Mean change of probabilities, and of one-against-all log-odds, by a move."""
     rest = [
         logsumexp(np.delete(log_proba, k, axis=-1), axis=-1)
         for k in range(log_proba.shape[-1])

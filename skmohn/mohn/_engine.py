@@ -1,4 +1,4 @@
-"""What applications use of mohn beside its public names."""
+"""Names of mohn that applications use beside its public ones."""
 
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.products import ProductSum

@@ -32,7 +32,7 @@ _UNKNOWN = {"chromosomes": "0", "positions": 0, "alleles": ("0", "0")}
 
 
 class GenotypeReader(CategoryReader, Protocol):
-    """What an estimator remembers of the genotypes that it was fitted on."""
+    """Attributes of an estimator about the genotypes that it was fitted on."""
 
     strategy: str
     feature_names_in_: NDArray[Any]
@@ -310,19 +310,11 @@ class Genotypes:
             "take them in fit and predict; elsewhere pass X.counts()"
         )
 
-    def __getitem__(self, index: Any) -> Self:
-        """Take some of the rows, or of the variants.
-
-        Parameters
-        ----------
-        index : array-like of int or bool, slice, or a pair of them
-            Numbers of rows, or a mask; in a pair then those of variants.
-
-        Returns
-        -------
-        Genotypes
-            With these rows and variants, and what is known of them.
-        """
+    def __getitem__(
+        self,
+        index: Any,  # row numbers or a mask; a pair: of rows and of variants
+    ) -> Self:
+        """Take some of the rows, or of the variants."""
         rows, variants = index if isinstance(index, tuple) else (index, ...)
         rows = np.arange(self.n_samples)[rows]
         variants = np.arange(len(self.sign))[variants]

@@ -152,8 +152,16 @@ class InteractionGraph:
         return self.links[index]
 
 
-def link_columns(estimator: FittedRegressor) -> InteractionGraph:
-    """Interaction graph of an estimator's terms, and of columns that matter beside."""
+def link_columns(
+    parts: Sequence[FittedRegressor], n_features: int, names: Sequence[str] | None
+) -> InteractionGraph:
+    """Interaction graph of the columns in the models of all targets."""
+    terms = [term for part in parts for term in _list_sets(part)]
+    return InteractionGraph.of_terms(terms, n_features, names)
+
+
+def _list_sets(estimator: FittedRegressor) -> list[tuple[int, ...]]:
+    """Columns of each term of a model, and of those that matter beside."""
     terms = [
         tuple({column_of(label): None for label in term})
         for term, coef in zip(estimator.terms_, estimator.weights_, strict=True)
@@ -164,10 +172,7 @@ def link_columns(estimator: FittedRegressor) -> InteractionGraph:
         totals = tabulate_sobol(estimator)["total"]
         used.update(i for i, total in enumerate(totals) if total >= _LEAST_TOTAL)
         terms += [(column,) for column in sorted(used)]
-    terms += [group for group in estimator.one_hot_groups_ if used.intersection(group)]
-    return InteractionGraph.of_terms(
-        terms, estimator.n_features_in_, estimator._names()
-    )
+    return terms + [g for g in estimator.one_hot_groups_ if used.intersection(g)]
 
 
 def _check_columns(terms: Sequence[tuple[Any, ...]], n_features: int) -> None:

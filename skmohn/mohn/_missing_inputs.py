@@ -1,4 +1,4 @@
-"""What unknown inputs of rows may hide: completions by the values of training rows."""
+"""Unknown inputs of rows: imputations by the values of training rows."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -21,43 +21,21 @@ _ROWS_AT_ONCE = 32
 
 
 class EmpiricalValues(NamedTuple):
-    """What a numeric column could be: training values, each as probable as another.
+    """Possible values of a numeric column: training values, equally probable."""
 
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_values,)
-
-    categorical : int or None
-        The categorical of the column's levels.
-
-    categories : ndarray of shape (n_values,), int, or None
-        The level of each value.
-    """
-
-    inputs: np.ndarray
-    categorical: int | None = None
-    categories: np.ndarray | None = None
+    inputs: np.ndarray  # (n_values,)
+    categorical: int | None = None  # the categorical of the column's levels
+    categories: np.ndarray | None = None  # (n_values,), int; the level of each value
 
 
 @dataclass(frozen=True)
 class MissingInputs:
-    """What unknown inputs and categories may hide.
+    """Distributions of unknown inputs and categories."""
 
-    Attributes
-    ----------
-    alphabets : tuple of Categorical, default=()
-        Of each categorical.
-
-    numbers : dict of int to EmpiricalValues, default={}
-        By input, those of more than two values. Others are -1 or +1.
-
-    missing_noise_fraction : float, default=0.0
-        Fraction of the noise found in training that completions of the training rows
-        explain.
-    """
-
-    alphabets: tuple[Categorical, ...] = ()
+    alphabets: tuple[Categorical, ...] = ()  # of each categorical
+    # By input, those of more than two values; others are -1 or +1.
     numbers: dict[int, EmpiricalValues] = field(default_factory=dict)
+    # Of the noise found in training, explained by imputations.
     missing_noise_fraction: float = 0.0
 
     @classmethod

@@ -84,11 +84,10 @@ Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 class NoPosteriorError(AttributeError, ValueError):
-    """What is asked for needs a posterior, and the fitted model has none.
+    """Request for something that needs a posterior, of a model that has none."""
 
-    It has both bases as scikit-learn's NotFittedError has: the one is for attributes
-    and methods that are not there, the other for parameters such as `return_std`.
-    """
+    # Two bases, as of scikit-learn's NotFittedError: the one is for attributes and
+    # methods that are not there, the other for parameters such as `return_std`.
 
 
 class SolverValidationData(Protocol):
@@ -182,90 +181,41 @@ class FoldPath(Protocol):
 
 
 class SelectedModel(NamedTuple):
-    """The model that was selected along a path, and how good it is on held-out rows.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-
-    how : {"validation", "cv", "ebic", "lasso", "whole", "stopped", "given"}
-        What chose them; "whole": they are those of the search of all samples.
-
-    folds : list of (train, test), default=None
-        Rows of the folds of a cross-validation.
-
-    limited : bool, default=False
-        Whether the samples allowed no larger model.
-
-    coef, intercept : ndarray of shape (n_terms,), float, default=None
-        The shrunken weights when `how` is "lasso".
-
-    errors : ndarray of shape (n_folds,), default=None
-        Mean squared error on each fold, or on the validation samples, of the target in
-        the unit of the samples. None for classes.
-
-    paths : list of FoldPath, default=()
-        Of classes, one for each fold.
-
-    position : int, default=0
-        Of the model on these paths.
-    """
+    """Model that was selected along a path, and its errors on held-out rows."""
 
     terms: list[Term]
+    # "validation", "cv", "ebic", "lasso", "stopped", "given" or "whole": of the search
+    # of all samples.
     how: str
-    folds: Folds | None = None
-    limited: bool = False
-    coef: np.ndarray | None = None
-    intercept: float | None = None
+    folds: Folds | None = None  # of a cross-validation
+    limited: bool = False  # the samples allowed no larger model
+    coef: np.ndarray | None = None  # (n_terms,); shrunken weights when `how` is "lasso"
+    intercept: float | None = None  # of these
+    # (n_folds,); mean squared error on each fold, or on the validation samples, of the
+    # target in the unit of the samples. None for classes.
     errors: np.ndarray | None = None
-    paths: Sequence[FoldPath] = ()
-    position: int = 0
+    paths: Sequence[FoldPath] = ()  # of classes, one for each fold
+    position: int = 0  # of the model on these paths
 
 
 class FitResult(NamedTuple):
-    """What a strategy found: the terms, and a model unless terms were all it sought.
+    """Result of a strategy: terms, and a model unless only terms were sought."""
 
-    Attributes
-    ----------
-    terms : sequence of tuples of int
-        Those that are listed, sorted by order, then by inputs.
-
-    stopping_reason : str
-
-    coverage : list of dict
-        Per order: how many sets there are, were tried and are kept.
-
-    model : default=None
-        Of a target or of classes. None for terms alone, and for a regression that only
-        has weights.
-
-    warning : str, default=None
-
-    selection : SelectedModel, default=None
-
-    is_exact, is_stopped : bool, default=False
-        Whether the model reproduces every sample; whether a callback ended the search.
-
-    on_scores : bool, default=False
-        Whether the terms were chosen by the scores of the target's ranks, by which they
-        are tested, too.
-
-    coef, standard_errors : ndarray of shape (n_terms,)
-        Of a regression, as are `intercept` and `noise_std`, floats.
-    """
-
-    terms: Sequence[Term]
+    terms: Sequence[Term]  # listed ones, sorted by order, then by inputs
     stopping_reason: str
+    # By order: how many sets there are, were tried and are kept.
     coverage: list[dict[str, Any]]
+    # Of a target or of classes; None for terms alone, and for weights alone.
     model: Any = None
     warning: str | None = None
     selection: SelectedModel | None = None
-    is_exact: bool = False
-    is_stopped: bool = False
+    is_exact: bool = False  # the model reproduces every sample
+    is_stopped: bool = False  # a callback ended the search
+    # The terms were chosen, and are tested, by scores of the target's ranks.
     on_scores: bool = False
-    coef: np.ndarray = np.empty(0)
+    coef: np.ndarray = np.empty(0)  # (n_terms,); of a regression, as all that follow
     intercept: float = 0.0
-    standard_errors: np.ndarray = np.empty(0)
+    standard_errors: np.ndarray = np.empty(0)  # (n_terms,)
     noise_std: float = 0.0
 
     @classmethod
@@ -294,7 +244,7 @@ class FitResult(NamedTuple):
 
     @property
     def graph(self) -> WalshPolynomial:
-        """The listed weights of a regression."""
+        """Listed weights of a regression."""
         return WalshPolynomial(tuple(self.terms), self.coef, self.intercept)
 
     def with_weights(
@@ -323,24 +273,12 @@ def occam_factor(
 
 
 class AdditiveFit(NamedTuple):
-    """What is learned of an additive function whose columns share one variance.
+    """Fit of an additive function whose columns share one variance."""
 
-    Attributes
-    ----------
-    signal, noise : float
-        Variances, of the function and of the noise.
-
-    evidence : float
-        Log density of the target at these, but for the direction of the constant.
-
-    log_occam_factor : float
-        What having learned them takes from it.
-    """
-
-    signal: float
-    noise: float
-    evidence: float
-    log_occam_factor: float
+    signal: float  # variance of the function
+    noise: float  # variance
+    evidence: float  # log density of the target, but for the direction of the constant
+    log_occam_factor: float  # deducted from it for the hyperparameters learned
 
 
 def integrate_r2(
@@ -350,20 +288,16 @@ def integrate_r2(
     n_directions: float,
     least_noise: float,
 ) -> AdditiveFit:
-    """Learn how much of a target's variance a function with a normal prior explains.
-
-    This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
-    posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
-    priori.
-
-    Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
-    model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
-    Association 117, 2022 (the uniform prior of R2).
-
-    `values` are eigenvalues of the covariance of the function at the rows, whose mean
-    variance is 1, `along` the target along their directions, `others` its sum of
-    squares in all other directions, of `n_directions` but that of the constant.
-    """
+    """Learn how much of a target's variance a function with a normal prior explains."""
+    # This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
+    # posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
+    # priori.
+    # Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on
+    # the model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
+    # Association 117, 2022 (the uniform prior of R2).
+    # `values` are eigenvalues of the covariance of the function at the rows, whose mean
+    # variance is 1, `along` the target along their directions, `others` its sum of
+    # squares in all other directions, of `n_directions` but that of the constant.
 
     def log_density(
         r2: NDArray[np.float64],
@@ -435,17 +369,13 @@ def standard_ratios(
 def find_significant(
     ratios: NDArray[np.float64], n_tested: int, df: float = math.inf
 ) -> NDArray[np.bool_]:
-    """Which weights of an order are not zero, by tests in steps up.
-
-    Student's t tests of the ratios, of which the largest number is taken that has at
-    most the accepted rate of false discoveries.
-
-    Source: Benjamini and Hochberg, Controlling the false discovery rate, Journal of the
-    Royal Statistical Society B 57, 1995.
-
-    Ratios are those of `standard_ratios`; all others of the `n_tested` weights of the
-    order have smaller ones. The noise has `df` degrees of freedom.
-    """
+    """Mask of the weights of an order that are not zero, by tests in steps up."""
+    # Student's t tests of the ratios, of which the largest number is taken that has at
+    # most the accepted rate of false discoveries.
+    # Source: Benjamini and Hochberg, Controlling the false discovery rate, Journal of
+    # the Royal Statistical Society B 57, 1995.
+    # Ratios are those of `standard_ratios`; all others of the `n_tested` weights of the
+    # order have smaller ones. The noise has `df` degrees of freedom.
     p_values = 2.0 * student.sf(np.abs(ratios), df)
     ranked = np.sort(p_values)
     ranks = 1.0 + np.arange(len(ranked))
@@ -468,26 +398,12 @@ def residual_fraction(
 
 
 class LeftOut(NamedTuple):
-    """Errors of predictions of training rows by all other rows.
+    """Errors of predictions of training rows by all other rows."""
 
-    Attributes
-    ----------
-    residual : ndarray of shape (n_rows,)
-        Standardized targets less their predictions.
-
-    variance : ndarray of shape (n_rows,)
-        Of the function.
-
-    noise : ndarray of shape (n_rows,)
-        Variance of the noise.
-
-    count : ndarray of shape (n_rows,)
-        How many observations each row stands for.
-    """
-
-    residual: np.ndarray
-    variance: np.ndarray
-    noise: np.ndarray
+    residual: np.ndarray  # (n_rows,); standardized targets less their predictions
+    variance: np.ndarray  # (n_rows,); of the function
+    noise: np.ndarray  # (n_rows,); variance of the noise
+    # (n_rows,); number of observations that each row stands for.
     count: np.ndarray  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
@@ -505,7 +421,7 @@ class LeftOut(NamedTuple):
 def count_and_precision(
     sample_weight: NDArray[np.float64] | None, n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Observations that samples stand for, and the precision of each."""
+    """Numbers of observations of samples, and the precision of each."""
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
     count = count_observations(weight)
     return count, weight / count
@@ -587,12 +503,10 @@ class Model(ABC):
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
     ) -> Self:
-        """Clip to the range of leave-one-out predictions.
-
-        It is widened by a standard deviation of the function on either side. A few
-        extreme targets, which a fit reproduces at their own rows, then do not stretch
-        it. With many rows, that of some would be too narrow: the targets' is kept.
-        """
+        """Clip to the range of leave-one-out predictions."""
+        # It is widened by a standard deviation of the function on either side. A few
+        # extreme targets, which a fit reproduces at their own rows, then do not stretch
+        # it. With many rows, that of some would be too narrow: the targets' is kept.
         if len(rows) > MOST_LEFT_OUT:
             return self
         n_stds = -1.0, 1.0
@@ -684,9 +598,15 @@ class Model(ABC):
         return noise + self.missing_inputs.variance(self._standard_mean, rows)
 
     def sample(
-        self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
+        self,
+        rows: EncodedRows,
+        n_draws: int,
+        rng: np.random.Generator | np.random.RandomState,
     ) -> NDArray[np.float64]:
         """Sample new observations, jointly for all rows."""
+        if isinstance(rng, np.random.RandomState):
+            # Several targets draw a seed each.
+            rng = np.random.default_rng(rng.randint(2**31))
         draws = self.sample_latent(rows, n_draws, rng)
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
@@ -863,6 +783,10 @@ class Model(ABC):
             noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
+
+    def relevance_by_column(self, coding: InputCoding) -> NDArray[np.float64]:
+        """The largest ``tau`` of each column among what it is coded as."""
+        return coding.by_column(*self.relevance())
 
     def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:
         return (

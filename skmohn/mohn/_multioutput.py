@@ -1,32 +1,17 @@
-"""Several targets: a model for each, learned together where one prior serves them.
-
-Functions with the names of methods of `MOHNRegressor` answer in their place, once it
-has been fitted to a y of two dimensions.
-"""
+"""MultiTargetModel: a model of several targets, and how they are read and fitted."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import wraps
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import (
-    Any,
-    Concatenate,
-    NamedTuple,
-    ParamSpec,
-    TypeAlias,
-    TypeVar,
-)
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import refuse_times
 from skmohn._core._categories import read_table
@@ -36,24 +21,123 @@ from skmohn._core._sklearn import callback_context
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import is_integer, is_pair_given, to_numpy
 from skmohn.mohn._design.terms import in_order
+from skmohn.mohn._genotypes import Genotypes, encode
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import MultitaskGP, TaskView
 from skmohn.mohn._gp.shared import remember
 from skmohn.mohn._gp.transform_selection import choose_transform_and_levels
-from skmohn.mohn._interaction_graph import InteractionGraph
+from skmohn.mohn._models import Model
 from skmohn.mohn._options import FitSettings, reusable
-from skmohn.mohn._reports import join_tables
 from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.target import Transform
 from skmohn.mohn._training_data import read_groups, read_training_data
 
-_Owner = TypeVar("_Owner")
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 # A MOHNRegressor, whose module imports this one.
 Regressor: TypeAlias = Any
 # X, y, sample_weight, X_val, y_val and groups, as `fit` takes them.
 _Data: TypeAlias = tuple[Any, Any, Any, Any, Any, Any]
+# The same rows, encoded for each target.
+_Rows: TypeAlias = Sequence[EncodedRows]
+
+
+@dataclass(frozen=True, repr=False)
+class MultiTargetModel:
+    """Models of several targets: results of `Model` with a second axis, of targets."""
+
+    # Estimators that are fitted to one target each: a model, and a coding of its own.
+    # They are those of `estimators_`, whose models a user may update one by one.
+    targets: tuple[Regressor, ...]
+
+    def __repr__(self) -> str:
+        return f"<MultiTargetModel of {len(self.targets)} targets>"
+
+    @property
+    def models(self) -> list[Model]:
+        """Model of each target."""
+        return [target.model_ for target in self.targets]
+
+    @property
+    def has_posterior(self) -> bool:
+        """Whether all models have one."""
+        return all(model.has_posterior for model in self.models)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether no model has more weights than are listed."""
+        return all(model.is_sparse for model in self.models)
+
+    @property
+    def transform(self) -> list[Transform]:
+        """Transform of each target."""
+        return [model.transform for model in self.models]
+
+    def encode(
+        self, table: NDArray | Genotypes, names: Sequence[str] | None
+    ) -> list[EncodedRows]:
+        """Encode the rows of a table for each target."""
+        return [encode(target.coding_, table, names) for target in self.targets]
+
+    def latent_mean(self, rows: _Rows) -> NDArray[np.float64]:
+        """Means of the functions, on the scale of each target."""
+        return self._stack(lambda model, own: model.latent_mean(own), rows)
+
+    def latent_variance(self, rows: _Rows) -> NDArray[np.float64]:
+        """Variances of the functions."""
+        return self._stack(lambda model, own: model.latent_variance(own), rows)
+
+    def predictive_mean(self, rows: _Rows, clip: bool = True) -> NDArray[np.float64]:
+        """Means of new observations."""
+        return self._stack(lambda model, own: model.predictive_mean(own, clip), rows)
+
+    def predictive_std(self, rows: _Rows) -> NDArray[np.float64]:
+        """Standard deviations of new observations."""
+        return self._stack(lambda model, own: model.predictive_std(own), rows)
+
+    def quantiles(
+        self, rows: _Rows, probabilities: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Quantiles of new observations, (n_rows, n_targets, n_probabilities)."""
+        return self._stack(lambda model, own: model.quantiles(own, probabilities), rows)
+
+    def log_density(self, rows: _Rows, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log density of new observations, for each row and target."""
+        return self._stack(lambda model, own, y: model.log_density(own, y), rows, y.T)
+
+    def sample(
+        self,
+        rows: _Rows,
+        n_draws: int,
+        rng: np.random.Generator | np.random.RandomState,
+    ) -> NDArray[np.float64]:
+        """Sample new observations, (n_rows, n_targets, n_draws)."""
+        found = [
+            model.sample(own, n_draws, rng)
+            for model, own in zip(self.models, rows, strict=True)
+        ]
+        return np.stack(found, axis=1)
+
+    def relevance_by_column(self, coding: InputCoding) -> NDArray[np.float64]:
+        """Relevance of each column to each target, by the target's own coding."""
+        return np.array([t.model_.relevance_by_column(t.coding_) for t in self.targets])
+
+    def log_evidence(self) -> float:
+        """Log density of all targets."""
+        return float(sum(model.log_evidence() for model in self.models))
+
+    def _stack(
+        self, compute: Callable[..., NDArray[np.float64]], *by_target: Iterable[Any]
+    ) -> NDArray[np.float64]:
+        """Results of all models for what is given by target; compute in common once."""
+        with remember():
+            found = [
+                compute(*given) for given in zip(self.models, *by_target, strict=True)
+            ]
+        return np.stack(found, axis=1)
+
+
+# ------------------------------------------------------------------------------- reads
 
 
 def is_several(y: Any) -> bool:
@@ -67,146 +151,52 @@ def is_several(y: Any) -> bool:
         return False
 
 
-def of_several(
-    answer: Callable[..., Any],
-) -> Callable[
-    [Callable[Concatenate[_Owner, _P], _T]], Callable[Concatenate[_Owner, _P], _T]
-]:
-    """Decorate a method to call a function in its place for several targets."""
-
-    def decorate(
-        method: Callable[Concatenate[_Owner, _P], _T],
-    ) -> Callable[Concatenate[_Owner, _P], _T]:
-        @wraps(method)
-        def ask(model: _Owner, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-            check_is_fitted(model)
-            asked = answer if hasattr(model, "estimators_") else method
-            return asked(model, *args, **kwargs)
-
-        return ask
-
-    return decorate
-
-
-def refuse_target(target: object) -> None:
-    """Refuse a target where there is only one."""
-    if target is not None:
-        raise ValueError(
-            f"target={target!r}, but the model was fitted to a y of one dimension and "
-            "has no others: leave target out"
-        )
-
-
-def forget(model: Regressor) -> None:
-    """Drop the attributes of an earlier fit."""
-    for name in [name for name in vars(model) if name.endswith("_")]:
-        delattr(model, name)
-
-
-# -------------------------------------------------------------------------------- fits
-
-
-def fit(model: Regressor, data: _Data, params: Mapping[str, Any]) -> Regressor:
-    """Fit a model for each column of y."""
-    # Data are the arguments of `MOHNRegressor.fit` in their order, the others those of
-    # the splitter.
-    earlier = getattr(model, "estimators_", []) if model.warm_start else []
-    targets, names = _read_targets(data[1], "y")
-    forget(model)
-    data = data[0], targets, *data[2:]
-    lessons = _prepare(model, data, names, earlier)
-    metadata = None if data[2] is None else {"sample_weight": data[2]}
-    told = {"estimator": model, "X": data[0], "y": targets, "metadata": metadata}
-    warnings = _learn(model, lessons, names, params, told)
-    _warn(warnings, names)
-    return model
-
-
-class _Lesson(NamedTuple):
-    """Data of one target: arguments of `fit`, and what is learned with others."""
-
-    estimator: Regressor
-    data: _Data
-    together: TaskView | None
-
-
-def _prepare(
-    model: Regressor,
-    data: _Data,
-    names: Sequence[str | int],
-    earlier: Sequence[Regressor],
-) -> list[_Lesson]:
-    """Data of each target."""
-    X, targets, sample_weight, X_val, y_val, groups = data
-    table = read_table(model, X, reset=True, weights=[sample_weight])
-    check_consistent_length(table, targets)
-    held = _read_held(model, X_val, y_val, len(names))
-    if len(earlier) == len(names):
-        estimators = [copy.copy(part) for part in earlier]
-    else:
-        estimators = [type(model)() for _ in names]
-    params = _own_params(model)
-    for part in estimators:
-        own = {name: clone(value, safe=False) for name, value in params.items()}
-        part.set_params(**own)
-    seed = check_random_state(params["random_state"]).randint(2**31)
-    samples = table, targets, sample_weight, read_groups(groups, table)
-    together = _together(model, samples, held, seed)
-    lessons = []
-    for k, part in enumerate(estimators):
-        held_y = None if held is None else held[1][:, k]
-        held_X = None if held is None else X_val
-        own = X, targets[:, k], sample_weight, held_X, held_y, groups
-        lessons.append(_Lesson(part, own, together.get(k)))
-    return lessons
-
-
-def _learn(
-    model: Regressor,
-    lessons: Sequence[_Lesson],
-    names: Sequence[str | int],
-    params: Mapping[str, Any],
-    told: Mapping[str, Any],
-) -> list[list[Warning]]:
-    """Fit each target and set the attributes of all; return the warnings of each."""
-    task = callback_context(model, len(lessons))
-    task.call_on_fit_task_begin(**told)
-    warnings = []
-    for part, data, together in lessons:
-        own = task.subcontext(task_name="target")
-        with own.propagate_callback_context(part), gather_warnings() as said:
-            own.call_on_fit_task_begin(**told)
-            part._fit(data, params, together)
-            own.call_on_fit_task_end(**told)
-        warnings.append(said)
-    _expose(model, [lesson.estimator for lesson in lessons], names)
-    model.shared_targets_ = [
-        k
-        for k, (part, _, together) in enumerate(lessons)
-        if together and together.is_shared and isinstance(part.model_, GPModel)
-    ]
-    task.call_on_fit_task_end(
-        **told, reconstruction_attributes=lambda: vars(model).copy()
-    )
-    return warnings
-
-
-def partial_fit(
-    model: Regressor, X: TableLike, y: ArrayLike, sample_weight: ArrayLike | None = None
-) -> Regressor:
-    """Update the model of each target with more samples."""
+def read_observations(
+    estimator: Regressor,
+    X: TableLike,
+    y: ArrayLike,
+    read: Callable[..., Any] = read_table,
+    weights: Sequence[ArrayLike | None] = (),
+) -> tuple[Any, NDArray[np.float64]]:
+    """Check rows and as many targets as a fitted estimator has."""
+    if not isinstance(estimator.model_, MultiTargetModel):
+        return read(estimator, X, y, weights=weights)
     targets, _ = _read_targets(y, "y")
-    _require_targets(model, targets)
-    estimators = _current(model)
-    warnings = []
-    with remember():
-        for k, part in enumerate(estimators):
-            with gather_warnings() as said:
-                part.partial_fit(X, targets[:, k], sample_weight)
-            warnings.append(said)
-    _expose(model, estimators, model.target_names_)
-    _warn(warnings, model.target_names_)
-    return model
+    n_targets = len(estimator.model_.targets)
+    if targets.shape[1] != n_targets:
+        raise ValueError(
+            f"y has {targets.shape[1]} columns, but fit was given {n_targets}: pass "
+            "the same targets"
+        )
+    table = read(estimator, X, weights=weights)
+    check_consistent_length(table, targets)
+    return table, targets
+
+
+def split_targets(y: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """The columns of targets; those of one dimension are one."""
+    return [y] if y.ndim == 1 else list(y.T)
+
+
+def index_of_target(target: int | str | None, names: Sequence[str | int] | None) -> int:
+    """Number of a target, given that or its name; without names there is only one."""
+    if names is None:
+        if target is not None:
+            raise ValueError(
+                f"target={target!r}, but the model was fitted to a y of one dimension "
+                "and has no others: leave target out"
+            )
+        return 0
+    index = None
+    if isinstance(target, str) or is_integer(target):
+        index = find_column(target, index_names(names), len(names), "target")
+    if index is not None:
+        return index
+    known = f" or one of the names {names}" if isinstance(names[0], str) else ""
+    raise ValueError(
+        f"target={target!r} is none of the {len(names)} targets: use a number from 0 "
+        f"to {len(names) - 1}{known}"
+    )
 
 
 def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | int]]:
@@ -243,21 +233,16 @@ def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | in
     return targets, names
 
 
-def _require_targets(model: Regressor, targets: NDArray[np.float64]) -> None:
-    if targets.shape[1] != len(model.estimators_):
-        raise ValueError(
-            f"y has {targets.shape[1]} columns, but fit was given "
-            f"{len(model.estimators_)}: pass the same targets"
-        )
-
-
-def _read_held(
-    model: Regressor, X_val: TableLike | None, y_val: ArrayLike | None, n_targets: int
+def _read_validation(
+    estimator: Regressor,
+    X_val: TableLike | None,
+    y_val: ArrayLike | None,
+    n_targets: int,
 ) -> tuple[Any, NDArray[np.float64]] | None:
     """Validation samples, or None when there are none."""
     if not is_pair_given(X_val, y_val):
         return None
-    table, (targets, _) = read_table(model, X_val), _read_targets(y_val, "y_val")
+    table, (targets, _) = read_table(estimator, X_val), _read_targets(y_val, "y_val")
     check_consistent_length(table, targets)
     if targets.shape[1] != n_targets:
         raise ValueError(
@@ -267,9 +252,106 @@ def _read_held(
     return table, targets
 
 
-def _own_params(model: Regressor) -> dict[str, Any]:
+# -------------------------------------------------------------------------------- fits
+
+
+def forget(estimator: Regressor) -> None:
+    """Drop the attributes of an earlier fit."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)
+
+
+def for_each_target(
+    names: Sequence[str | int] | None, do: Callable[[int], object]
+) -> None:
+    """Call for each target; repeat equal warnings once, with the targets of each."""
+    if names is None:  # There is one target.
+        do(0)
+        return
+    found: dict[tuple[type[Warning], str], list[str]] = {}
+    for k, name in enumerate(names):
+        with gather_warnings() as gathered:
+            do(k)
+        for warning in gathered:
+            found.setdefault((type(warning), str(warning)), []).append(str(name))
+    for (category, text), of_targets in found.items():
+        noun = "target" if len(of_targets) == 1 else "targets"
+        warn_caller(f"{noun} {', '.join(of_targets)}: {text}", category)
+
+
+class _TargetFit(NamedTuple):
+    """A model to fit to one target: arguments of `fit`, and what is coupled."""
+
+    estimator: Regressor
+    data: _Data
+    task: TaskView | None
+
+
+def fit_targets(estimator: Regressor, data: _Data, params: Mapping[str, Any]) -> None:
+    """Fit a model to each column of y."""
+    # Data are the arguments of `MOHNRegressor.fit` in their order, the others those of
+    # the splitter.
+    earlier = getattr(estimator, "estimators_", []) if estimator.warm_start else []
+    y, names = _read_targets(data[1], "y")
+    forget(estimator)
+    fits = _prepare(estimator, (data[0], y, *data[2:]), names, earlier)
+    metadata = None if data[2] is None else {"sample_weight": data[2]}
+    whole = {"estimator": estimator, "X": data[0], "y": y, "metadata": metadata}
+    context = callback_context(estimator, len(fits))
+    context.call_on_fit_task_begin(**whole)
+
+    def fit_one(k: int) -> None:
+        part, data, task = fits[k]
+        own = context.subcontext(task_name="target")
+        with own.propagate_callback_context(part):
+            own.call_on_fit_task_begin(**whole)
+            part._fit(data, params, task)
+            own.call_on_fit_task_end(**whole)
+
+    for_each_target(names, fit_one)
+    vars(estimator).update(gather_attributes([fit.estimator for fit in fits], names))
+    estimator.shared_targets_ = [
+        k
+        for k, (part, _, task) in enumerate(fits)
+        if task and task.is_shared and isinstance(part.model_, GPModel)
+    ]
+    context.call_on_fit_task_end(
+        **whole, reconstruction_attributes=lambda: vars(estimator).copy()
+    )
+
+
+def _prepare(
+    estimator: Regressor,
+    data: _Data,
+    names: Sequence[str | int],
+    earlier: Sequence[Regressor],
+) -> list[_TargetFit]:
+    """A model to fit to each target, which goes on from an earlier one if there is."""
+    X, y, sample_weight, X_val, y_val, groups = data
+    table = read_table(estimator, X, reset=True, weights=[sample_weight])
+    check_consistent_length(table, y)
+    validation = _read_validation(estimator, X_val, y_val, len(names))
+    parts = [type(estimator)() for _ in names]
+    if len(earlier) == len(names):
+        parts = [copy.copy(part) for part in earlier]
+    params = _params_of_target(estimator)
+    for part in parts:
+        own = {name: clone(value, safe=False) for name, value in params.items()}
+        part.set_params(**own)
+    seed = check_random_state(params["random_state"]).randint(2**31)
+    samples = table, y, sample_weight, read_groups(groups, table)
+    tasks = _couple(estimator, samples, validation, seed)
+    fits = []
+    for k, part in enumerate(parts):
+        held_y = None if validation is None else validation[1][:, k]
+        own = X, y[:, k], sample_weight, X_val, held_y, groups
+        fits.append(_TargetFit(part, own, tasks.get(k)))
+    return fits
+
+
+def _params_of_target(estimator: Regressor) -> dict[str, Any]:
     """Parameters of the model of each target: the same seed, and so the same folds."""
-    params = model.get_params(deep=False)
+    params = estimator.get_params(deep=False)
     seed = params["random_state"]
     params["cv"] = reusable(params["cv"])
     if not isinstance(seed, Integral):
@@ -277,31 +359,32 @@ def _own_params(model: Regressor) -> dict[str, Any]:
     return params
 
 
-def _together(
-    model: Regressor,
+def _couple(
+    estimator: Regressor,
     samples: tuple[Any, ...],
-    held: tuple[Any, NDArray[np.float64]] | None,
+    validation: tuple[Any, NDArray[np.float64]] | None,
     seed: int,
 ) -> dict[int, TaskView]:
     """Targets that may be learned with others."""
-    table, targets, sample_weight, groups = samples
-    strategy, settings = STRATEGIES[model.strategy], FitSettings.of(model)
-    vary = np.flatnonzero(np.ptp(targets, axis=0) > 0.0)
+    table, y, sample_weight, groups = samples
+    strategy, settings = STRATEGIES[estimator.strategy], FitSettings.of(estimator)
+    vary = np.flatnonzero(np.ptp(y, axis=0) > 0.0)
     if not strategy.may_be_dense or len(vary) < 2:
         return {}
-    held = None if held is None else (held[0], held[1][:, vary])
+    if validation is not None:
+        validation = validation[0], validation[1][:, vary]
     data = read_training_data(
         table,
-        targets[:, vary],
+        y[:, vary],
         sample_weight,
         task="regression",
         strategy=strategy,
         # Nothing is searched, so that folds do not matter.
         settings=replace(settings, cv=5),
         seed=seed,
-        categories=model._categories,
-        columns=model._names(),
-        validation=held,
+        categories=estimator._categories,
+        columns=estimator._names(),
+        validation=validation,
         groups=groups,
     )
     data = choose_transform_and_levels(data, settings.gp_options)
@@ -309,58 +392,63 @@ def _together(
     return {int(k): TaskView(together, index) for index, k in enumerate(vary)}
 
 
-def _expose(
-    model: Regressor, estimators: list[Regressor], names: Sequence[str | int]
-) -> None:
-    """Set the attributes of all targets from those of each."""
-    model.estimators_, model.target_names_ = estimators, list(names)
-    # Levels are inputs of a target's model or not; all else follows from the columns.
-    model.coding_ = max(
-        (part.coding_ for part in estimators), key=lambda c: len(c.categoricals)
-    )
-    term_names = model.term_names_
-    indices = {
-        tuple(sorted(term))
-        for part in estimators
-        for term in term_names.indices(part.terms_)
-    }
-    model.terms_ = [term_names.label(term) for term in in_order(indices)]
-    found = [_weights(part, model.terms_) for part in estimators]
-    model.weights_ = np.array([weights for weights, _ in found])
-    model.standard_errors_ = np.array([errors for _, errors in found])
-    model.intercept_ = np.array([part.intercept_ for part in estimators])
-    model.outliers_ = np.column_stack([part.outliers_ for part in estimators])
-    model.noise_std_ = np.array([part.noise_std_ for part in estimators])
-    model.n_iter_ = max(part.n_iter_ for part in estimators)
-    reasons = [part.stopping_reason_ for part in estimators]
-    model.stopping_reason_ = "\n".join(
-        f"target {name}: {reason}" for name, reason in zip(names, reasons, strict=True)
-    )
+# -------------------------------------------------------------------------- attributes
+
+
+def gather_attributes(
+    parts: Sequence[Regressor], names: Sequence[str | int]
+) -> dict[str, Any]:
+    """Fitted attributes of all targets, from those of each."""
+    # Levels are inputs of a target's model or not, and without its outliers a column
+    # may not vary; all else follows from the columns.
+    widest = max(parts, key=lambda part: len(part.coding_.categoricals))
+    terms = _merge_terms([widest, *parts])
+    weights, errors = np.stack([_weights(part, terms) for part in parts], axis=1)
+    p_values = [dict(zip(p.terms_, p.p_values_, strict=True)) for p in parts]
     # The rows are those of all targets: equal terms have equal lists.
-    known = {
+    collinear = {
         term: alike
-        for part in estimators
-        for term, alike in zip(part.terms_, part.collinear_terms_, strict=True)
+        for part in parts
         if part.model_.is_sparse
+        for term, alike in zip(part.terms_, part.collinear_terms_, strict=True)
     }
-    model.p_values_ = np.array(
-        [
-            [of_part.get(term, np.nan) for term in model.terms_]
-            for of_part in (
-                dict(zip(part.terms_, part.p_values_, strict=True))
-                for part in estimators
-            )
-        ]
-    )
-    model.collinear_terms_ = [known.get(term, []) for term in model.terms_]
-    model.search_coverage_, model.history_ = (
-        kind(
-            {"target": name, **record}
-            for name, part in zip(names, estimators, strict=True)
-            for record in getattr(part, attribute)
-        )
-        for kind, attribute in ((list, "search_coverage_"), (History, "history_"))
-    )
+    reasons = [
+        f"target {name}: {part.stopping_reason_}"
+        for name, part in zip(names, parts, strict=True)
+    ]
+    return {
+        "estimators_": list(parts),
+        "target_names_": list(names),
+        "model_": MultiTargetModel(tuple(parts)),
+        "coding_": widest.coding_,
+        "terms_": terms,
+        "weights_": weights,
+        "standard_errors_": errors,
+        "intercept_": np.array([part.intercept_ for part in parts]),
+        "outliers_": np.column_stack([part.outliers_ for part in parts]),
+        "noise_std_": np.array([part.noise_std_ for part in parts]),
+        "n_iter_": max(part.n_iter_ for part in parts),
+        "stopping_reason_": "\n".join(reasons),
+        "p_values_": np.array(
+            [[of_part.get(term, np.nan) for term in terms] for of_part in p_values]
+        ),
+        "collinear_terms_": [collinear.get(term, []) for term in terms],
+        "search_coverage_": _join_records(parts, names, "search_coverage_"),
+        "history_": History(_join_records(parts, names, "history_")),
+    }
+
+
+def _merge_terms(parts: Sequence[Regressor]) -> list[tuple[Any, ...]]:
+    """Terms of all models, sorted by order, then by the inputs of the first."""
+    labels = [label for part in parts for label in part.term_names_.labels]
+    labels = list(dict.fromkeys(labels))
+    index = {label: member for member, label in enumerate(labels)}
+    terms = {
+        tuple(sorted(index[label] for label in term))
+        for part in parts
+        for term in part.terms_
+    }
+    return [tuple(labels[m] for m in term) for term in in_order(terms)]
 
 
 def _weights(part: Regressor, terms: Sequence[tuple[Any, ...]]) -> NDArray[np.float64]:
@@ -380,171 +468,12 @@ def _weights(part: Regressor, terms: Sequence[tuple[Any, ...]]) -> NDArray[np.fl
     return np.reshape(found, (len(terms), 2)).T
 
 
-def _warn(warnings: Sequence[Sequence[Warning]], names: Sequence[str | int]) -> None:
-    """Repeat the warnings of all targets, once, with the targets of each."""
-    said = {}
-    for name, found in zip(names, warnings, strict=True):
-        for warning in found:
-            said.setdefault((type(warning), str(warning)), []).append(name)
-    for (category, text), of_targets in said.items():
-        listed = ", ".join(str(name) for name in of_targets)
-        noun = "target" if len(of_targets) == 1 else "targets"
-        warn_caller(f"{noun} {listed}: {text}", category)
-
-
-# ----------------------------------------------------------------------------- answers
-
-
-def predict(model: Regressor, X: TableLike, return_std: bool = False) -> Any:
-    """Predict all targets."""
-    with remember():
-        found = [part.predict(X, return_std) for part in _current(model)]
-    if return_std:
-        means, stds = zip(*found, strict=True)
-        return np.stack(means, axis=1), np.stack(stds, axis=1)
-    return np.stack(found, axis=1)
-
-
-def predict_quantiles(
-    model: Regressor, X: TableLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
-) -> NDArray[np.float64]:
-    """Predict quantiles of all targets."""
-    with remember():
-        found = [part.predict_quantiles(X, quantiles) for part in _current(model)]
-    return np.stack(found, axis=1)
-
-
-def log_density(model: Regressor, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
-    """Log density of each target, which are independent given their models."""
-    targets, _ = _read_targets(y, "y")
-    _require_targets(model, targets)
-    with remember():
-        found = [
-            part.log_density(X, own)
-            for part, own in zip(_current(model), targets.T, strict=True)
-        ]
-    return np.stack(found, axis=1)
-
-
-def target_transform(model: Regressor) -> list[Transform]:
-    """Transform of each target."""
-    return [part.target_transform_ for part in model.estimators_]
-
-
-def sample_y(
-    model: Regressor,
-    X: TableLike,
-    n_samples: int = 1,
-    random_state: int | np.random.RandomState | None = 0,
-) -> NDArray[np.float64]:
-    """Sample all targets; given the data they are independent."""
-    rng = check_random_state(random_state)
-    found = [part.sample_y(X, n_samples, rng) for part in model.estimators_]
-    return np.stack(found, axis=1)
-
-
-def weight_posterior(
-    model: Regressor, term: Any, target: int | str | None = None
-) -> tuple[float, float]:
-    """Return the posterior of one weight of one target."""
-    return model.estimators_[_index(model, target)].weight_posterior(term)
-
-
-def explain(model: Regressor, x: TableLike, target: int | str | None = None) -> Any:
-    """Split the prediction of one target."""
-    return _current(model)[_index(model, target)].explain(x)
-
-
-def relevance(model: Regressor) -> NDArray[np.float64]:
-    """Relevance of each column to each target."""
-    return np.array([part.relevance_ for part in model.estimators_])
-
-
-def log_marginal_likelihood(model: Regressor) -> float:
-    """Log evidence of all targets, which are independent given their models."""
-    return float(sum(part.log_marginal_likelihood_ for part in model.estimators_))
-
-
-def terms_table(model: Regressor) -> Any:
-    """List the terms of each target."""
-    tables = [part.terms_table() for part in model.estimators_]
-    return join_tables(tables, model.target_names_, "terms_table")
-
-
-def significance_table(
-    model: Regressor, X: TableLike | None = None, y: ArrayLike | None = None
-) -> Any:
-    """Test the terms of each target."""
-    given = [(X, None)] * len(model.estimators_)
-    if y is not None:
-        targets, _ = _read_targets(y, "y")
-        _require_targets(model, targets)
-        given = [(X, own) for own in targets.T]
-    tables = [
-        part.significance_table(*data)
-        for part, data in zip(model.estimators_, given, strict=True)
+def _join_records(
+    parts: Sequence[Regressor], names: Sequence[str | int], attribute: str
+) -> list[dict[str, Any]]:
+    """Records of all targets, each with the name of its own."""
+    return [
+        {"target": name, **record}
+        for name, part in zip(names, parts, strict=True)
+        for record in getattr(part, attribute)
     ]
-    return join_tables(tables, model.target_names_, "significance_table")
-
-
-def collinear_terms_table(model: Regressor) -> Any:
-    """List sets that are collinear with the terms of each target."""
-    tables = [part.collinear_terms_table() for part in model.estimators_]
-    return join_tables(tables, model.target_names_, "collinear_terms_table")
-
-
-def sobol_indices(model: Regressor, distribution: str = "observed") -> Any:
-    """Compute the indices for each target."""
-    tables = [part.sobol_indices(distribution) for part in model.estimators_]
-    return join_tables(tables, model.target_names_, "sobol_indices")
-
-
-def effects_table(model: Regressor) -> Any:
-    """List the effects on each target."""
-    tables = [part.effects_table() for part in model.estimators_]
-    return join_tables(tables, model.target_names_, "effects_table")
-
-
-def feature_importances(model: Regressor) -> NDArray[np.float64]:
-    """Mean over the targets, as forests have it."""
-    return np.mean([part.feature_importances_ for part in model.estimators_], axis=0)
-
-
-def linkage(model: Regressor) -> InteractionGraph:
-    """InteractionGraph of the columns in the models of all targets."""
-    links = [part.interaction_graph_.links for part in model.estimators_]
-    n_features = model.n_features_in_
-    pairs = {
-        (i, j) for of_target in links for i in range(n_features) for j in of_target[i]
-    }
-    unused = set.intersection(
-        *(set(p.interaction_graph_.unused) for p in model.estimators_)
-    )
-    terms = [(i,) for i in range(n_features) if i not in unused]
-    terms += sorted(pair for pair in pairs if pair[0] < pair[1])
-    return InteractionGraph.of_terms(terms, n_features, model._names())
-
-
-def _current(model: Regressor) -> list[Regressor]:
-    """Models of all targets, with the parameters that the whole has now."""
-    params = model.get_params(deep=False)
-    del params["cv"], params["random_state"]
-    estimators = [copy.copy(part) for part in model.estimators_]
-    for part in estimators:
-        part.set_params(**params)
-    return estimators
-
-
-def _index(model: Regressor, target: int | str | None) -> int:
-    """Number of a target, given that or its name."""
-    names = model.target_names_
-    index = None
-    if isinstance(target, str) or is_integer(target):
-        index = find_column(target, index_names(names), len(names), "target")
-    if index is not None:
-        return index
-    known = f" or one of the names {names}" if isinstance(names[0], str) else ""
-    raise ValueError(
-        f"target={target!r} is none of the {len(names)} targets: use a number from 0 "
-        f"to {len(names) - 1}{known}"
-    )

@@ -332,11 +332,9 @@ def reusable(cv: Any) -> Any:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What a user asks of a search: parameters of an estimator that has been checked.
+    """Parameters of a search, read from an estimator that has been checked."""
 
-    Strategies read them in its place. Parameters that an estimator has not are at the
-    defaults of those that have them.
-    """
+    # Parameters that an estimator has not are at the defaults of those that have them.
 
     strategy: str = "auto"
     learning_rule: str = "ols"

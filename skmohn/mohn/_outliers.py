@@ -1,14 +1,13 @@
-"""Outliers: single targets so far off that a fit without them describes all better.
+"""Outliers: single targets so far off that a fit without them describes all better."""
 
-A target is regular or, with a small probability, an outlier, which lies around its
-prediction as Cauchy's distribution does, in predictive standard deviations. Outliers
-are found by left-out residuals and left out of the next fit, until the same are found.
-They stay out if that shortens the description of all targets.
-
-Sources: Aitkin and Wilson, Mixture models, outliers, and the EM algorithm,
-Technometrics 22, 1980 (the mixture); Rousseeuw and Leroy, Robust regression and outlier
-detection, Wiley, 1987 (residuals in units of one of their quantiles).
-"""
+# A target is regular or, with a small probability, an outlier, which lies around its
+# prediction as Cauchy's distribution does, in predictive standard deviations. Outliers
+# are found by left-out residuals and left out of the next fit, until the same are
+# found. They stay out if that shortens the description of all targets.
+#
+# Sources: Aitkin and Wilson, Mixture models, outliers, and the EM algorithm,
+# Technometrics 22, 1980 (the mixture); Rousseeuw and Leroy, Robust regression and
+# outlier detection, Wiley, 1987 (residuals in units of one of their quantiles).
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ _LEAST_GAIN = 5.0
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution, the samples that it was learned from, and records of its steps."""
+    """Solution, the samples that it was learned from, and records of its steps."""
 
     samples: TrainingData
     solution: FitResult
@@ -70,16 +69,14 @@ class Fit:
 
     @property
     def history(self) -> History:
-        """The records, numbered from 1."""
+        """Records, numbered from 1."""
         numbered = enumerate(self.records, 1)
         return History({**record, "iteration": k} for k, record in numbered)
 
     @cached_property
     def model(self) -> Model | None:
-        """The model with a posterior; None where no noise was found.
-
-        That of the terms where the solution has none.
-        """
+        """Model with a posterior; None where no noise was found."""
+        # That of the terms where the solution has none.
         samples, model = self.samples, self.solution.model
         if self.solution.is_exact or np.ptp(samples.y) == 0.0:
             return None
@@ -105,26 +102,16 @@ class Fit:
 
 
 class Targets:
-    """All targets of a fit, and the rows that they were observed at.
-
-    Parameters
-    ----------
-    table, y
-        As of :func:`~skmohn.mohn._training_data.read_training_data`.
-
-    sample_weight : array-like of shape (n_rows,) or None
-        As users pass it. Rows of weight 0 are not looked at.
-
-    how : dict
-        Its other arguments.
-    """
+    """All targets of a fit, and the rows that they were observed at."""
 
     def __init__(
         self,
+        # As of :func:`~skmohn.mohn._training_data.read_training_data`.
         table: NDArray | Genotypes,
         y: NDArray,
+        # (n_rows,); as users pass it; rows of weight 0 are ignored.
         sample_weight: ArrayLike | None,
-        how: dict[str, Any],
+        how: dict[str, Any],  # other arguments of `read_training_data`
     ) -> None:
         self.y = y
         self.weight = check_sample_weight(
@@ -147,7 +134,7 @@ class Targets:
         return choose_transform_and_levels(data, self._how["settings"].gp_options)
 
     def on_skewed_scales(self, fit: Fit) -> Iterator[TrainingData]:
-        """The samples on the likeliest other scales, if the target is on its own."""
+        """Samples on the likeliest other scales, if the target is on its own."""
         samples, control = fit.samples, self._how["settings"].gp_options
         is_open = (
             self._how["strategy"].may_be_dense and control.target_transform == "auto"
@@ -168,11 +155,9 @@ class Targets:
             yield samples._replace(target_transform=scale, multitask=None)
 
     def distances(self, fit: Fit) -> NDArray:
-        """Residuals in standard deviations, left out of the fit where they are large.
-
-        Equal rows are left out together. Where that is not possible, since terms may
-        reproduce a row, the distance is at least that from the median.
-        """
+        """Residuals in standard deviations, leave-one-out where they are large."""
+        # Equal rows are left out together. Where that is not possible, since terms may
+        # reproduce a row, the distance is at least that from the median.
         samples, model, y = fit.samples, _posterior(fit), fit.samples.y
         with np.errstate(invalid="ignore"):
             plain = model.transform.forward(y) - model.latent_mean(samples.rows)
@@ -198,10 +183,8 @@ class Targets:
         return apart
 
     def predict(self, others: NDArray, fit: Fit) -> tuple[NDArray, NDArray]:
-        """Residuals of targets that are not in a fit, and the logarithms of their unit.
-
-        The unit is the predictive standard deviation.
-        """
+        """Residuals of targets outside of a fit, and logarithms of deviations."""
+        # Deviations are predictive standard deviations.
         model, y = _posterior(fit), self.y[others]
         table = self._table[np.flatnonzero(others)]
         rows = encode(fit.samples.coding, table, self._how["columns"])
@@ -224,10 +207,8 @@ class Targets:
         return apart, log_unit
 
     def far_off(self, fit: Fit, outliers: NDArray) -> NDArray:
-        """Mask of the targets that are better left out, as far as residuals tell.
-
-        It is that of the outliers which the fit leaves out if no other is better.
-        """
+        """Mask of the targets whose residuals make them likely outliers."""
+        # It is that of the outliers which the fit leaves out if no other is better.
         observed = self.weight > 0.0
         apart, y = self.distances(fit)[observed], self.y[observed]
         far = np.abs(apart) > _FAR
@@ -244,10 +225,8 @@ class Targets:
         return found
 
     def length_of(self, outliers: NDArray, fit: Fit) -> float:
-        """Nats that it costs to say which targets are outliers, and their distances.
-
-        The probability of outliers is uniform a priori.
-        """
+        """Description length, in nats, of which targets are outliers and how far."""
+        # The probability of outliers is uniform a priori.
         if fit.model is None:
             return 0.0  # Beside an exact fit.
         apart, log_unit = self.predict(outliers, fit)
@@ -259,26 +238,11 @@ class Targets:
 
 
 def leave_outliers_out(
-    first: Fit, solve: Callable[[TrainingData], Fit], targets: Targets
+    first: Fit,  # of all targets
+    solve: Callable[[TrainingData], Fit],
+    targets: Targets,
 ) -> tuple[Fit, NDArray]:
-    """Fit without the targets that are outliers, if there are any.
-
-    Parameters
-    ----------
-    first : Fit
-        Of all targets.
-
-    solve : callable
-        From `TrainingData` to a `Fit`.
-
-    targets : Targets
-
-    Returns
-    -------
-    fit : Fit
-
-    outliers : ndarray of shape (n_rows,), bool
-    """
+    """Fit without the targets that are outliers; return the fit and their mask."""
     none = np.zeros(len(targets.y), dtype=bool)
     fit, outliers = first, none
     for _ in range(_MOST_ROUNDS):
@@ -306,12 +270,10 @@ def _posterior(fit: Fit) -> Model:
 
 
 def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArray:
-    """Distances from the median in standard deviations, both of some of the values.
-
-    The standard deviation is that of a normal distribution which has as many values
-    far off as there may be outliers. Where it is 0, or next to it, all that are beyond
-    are as far as can be.
-    """
+    """Distances from the median in standard deviations, both of some of the values."""
+    # The standard deviation is that of a normal distribution with as many values that
+    # far off as there may be outliers. Where it is 0, or next to it, all values beyond
+    # are infinitely far.
     values = values - np.median(values[some])
     sizes = np.abs(values)
     far = float(np.quantile(sizes[some], 1.0 - _LARGEST_FRACTION))
@@ -337,7 +299,7 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
 
 
 def _length_of_mask(number: float, total: float) -> float:
-    """Nats that it costs to say which of all are outliers, of unknown probability."""
+    """Description length of a mask of outliers, of unknown probability, in nats."""
     return -float(betaln(number + 1.0, total - number + 1.0))
 
 

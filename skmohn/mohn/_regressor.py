@@ -1,10 +1,11 @@
-"""MOHNRegressor: validate, encode, discover, then answer questions about the model."""
+"""MOHNRegressor: validate, encode and search in fit, then evaluate the model."""
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,38 +34,46 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import validate_held_out
-from skmohn._core._types import TableLike
-from skmohn._core._validation import read_probabilities, read_sets
+from skmohn._core._types import TableLike, Term
+from skmohn._core._validation import is_pair_given, read_probabilities, read_sets
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import _effects as effects
-from skmohn.mohn import _multioutput as several
-from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._findings import (
-    findings_of,
-    no_findings,
-    require_posterior,
-    tabulate_collinear_terms,
-    tabulate_significance,
-)
+from skmohn.mohn._base import BaseMOHN, Table
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import TaskView
+from skmohn.mohn._gp.shared import remember
 from skmohn.mohn._interaction_graph import InteractionGraph, link_columns
-from skmohn.mohn._models import Model
+from skmohn.mohn._models import Model, NoPosteriorError
+from skmohn.mohn._multioutput import (
+    MultiTargetModel,
+    fit_targets,
+    for_each_target,
+    forget,
+    gather_attributes,
+    index_of_target,
+    is_several,
+    read_observations,
+    split_targets,
+)
 from skmohn.mohn._options import DeltaOptions, FitSettings, GPOptions, MSDAOptions
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._reports import (
     add_summary,
+    join_tables,
+    tabulate_collinear_terms,
     tabulate_parts,
+    tabulate_significance,
     tabulate_terms,
     to_frame,
 )
+from skmohn.mohn._sparse.inference import TermTests, label_collinear_terms
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES, Strategy, strategies_for
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
-from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variables import Marginals
 from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
 
@@ -191,8 +200,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         `partial_fit`.
     noise_std_ : float
         Estimated standard deviation of the noise; 0 for an exact model.
-    model_ : SparseModel, SpikeSlabModel or GPModel
-        The fitted function of coded inputs, which the methods below evaluate.
+    model_ : SparseModel, SpikeSlabModel, GPModel or MultiTargetModel
+        The fitted function of coded inputs, which the methods below evaluate; if y had
+        two dimensions, those of all targets.
     stopping_reason_ : str
         Why the search ended, in a sentence.
     coding_ : InputCoding
@@ -222,8 +232,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     estimators_ : list of MOHNRegressor
         Only if y had two dimensions: a fitted model of each target. `terms_` are then
         those of any target, `weights_` and `standard_errors_` have shape (n_targets,
-        n_terms), `intercept_` and `noise_std_` shape (n_targets,), records have a
-        ``target``, and `model_` is that of each estimator.
+        n_terms), `intercept_` and `noise_std_` shape (n_targets,), and records have a
+        ``target``.
     target_names_ : list of str or int
         Names of the columns of such a y, or their numbers.
     shared_targets_ : list of int
@@ -268,7 +278,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     standard_errors_: np.ndarray
     p_values_: np.ndarray
     noise_std_: float
-    model_: SparseModel | SpikeSlabModel | GPModel
+    model_: SparseModel | SpikeSlabModel | GPModel | MultiTargetModel
     stopping_reason_: str
     coding_: InputCoding
     outliers_: np.ndarray
@@ -306,9 +316,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "n_jobs": [*N_JOBS],
     }
 
-    _corrected_p_values: NDArray[np.float64]
     _marginals: Marginals | None
-    _n_tried: NDArray[np.intp]
+    _tests: TermTests
     _weight_unit: float
     # Those that need no table of numbers.
     _genotype_strategies: tuple[str, ...] = ("pursuit", "given")
@@ -430,10 +439,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If "auto" or "gp" is fitted to a noisy target of two values.
         """
         data = X, y, sample_weight, X_val, y_val, groups
-        if several.is_several(y):
-            return several.fit(self, data, params)
+        if is_several(y):
+            fit_targets(self, data, params)
+            return self
         if hasattr(self, "estimators_"):
-            several.forget(self)
+            forget(self)
         return self._fit(data, params)
 
     def _fit(
@@ -510,20 +520,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
-        if hasattr(self, "estimators_"):
-            return several.partial_fit(self, X, y, sample_weight)
-        X, target = read_table(self, X, y, weights=[sample_weight])
-        control = control_of(self, "delta_options")
-        check_parameters(control)
-        weights = positive_weights(sample_weight, X, unit=self._weight_unit)
-        sample_weight, rows, _ = weights
-        new = self._to_rows(X[rows])
-        model = self.model_.update(new, target[rows], sample_weight, control)
-        graph, self.standard_errors_ = model.significant_terms(self.max_order)
-        vars(self).update(self._fitted_attributes(self.coding_, graph, model))
-        vars(self).update(no_findings(self.terms_))
-        self.noise_std_ = model.noise_std()
-        self.n_iter_ += 1
+        observed = read_observations(self, X, y, weights=[sample_weight])
+        parts = self._targets()
+        own = [(observed[0], target) for target in split_targets(observed[1])]
+        names = getattr(self, "target_names_", None)
+        with remember():
+            for_each_target(names, lambda k: parts[k]._update(*own[k], sample_weight))
+        if names is not None:
+            vars(self).update(gather_attributes(parts, names))
         return self
 
     @classmethod
@@ -582,7 +586,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model.stopping_reason_ = "none: made from known terms"
         model.outliers_ = np.zeros(0, dtype=bool)
         model.search_coverage_ = []
-        vars(model).update(no_findings(terms))
+        model._expose_inference(TermTests.unknown(len(terms)))
         model.history_ = History()
         model._marginals = None
         model.n_iter_ = 0
@@ -601,7 +605,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self, X: TableLike, return_std: Literal[True]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
-    @several.of_several(several.predict)
     def predict(self, X: TableLike, return_std: bool = False) -> Any:
         """Predict the target: the mean of new observations.
 
@@ -621,13 +624,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Standard deviation of a new observation of each sample, only with
             `return_std`.
         """
+        check_is_fitted(self)
         rows = self._to_rows(read_inputs(self, X))
         mean = self.model_.predictive_mean(rows, control_of(self, "gp_options").clip)
         if not return_std:
             return mean
         return mean, self._posterior("return_std").predictive_std(rows)
 
-    @several.of_several(several.predict_quantiles)
     def predict_quantiles(
         self, X: TableLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
     ) -> NDArray[np.float64]:
@@ -658,7 +661,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         probabilities = read_probabilities(quantiles, "quantiles")
         return model.quantiles(self._to_rows(read_table(self, X)), probabilities)
 
-    @several.of_several(several.log_density)
     def log_density(self, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
         """Log density of new observations, a proper score of predictions and spreads.
 
@@ -679,10 +681,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         AttributeError
             Unless `strategy` was "auto", "gp" or "spike_slab".
         """
-        X, y = read_table(self, X, y)
-        return self._posterior("log_density").log_density(self._to_rows(X), y)
+        model = self._posterior("log_density")
+        table, y = read_observations(self, X, y)
+        return model.log_density(self._to_rows(table), y)
 
-    @several.of_several(several.sample_y)
     def sample_y(
         self,
         X: TableLike,
@@ -712,11 +714,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         model = self._posterior("sample_y")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        seed = check_random_state(random_state).randint(2**31)
-        rng = np.random.default_rng(seed)
-        return model.sample(self._to_rows(read_table(self, X)), n_samples, rng)
+        rows = self._to_rows(read_table(self, X))
+        return model.sample(rows, n_samples, check_random_state(random_state))
 
-    @several.of_several(several.weight_posterior)
     def weight_posterior(
         self, term: Any, target: int | str | None = None
     ) -> tuple[float, float]:
@@ -749,14 +749,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         AttributeError
             Unless `strategy` was "auto", "gp" or "spike_slab".
         """
-        several.refuse_target(target)
-        model = self._posterior("weight")
-        sign, term = self.term_names_.find(term)
+        part = self._select_target(target)
+        model = part._posterior("weight")
+        sign, term = part.term_names_.find(term)
         mean, std = model.weight_posterior(term)
         return sign * mean, std
 
     @property
-    @several.of_several(several.target_transform)
     def target_transform_(self) -> Any:
         """Scale of the target on which the function was learned.
 
@@ -770,7 +769,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self.model_.transform
 
     @property
-    @several.of_several(several.relevance)
     def relevance_(self) -> NDArray[np.float64]:
         """Relevance of each column to a Gaussian process, from 0 (none) to 1.
 
@@ -782,10 +780,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             two-valued input whose values are as similar as two of them are on average.
             For "spike_slab", the probability that a term that contains it is not zero.
         """
-        return self.coding_.by_column(*self._posterior("relevance_").relevance())
+        return self._posterior("relevance_").relevance_by_column(self.coding_)
 
     @property
-    @several.of_several(several.log_marginal_likelihood)
     def log_marginal_likelihood_(self) -> float:
         """Log evidence of "auto", "gp" or "spike_slab", in nats.
 
@@ -811,7 +808,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         coding = self.coding_
         return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
-    @several.of_several(several.terms_table)
     def terms_table(self) -> Any:
         """List the terms with their weights, the strongest first.
 
@@ -828,9 +824,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(tabulate_terms(self), "terms_table")
+        tables = [part._tabulate_terms() for part in self._targets()]
+        return self._to_frame(tables, "terms_table")
 
-    @several.of_several(several.significance_table)
     def significance_table(
         self, X: TableLike | None = None, y: ArrayLike | None = None
     ) -> Any:
@@ -875,9 +871,20 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If one of `X` and `y` is missing, or if they are given and the model is
             a Gaussian process.
         """
-        return to_frame(tabulate_significance(self, X, y), "significance_table")
+        parts = self._targets()
+        tests = [part._tests for part in parts]
+        if is_pair_given(X, y, ""):
+            table, y = read_observations(self, X, y, read_inputs)
+            tests = [
+                part._test_terms(table, own)
+                for part, own in zip(parts, split_targets(y), strict=True)
+            ]
+        tables = [
+            tabulate_significance(part.term_names_, part.terms_, own)
+            for part, own in zip(parts, tests, strict=True)
+        ]
+        return self._to_frame(tables, "significance_table")
 
-    @several.of_several(several.collinear_terms_table)
     def collinear_terms_table(self) -> Any:
         """List sets of columns that say nearly the same as the terms found.
 
@@ -900,9 +907,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(tabulate_collinear_terms(self), "collinear_terms_table")
+        tables = [
+            tabulate_collinear_terms(p.term_names_, p.terms_, p.collinear_terms_)
+            for p in self._targets()
+        ]
+        return self._to_frame(tables, "collinear_terms_table")
 
-    @several.of_several(several.explain)
     def explain(self, x: TableLike, target: int | str | None = None) -> Any:
         """Split the prediction of one row into contributions, the largest first.
 
@@ -932,13 +942,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If `x` is not exactly one row that `predict` accepts.
         """
-        several.refuse_target(target)
-        rows = self._to_rows(read_table(self, one_row(x)))
-        parts = tabulate_parts(self, rows, control_of(self, "gp_options").clip)
-        return to_frame(parts, "explain")
+        part = self._select_target(target)
+        rows = part._to_rows(read_table(self, one_row(x)))
+        clip = control_of(self, "gp_options").clip
+        listed = part._listed_weights()
+        found = tabulate_parts(part.model_, part.term_names_, listed, rows, clip)
+        return to_frame(found, "explain")
 
     @property
-    @several.of_several(several.linkage)
     def interaction_graph_(self) -> InteractionGraph:
         """Which columns interact, and into which separate parts the model falls.
 
@@ -949,10 +960,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             significant ones. Other columns that explain 1 % of its variance or more, by
             weights too small or too many to be listed, are parts of their own.
         """
-        return link_columns(self)
+        return link_columns(self._targets(), self.n_features_in_, self._names())
 
     @ComputedProperty
-    @several.of_several(several.feature_importances)
     def feature_importances_(self) -> NDArray[np.float64]:
         """Total Sobol index of each column; see :meth:`sobol_indices`.
 
@@ -962,9 +972,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Used by tools such as :class:`~sklearn.feature_selection.RFE`. The mean over
             several targets.
         """
-        return np.array(effects.tabulate_sobol(self)["total"])
+        tables = [effects.tabulate_sobol(part) for part in self._targets()]
+        return np.mean([table["total"] for table in tables], axis=0)
 
-    @several.of_several(several.sobol_indices)
     def sobol_indices(self, distribution: str = "observed") -> Any:
         """Compute Sobol indices of the prediction for each column.
 
@@ -1004,9 +1014,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            mathematical models and their Monte Carlo estimates. Mathematics and
            Computers in Simulation 55.
         """
-        return to_frame(effects.tabulate_sobol(self, distribution), "sobol_indices")
+        parts = self._targets()
+        tables = [effects.tabulate_sobol(part, distribution) for part in parts]
+        return self._to_frame(tables, "sobol_indices")
 
-    @several.of_several(several.effects_table)
     def effects_table(self) -> Any:
         """List what moving each column does to the target, the most important first.
 
@@ -1035,7 +1046,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        return to_frame(effects.tabulate_effects(self), "effects_table")
+        tables = [effects.tabulate_effects(part) for part in self._targets()]
+        return self._to_frame(tables, "effects_table")
 
     def __sklearn_tags__(self) -> Tags:
         """Describe the inputs and targets that the estimator accepts."""
@@ -1045,7 +1057,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(
-            self, super()._get_fitted_attr_html(doc_link), tabulate_terms
+            self, super()._get_fitted_attr_html(doc_link), self._tabulate_terms
         )
 
     def _read(
@@ -1106,21 +1118,115 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             left_out = f"{n_outliers} of {len(outliers)} targets"
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
-        vars(self).update(findings_of(self, samples, solution))
-        self._marginals = effects.measure(samples, self.model_, self.terms_)
+        self._expose_inference(TermTests.unknown(len(solution.terms)))
+        if self._model.is_sparse:
+            tests = TermTests.of_fit(samples, solution, self._fixed_terms())
+            alike = label_collinear_terms(samples, solution.terms)
+            self._expose_inference(tests, alike)
+        self._marginals = effects.measure(samples, self._model, self.terms_)
         self.history_, self.n_iter_ = fit.history, max(len(fit.history), 1)
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.sample_weight
-        self.model_ = self.model_.with_missing_inputs(*known, samples.coding)
+        self.model_ = self._model.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
-            self.model_ = self.model_.with_tails(*known, n_outliers)
-        self._weight_unit = 1.0 if self.model_.is_sparse else samples.weight_scale
+            self.model_ = self._model.with_tails(*known, n_outliers)
+        self._weight_unit = 1.0 if self._model.is_sparse else samples.weight_scale
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 
-    def _posterior(self, what: str) -> Any:
-        check_is_fitted(self)
-        return require_posterior(self, what)
+    @property
+    def _model(self) -> SparseModel | SpikeSlabModel | GPModel:
+        """The model of a single target."""
+        return cast(SparseModel | SpikeSlabModel | GPModel, self.model_)
 
-    def _to_rows(self, X: Any) -> EncodedRows:
-        return encode(self.coding_, X, self._names())
+    def _expose_inference(
+        self, tests: TermTests, collinear: list[list] | None = None
+    ) -> None:
+        """Set what is known of the terms beside their weights."""
+        self._tests, self.p_values_ = tests, tests.p_values
+        self.collinear_terms_ = collinear or [[] for _ in tests.p_values]
+
+    def _update(
+        self, table: NDArray, y: NDArray[np.float64], sample_weight: ArrayLike | None
+    ) -> None:
+        """Update the model of a single target with more samples."""
+        control = control_of(self, "delta_options")
+        check_parameters(control)
+        weights = positive_weights(sample_weight, table, unit=self._weight_unit)
+        weight, rows, _ = weights
+        new = self._to_rows(table[rows])
+        model = self._model.update(new, y[rows], weight, control)
+        graph, self.standard_errors_ = model.significant_terms(self.max_order)
+        vars(self).update(self._fitted_attributes(self.coding_, graph, model))
+        self._expose_inference(TermTests.unknown(len(self.terms_)))
+        self.noise_std_ = model.noise_std()
+        self.n_iter_ += 1
+
+    def _targets(self) -> list[Self]:
+        """Models of all targets with the parameters as they are now, or this one."""
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            return [self]
+        params = self.get_params(deep=False)
+        del params["cv"], params["random_state"]
+        return [copy.copy(part).set_params(**params) for part in self.estimators_]
+
+    def _select_target(self, target: int | str | None) -> Self:
+        """Model of one target, given its number or its name."""
+        parts = self._targets()
+        return parts[index_of_target(target, getattr(self, "target_names_", None))]
+
+    def _listed_weights(self) -> WalshPolynomial:
+        """Weights of `terms_` as a polynomial of inputs."""
+        terms = tuple(self.term_names_.indices(self.terms_))
+        return WalshPolynomial(terms, self.weights_, self.intercept_)
+
+    def _tabulate_terms(self) -> Table:
+        """List the terms of a single target."""
+        listed = self._listed_weights()
+        return tabulate_terms(
+            self._model, self.term_names_, listed, self.standard_errors_
+        )
+
+    def _to_frame(self, tables: Sequence[Table], caller: str) -> Any:
+        """Make a DataFrame of the tables of all targets."""
+        names = getattr(self, "target_names_", None)
+        return to_frame(join_tables(tables, names), caller)
+
+    def _fixed_terms(self) -> list[Term]:
+        """Terms that the search left fixed, as sets of members."""
+        if self.terms is None or self.strategy == "given":
+            return []
+        find = self.term_names_.find
+        return [tuple(sorted(find(term, "terms")[1])) for term in self.terms]
+
+    def _test_terms(self, table: NDArray, y: NDArray[np.float64]) -> TermTests:
+        """Test the terms of a single target on further rows."""
+        if not self._model.is_sparse:
+            raise ValueError(
+                "significance_table tests the terms of a sparse model, but this one "
+                'has more weights than these: fit with strategy="pursuit"'
+            )
+        design = make_design(self._to_rows(table).inputs)
+        terms = self.term_names_.indices(self.terms_)
+        return TermTests.of_further_rows(design, y, terms)
+
+    def _posterior(self, what: str) -> Any:
+        """The model, or an error where it has no posterior."""
+        check_is_fitted(self)
+        if self.model_.has_posterior:
+            return self.model_
+        why = f'strategy="{self.strategy}" has none'
+        if STRATEGIES[self.strategy].may_be_dense:
+            why = "there is none without a column that varies, or after "
+            why += "partial_fit of a sparse model"
+        raise NoPosteriorError(
+            f"{what} needs a posterior, but {why}: fit with "
+            'strategy="gp" or "auto" on columns that vary'
+        )
+
+    def _to_rows(self, table: Any) -> Any:
+        """Encode a table as the model reads it."""
+        if isinstance(self.model_, MultiTargetModel):
+            return self.model_.encode(table, self._names())
+        return encode(self.coding_, table, self._names())

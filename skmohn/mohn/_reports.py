@@ -1,4 +1,4 @@
-"""What is shown of a fitted model: tables, and HTML inside scikit-learn's diagram."""
+"""Reports on a fitted model: tables, and HTML inside scikit-learn's diagram."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import column_names
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import power_of_two_scale
-from skmohn.mohn._base import (
-    FittedClassifier,
-    FittedRegressor,
-    FittedTerms,
-    Table,
-)
+from skmohn._core._walsh import WalshPolynomial
+from skmohn.mohn._base import FittedTerms, Table
+from skmohn.mohn._sparse.inference import TermTests
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 from skmohn.mohn._table.rows import EncodedRows, member_values
+from skmohn.mohn._table.term_names import TermNames
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# Terms as they are listed in `terms_`.
+_Labels = Sequence[tuple[Any, ...]]
 
 _MOST_TERMS = 10
 _MOST_CLASSES = 6
@@ -48,23 +48,169 @@ _KINDS = {
 }
 
 
+# ------------------------------------------------------------------------------ tables
+
+
+def tabulate_terms(
+    model: Any,
+    term_names: TermNames,
+    listed: WalshPolynomial,
+    standard_errors: NDArray[np.float64],
+) -> Table:
+    """List the weights of a regression, the strongest first."""
+    names = term_names.name_terms(listed.terms)
+    scale = power_of_two_scale(listed.weights)
+    squares = (listed.weights / scale) ** 2
+    squares = squares * term_names.uniform_variances(listed.terms)
+    total = squares.sum()
+    if not model.is_sparse:
+        total = model.function_variance(term_names.variables())
+        total *= (model.y_std / scale) ** 2
+    order = np.argsort(-squares, kind="stable")
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(listed.terms[j]) for j in order],
+        "weight": listed.weights[order].tolist(),
+        "standard_error": standard_errors[order].tolist(),
+        "variance_share": (squares[order] / (total or 1.0)).tolist(),
+    }
+
+
+def tabulate_classes(
+    term_names: TermNames,
+    terms: _Labels,
+    weights: NDArray[np.float64],
+    classes: NDArray,
+) -> Table:
+    """List the weights of classes, the strongest term first."""
+    squares = np.sum(weights**2, axis=0)
+    order = np.argsort(-squares, kind="stable")
+    names = term_names.name_terms(term_names.indices(terms))
+    labels = ["weight"]
+    if len(classes) > 2:
+        labels = [f"weight of {label}" for label in classes]
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
+        **{
+            label: row[order].tolist()
+            for label, row in zip(labels, weights, strict=True)
+        },
+    }
+
+
+def tabulate_significance(
+    term_names: TermNames, terms: _Labels, tests: TermTests
+) -> Table:
+    """List terms with their p-values, the smallest first."""
+    names = term_names.name_terms(term_names.indices(terms))
+    order = np.argsort(tests.p_values, kind="stable")
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "p_value": tests.p_values[order].tolist(),
+        "n_tried": tests.n_tried[order].tolist(),
+        "p_corrected": tests.corrected[order].tolist(),
+    }
+
+
+def tabulate_collinear_terms(
+    term_names: TermNames, terms: _Labels, collinear: Sequence[Sequence[Any]]
+) -> Table:
+    """List sets that are collinear with terms."""
+    names = term_names.name_terms(term_names.indices(terms))
+    others = {other for alike in collinear for other, _ in alike}
+    names_of_others = term_names.name_terms(term_names.indices(others))
+    names_of_others = dict(zip(others, names_of_others, strict=True))
+    table = {"term": [], "equivalent": [], "correlation": []}
+    for name, alike in zip(names, collinear, strict=True):
+        for other, correlation in alike:
+            table["term"].append(name)
+            table["equivalent"].append(names_of_others[other])
+            table["correlation"].append(correlation)
+    return table
+
+
+def tabulate_parts(
+    model: Any,
+    term_names: TermNames,
+    listed: WalshPolynomial,
+    rows: EncodedRows,
+    clip: bool,
+) -> Table:
+    """List contributions of terms to the prediction of one row, the largest first."""
+    codes = member_values(rows, term_names.alphabets)
+    values = np.array([np.prod(codes[list(term)]) for term in listed.terms])
+    values += 0.0  # no zero has a sign
+    parts = listed.weights * values + 0.0
+    names = term_names.name_terms(listed.terms)
+    found = list(zip(names, values, listed.weights, parts, strict=True))
+    whole = None
+    if not model.is_sparse:
+        (whole,) = model.latent_mean(rows)
+        others = term_names.distribute_others(listed.terms, parts, model.split(rows))
+        found += list_others(term_names, others)
+    found.sort(key=lambda row: -abs(row[-1]))
+    table = [("(constant)", 1.0, listed.intercept, listed.intercept), *found]
+    if whole is not None:
+        (clipped,) = model.predictive_mean(rows, clip)
+        if clipped != whole and not model.is_transformed:
+            table.append(("(clip)", np.nan, np.nan, clipped - whole))
+    terms, *numbers = zip(*table, strict=True)
+    columns = (np.array(column, dtype=float).tolist() for column in numbers)
+    titles = "value", "weight", "contribution"
+    return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
+
+
+def list_others(
+    term_names: TermNames, others: NDArray[np.float64], what: str = "weights"
+) -> list[tuple[str, float, float, float]]:
+    """List contributions of columns by unlisted weights, or by other models."""
+    return [
+        (f"(other {what} of {name})", np.nan, np.nan, part)
+        for name, part in zip(term_names.column_names, others.tolist(), strict=True)
+        if part
+    ]
+
+
+def to_frame(table: Table, caller: str) -> "pd.DataFrame":
+    """Make a DataFrame of columns, or raise that `caller` needs pandas."""
+    return import_optional("pandas", caller).DataFrame(table)
+
+
+def join_tables(tables: Sequence[Table], targets: Sequence[str | int] | None) -> Table:
+    """Stack tables of targets, named in a first column; None for a single target."""
+    if targets is None:
+        return tables[0]
+    joined: Table = {"target": []}
+    for target, table in zip(targets, tables, strict=True):
+        for name, column in table.items():
+            joined.setdefault(name, []).extend(column)
+        n_rows = len(next(iter(table.values())))
+        joined["target"] += [target] * n_rows
+    return joined
+
+
+# -------------------------------------------------------------------------------- HTML
+
+
 def add_summary(
-    model: FittedTerms, attributes: Any, tabulate: Callable[[Any], Table]
+    estimator: FittedTerms, attributes: Any, tabulate: Callable[[], Table]
 ) -> Any:
-    """Put a summary of terms above the HTML of a fitted model's attributes."""
+    """Put a summary of terms above the HTML of an estimator's fitted attributes."""
     # There it is shown inside of a Pipeline or a search as well.
     try:
-        check_is_fitted(model)
+        check_is_fitted(estimator)
     except NotFittedError:
         return attributes
-    return prepend_html(attributes, lambda: _summarize(model, tabulate))
+    if hasattr(estimator, "estimators_"):
+        return prepend_html(attributes, lambda: _summarize_targets(estimator))
+    return prepend_html(attributes, lambda: _summarize(estimator, tabulate()))
 
 
-def _summarize(model: FittedTerms, tabulate: Callable[[Any], Table]) -> str:
-    """Show the terms of a model, or its targets."""
-    if hasattr(model, "estimators_"):
-        return _summarize_targets(model)
-    table = tabulate(model)
+def _summarize(estimator: FittedTerms, table: Table) -> str:
+    """Show the terms of a model."""
     # Of many classes the weights would not fit.
     n_wide = sum(name.startswith("weight of ") for name in table)
     shown = [
@@ -75,9 +221,9 @@ def _summarize(model: FittedTerms, tabulate: Callable[[Any], Table]) -> str:
     rows = zip(*(list(table[name])[:_MOST_TERMS] for name in shown), strict=True)
     lines = ["".join(map(_cell, shown, row)) for row in rows]
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
-    n_terms = len(model.terms_)
+    n_terms = len(estimator.terms_)
     title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
-    facts = [_columns(model), _weights(model), model.stopping_reason_]
+    facts = [_columns(estimator), _weights(estimator), estimator.stopping_reason_]
     return _details(title, facts, heads, lines)
 
 
@@ -93,22 +239,23 @@ def _details(title: str, facts: Sequence[str], heads: str, lines: Sequence[str])
     )
 
 
-def _summarize_targets(model: Any) -> str:
+def _summarize_targets(estimator: Any) -> str:
     """Summarize the weights, the constant and the noise of each target."""
-    parts = list(zip(model.target_names_, model.estimators_, strict=True))
+    parts = list(zip(estimator.target_names_, estimator.estimators_, strict=True))
     lines = [
         f"<td>{escape(str(name))}</td><td>{len(part.terms_):,}</td>"
         f"<td>{part.intercept_:.4g}</td><td>{part.noise_std_:.2g}</td>"
         f"<td style='text-align:left'>{escape(part.stopping_reason_)}</td>"
         for name, part in parts[:_MOST_TERMS]
     ]
-    shared = f"targets with the same hyperparameters: {len(model.shared_targets_):,}"
+    n_shared = len(estimator.shared_targets_)
+    shared = f"targets with the same hyperparameters: {n_shared:,}"
     title = f"{len(parts):,} targets"
     if len(parts) > _MOST_TERMS:
         title += f", the first {_MOST_TERMS} of them"
     heads = "target", "weights", "constant", "noise", "how"
     head = "".join(f"<th>{name}</th>" for name in heads)
-    return _details(title, [_columns(model), shared], head, lines)
+    return _details(title, [_columns(estimator), shared], head, lines)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -118,9 +265,9 @@ def _cell(name: str, value: Any) -> str:
     return f"<td>{value:{_FORMATS.get(name, '.4g')}}</td>"
 
 
-def _columns(model: FittedTerms) -> str:
+def _columns(estimator: FittedTerms) -> str:
     """Count columns by how they were coded."""
-    counts = Counter(model.coding_.kind.tolist())
+    counts = Counter(estimator.coding_.kind.tolist())
     parts = []
     for kind, words in _KINDS.items():
         if counts[kind]:
@@ -128,112 +275,13 @@ def _columns(model: FittedTerms) -> str:
     return f"columns: {', '.join(parts) or 'none'}"
 
 
-def _weights(model: FittedTerms) -> str:
+def _weights(estimator: FittedTerms) -> str:
     """Count weights by order."""
-    orders = Counter(map(len, model.terms_))
+    orders = Counter(map(len, estimator.terms_))
     parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
     listed = f"weights: {', '.join(parts) or 'none'}"
-    if not model.model_.is_sparse:
+    if not estimator.model_.is_sparse:
         listed = f"significant {listed}"
-    constants = np.atleast_1d(model.intercept_)[:_MOST_CLASSES]
+    constants = np.atleast_1d(estimator.intercept_)[:_MOST_CLASSES]
     noun = "constant" if len(constants) == 1 else "constants"
     return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
-
-
-def tabulate_terms(estimator: FittedRegressor) -> Table:
-    """List the weights of a MOHNRegressor, the strongest first."""
-    terms, weights = estimator.terms_, estimator.weights_
-    term_names, model = estimator.term_names_, estimator.model_
-    indices = term_names.indices(terms)
-    names = term_names.name_terms(indices)
-    scale = power_of_two_scale(weights)
-    squares = (weights / scale) ** 2 * term_names.uniform_variances(indices)
-    total = squares.sum()
-    if not model.is_sparse:
-        total = model.function_variance(term_names.variables())
-        total *= (model.y_std / scale) ** 2
-    order = np.argsort(-squares, kind="stable")
-    return {
-        "term": [names[j] for j in order],
-        "order": [len(terms[j]) for j in order],
-        "weight": weights[order].tolist(),
-        "standard_error": estimator.standard_errors_[order].tolist(),
-        "variance_share": (squares[order] / (total or 1.0)).tolist(),
-    }
-
-
-def tabulate_classes(estimator: FittedClassifier) -> Table:
-    """List the weights of a MOHNClassifier, the strongest term first."""
-    squares = np.sum(estimator.weights_**2, axis=0)
-    order = np.argsort(-squares, kind="stable")
-    terms = estimator.term_names_.indices(estimator.terms_)
-    names = estimator.term_names_.name_terms(terms)
-    labels = ["weight"]
-    if len(estimator.classes_) > 2:
-        labels = [f"weight of {label}" for label in estimator.classes_]
-    return {
-        "term": [names[j] for j in order],
-        "order": [len(terms[j]) for j in order],
-        "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
-        **{
-            label: row[order].tolist()
-            for label, row in zip(labels, estimator.weights_, strict=True)
-        },
-    }
-
-
-def tabulate_parts(estimator: FittedRegressor, rows: EncodedRows, clip: bool) -> Table:
-    """List contributions of terms to the prediction of one row, the largest first."""
-    term_names, model = estimator.term_names_, estimator.model_
-    weights, constant = estimator.weights_, estimator.intercept_
-    terms = term_names.indices(estimator.terms_)
-    codes = member_values(rows, term_names.alphabets)
-    values = np.array([np.prod(codes[list(term)]) for term in terms])
-    values += 0.0  # no zero has a sign
-    parts = weights * values + 0.0
-    names = term_names.name_terms(terms)
-    found = list(zip(names, values, weights, parts, strict=True))
-    whole = None
-    if not model.is_sparse:
-        (whole,) = model.latent_mean(rows)
-        others = term_names.distribute_others(terms, parts, model.split(rows))
-        found += list_others(estimator, others)
-    found.sort(key=lambda row: -abs(row[-1]))
-    table = [("(constant)", 1.0, constant, constant), *found]
-    if whole is not None:
-        (clipped,) = model.predictive_mean(rows, clip)
-        if clipped != whole and not model.is_transformed:
-            table.append(("(clip)", np.nan, np.nan, clipped - whole))
-    terms, *numbers = zip(*table, strict=True)
-    columns = (np.array(column, dtype=float).tolist() for column in numbers)
-    titles = "value", "weight", "contribution"
-    return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
-
-
-def list_others(
-    estimator: FittedTerms, others: NDArray[np.float64], what: str = "weights"
-) -> list[tuple[str, float, float, float]]:
-    """List contributions of columns by unlisted weights, or by other models."""
-    names = column_names(estimator)
-    return [
-        (f"(other {what} of {names[j]})", np.nan, np.nan, part)
-        for j, part in enumerate(others.tolist())
-        if part
-    ]
-
-
-def to_frame(table: Table, caller: str) -> "pd.DataFrame":
-    """Make a DataFrame of columns, or say that `caller` needs pandas."""
-    return import_optional("pandas", caller).DataFrame(table)
-
-
-def join_tables(
-    tables: Sequence["pd.DataFrame"], targets: Sequence[str | int], caller: str
-) -> "pd.DataFrame":
-    """Stack tables of several targets, with a first column that names the target."""
-    joined: Table = {"target": []}
-    for target, table in zip(targets, tables, strict=True):
-        for name in table:
-            joined.setdefault(name, []).extend(table[name])
-        joined["target"] += [target] * len(table)
-    return to_frame(joined, caller)

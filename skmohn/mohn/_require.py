@@ -1,4 +1,4 @@
-"""What other packages require of a model that they are given."""
+"""Requirements of other packages for a model that they get."""
 
 from sklearn.utils.validation import check_is_fitted
 

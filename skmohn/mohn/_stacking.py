@@ -120,14 +120,7 @@ class ProductClassModel:
 
 @dataclass(frozen=True)
 class SparseClassModel(ProductClassModel):
-    """Logistic regression on products.
-
-    Attributes
-    ----------
-    listed_model : LogisticModel
-
-    coding : InputCoding
-    """
+    """Logistic regression on products."""
 
     listed_model: LogisticModel
     coding: InputCoding
@@ -138,17 +131,17 @@ class SparseClassModel(ProductClassModel):
     def whole(  # pyright: ignore[reportIncompatibleVariableOverride]
         self,
     ) -> LogisticModel:
-        """The model of all weights: those that are shown."""
+        """Model of all weights: those that are shown."""
         return self.listed_model
 
     @property
     def members(self) -> tuple[Self]:
-        """As of an ensemble: itself."""
+        """Members, as of an ensemble: itself."""
         return (self,)
 
     @property
     def ensemble_weights(self) -> NDArray[np.float64]:
-        """As of an ensemble: all."""
+        """Weights, as of an ensemble: 1 for itself."""
         return np.ones(1)
 
     def sampler(self) -> Sampler:
@@ -173,31 +166,17 @@ class SparseClassModel(ProductClassModel):
 
 @dataclass(frozen=True)
 class SpikeSlabClassModel(ProductClassModel):
-    """Posterior means of all weights, of which the likely ones are shown.
+    """Posterior means of all weights, of which the likely ones are shown."""
 
-    Attributes
-    ----------
-    listed_model, whole : LogisticModel
-        What is shown, and all.
-
-    coding : InputCoding
-
-    name : {"additive", "spike and slab"}
-
-    learned : list
-        Hyperparameters of each output: the `mass` of an additive model, or the `priors`
-        of spikes and slabs.
-
-    roots : list of ndarray of shape (n_terms, rank) or (n_terms,)
-        By output, what times its transpose is the covariance of all weights, or the
-        standard deviations of weights that are too many for it.
-    """
-
-    listed_model: LogisticModel
+    listed_model: LogisticModel  # shown
     coding: InputCoding
     whole: LogisticModel
     name: str
+    # Hyperparameters of each output: the `mass` of an additive model, or the `priors`
+    # of spikes and slabs.
     learned: list[Any]
+    # (n_terms, rank); by output, what times its transpose is the covariance of all
+    # weights, or the standard deviations of weights that are too many for it.
     roots: list[NDArray[np.float64]]
     is_sparse = False
 
@@ -235,35 +214,21 @@ class SpikeSlabClassModel(ProductClassModel):
 
 
 class Observed(NamedTuple):
-    """What an ensemble has learned from, to learn further with more.
-
-    Attributes
-    ----------
-    rows : EncodedRows
-
-    label : ndarray of shape (n_observations,), int
-
-    weight : ndarray of shape (n_observations,)
-        As passed, without those of the classes.
-
-    held_out_log_likelihood : ndarray of shape (n_observations,), default=None
-        Log probability of each by the sparse member, which had not learned from it;
-        None where the ensemble has none.
-
-    sparse_reference : SparseClassModel, default=None
-        The sparse member as it was learned first: it predicts further observations.
-    """
+    """Data of an ensemble, to which more can be added."""
 
     rows: EncodedRows
-    label: np.ndarray
-    weight: np.ndarray
+    label: np.ndarray  # (n_observations,), int
+    weight: np.ndarray  # (n_observations,); as passed, without those of the classes
+    # (n_observations,); log probability of each by the sparse member, which had not
+    # learned from it; None where the ensemble has none.
     held_out_log_likelihood: np.ndarray | None = None
+    # Sparse member as it was learned first: it predicts further observations.
     sparse_reference: SparseClassModel | None = None
 
     def join(
         self, rows: EncodedRows, label: NDArray[np.intp], weight: NDArray[np.float64]
     ) -> "Observed":
-        """These observations and others, in an order that depends on them alone."""
+        """Join further observations, in an order that depends on them all alone."""
         held_out_log_likelihood, keys = None, []
         if self.sparse_reference is not None:
             more = self.sparse_reference.log_proba(rows)[np.arange(len(rows)), label]
@@ -290,34 +255,16 @@ class Observed(NamedTuple):
 
 @dataclass(frozen=True)
 class StackedClassModel:
-    """Mixture of models: averages their probabilities by their weights.
-
-    Attributes
-    ----------
-    members : tuple of EnsembleMember, SparseClassModel or SpikeSlabClassModel
-
-    ensemble_weights : ndarray of shape (n_members,)
-
-    missing_inputs : MissingInputs
-        What unknown inputs may hide.
-
-    listed_model : LogisticModel
-        Terms and weights to be shown: those of the member by products that has most of
-        the weight, else of `gp`.
-
-    gp : EnsembleMember
-        The one by least squares with the largest weight.
-
-    observed : Observed or None
-        None where inducing rows carry what was learned.
-    """
+    """Mixture of models: averages their probabilities by their weights."""
 
     members: tuple[EnsembleMember | SparseClassModel | SpikeSlabClassModel, ...]
-    ensemble_weights: np.ndarray
-    missing_inputs: MissingInputs
+    ensemble_weights: np.ndarray  # (n_members,)
+    missing_inputs: MissingInputs  # distributions of unknown inputs
+    # Terms and weights to be shown: those of the member by products that has most of
+    # the weight, else of `gp`.
     listed_model: LogisticModel
-    gp: EnsembleMember
-    observed: Observed | None
+    gp: EnsembleMember  # the one by least squares with the largest weight
+    observed: Observed | None  # none where inducing rows carry what was learned
 
     def log_odds(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log probabilities of the classes; see `SparseClassModel.log_odds`."""

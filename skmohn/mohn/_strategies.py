@@ -1,4 +1,4 @@
-"""The strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
+"""Strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,35 +81,18 @@ Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
 
 
 class Strategy(NamedTuple):
-    """What estimators need of a strategy.
+    """Description of a strategy, which estimators read."""
 
-    Attributes
-    ----------
-    solve : dict of callables by task
-        Of `TrainingData`, `FitSettings` and a function to report to, which is called
-        with a record and the model so far, or what makes it; of a search for terms, the
-        terms. Tasks that a strategy lacks are refused by its name.
-
-    most_steps : callable, default=None
-        Of `FitSettings`; returns the most records that the history of a regression can
-        have.
-
-    may_be_dense : bool, default=False
-        Whether it may end with all weights, those of categories and levels too, and
-        their posterior.
-
-    may_be_sparse : bool, default=True
-        Whether it may end with few weights, which held-out rows can choose.
-
-    leaves_outliers_out : bool, default=False
-        Whether outliers may be left out of a regression.
-    """
-
+    # Function of `TrainingData`, `FitSettings` and a function to report to, which is
+    # called with a record and the model so far, or what makes it; of a search for
+    # terms, the terms. Tasks that a strategy lacks are refused by its name.
     solve: Mapping[Task, Solver]
+    # Of `FitSettings`: the most records that the history can have.
     most_steps: Callable[[FitSettings], int] | None = None
+    # Ends with all weights, of categories and levels too, and a posterior.
     may_be_dense: bool = False
-    may_be_sparse: bool = True
-    leaves_outliers_out: bool = False
+    may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
+    leaves_outliers_out: bool = False  # outliers may be left out of a regression
 
 
 def strategies_for(task: Task) -> list[str]:
@@ -159,7 +142,7 @@ def _solve_spike_slab(
 
 
 def _find_constant(samples: TrainingData) -> FitResult:
-    """The model of a target that does not vary."""
+    """Model of a target that does not vary."""
     graph = WalshPolynomial((), np.empty(0), float(samples.y[0]))
     return FitResult.of_weights(
         graph,
@@ -183,10 +166,8 @@ def _solve_all(
 
 
 def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
-    """A Gaussian process, without terms where the mean of y describes all as well.
-
-    All weights can explain noise, whose variance then seems less than it is.
-    """
+    """Clear the terms of a Gaussian process that describes no more than the mean."""
+    # All weights can explain noise, whose variance then seems less than it is.
     least = _length_of_mean(samples, gp.model.transform) - _LEAST_GAIN
     if not gp.terms or gp.model.description_length() < least:
         return gp
@@ -401,10 +382,8 @@ def _without_terms(solution: FitResult) -> FitResult:
 
 
 def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
-    """Whether products of low orders explain more than the mean and single inputs do.
-
-    The data need not identify them.
-    """
+    """Whether products of low orders explain more than the mean and single inputs."""
+    # The data need not identify them.
     if "spike_slab" not in lengths or n_rows < _FEWEST_SHARED:
         return False
     if lengths["spike_slab"] >= lengths["nothing"]:
@@ -427,11 +406,10 @@ def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:
 
 
 def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
-    """Whether the sparse model is one of the many that a spike-and-slab model averages.
-
-    That is about as short, has tried all sets of the sparse one's orders, and lists
-    others: its list controls the false discoveries, that of a search is all it found.
-    """
+    """Whether a spike-and-slab model averages many models such as the sparse one."""
+    # Its description is about as short, it has tried all sets of the sparse one's
+    # orders, and lists others: its list controls the false discoveries, that of a
+    # search is all it found.
     if "sparse" not in found or "spike_slab" not in found:
         return False
     most = min(lengths["sparse"] + _ONE_OF_MANY, lengths["nothing"] - _LEAST_GAIN)

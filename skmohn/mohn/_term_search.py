@@ -1,4 +1,4 @@
-"""Which products of columns say most about a target: numbers or classes."""
+"""Search for the products of columns that predict a target: numbers or classes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -49,7 +49,7 @@ _Search: TypeAlias = Callable[
 
 
 def expand(samples: TrainingData) -> TrainingData:
-    """The samples with an input for each category, and without levels."""
+    """Samples with an input for each category, and without levels."""
     # Members of the term names keep their numbers.
     inputs = expand_rows(samples.rows, samples.coding)
     return samples._replace(
@@ -151,7 +151,7 @@ def _room(settings: FitSettings, n_start: int) -> float:
 def _take_terms(
     terms: list[Term], samples: TrainingData, settings: FitSettings, report: Report
 ) -> FitResult:
-    """The terms that were asked for, and models of classes on folds."""
+    """Terms that the user lists, and models of classes on folds."""
     if settings.max_terms is not None and len(terms) > settings.max_terms:
         raise ValueError(
             f"strategy={settings.strategy!r} has {len(terms)} terms, more than "
@@ -308,7 +308,7 @@ def _by_pursuit(
 
 
 class _Pursuit(NamedTuple):
-    """What `read_training_data` reads of pursuit."""
+    """Attributes of pursuit that `read_training_data` reads."""
 
     may_be_dense: bool = False
     may_be_sparse: bool = True
@@ -337,7 +337,7 @@ def _go_on(*args: object) -> bool:
 def _strongest(
     strength: dict[Term, float], start: list[Term], most: float
 ) -> list[Term]:
-    """The start and the products that hold the largest fractions of a target."""
+    """Start and the products that hold the largest fractions of a target."""
     best = sorted(strength, key=lambda term: (-strength[term], len(term), term))
     return in_order(start + best[: int(min(most, len(best)))])
 

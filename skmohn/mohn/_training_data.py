@@ -1,4 +1,4 @@
-"""What a strategy works on, and its only reader, which fits nothing."""
+"""Training data of a strategy, and their only reader, which fits nothing."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -39,20 +39,11 @@ _MOST_COPIES = 16
 
 
 class ValidationData(NamedTuple):
-    """Samples that nothing is learned from.
-
-    Attributes
-    ----------
-    rows : EncodedRows
-
-    y : ndarray of shape (n_samples,)
-
-    sample_weight : ndarray of shape (n_samples,) or None
-    """
+    """Samples held out for validation."""
 
     rows: EncodedRows
-    y: np.ndarray
-    sample_weight: np.ndarray | None = None
+    y: np.ndarray  # (n_samples,)
+    sample_weight: np.ndarray | None = None  # (n_samples,)
 
     @property
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
@@ -61,92 +52,40 @@ class ValidationData(NamedTuple):
 
 
 class TrainingData(NamedTuple):
-    """What a strategy works on; terms are sets of columns of `inputs`.
+    """Data of a strategy; terms are sets of columns of `inputs`."""
 
-    Attributes
-    ----------
-    rows : EncodedRows
-        The columns that vary, coded; int8 when all are -1 or +1, else float64.
-
-    y : ndarray of shape (n_samples,)
-        Numbers, or numbers of classes.
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Positive; None when all are 1.
-
-    counts : ndarray of shape (n_samples,), default=None
-        How many observations each stands for; None where the weights determine it, see
-        `count_observations`.
-
-    raw_weight : ndarray of shape (n_samples,), default=None
-        Weights of samples as they were passed.
-
-    classes : ndarray of shape (n_classes,), default=None
-        Labels; None when the targets are numbers.
-
-    validation : ValidationData, default=None
-        Samples to validate on.
-
-    folds : list of (train, test), default=None
-        The folds that the user wants; None for a number of them.
-
-    seed : int, default=0
-
-    initial_terms : list of tuples of int, default=()
-        Terms to begin with.
-
-    warm_start_model : Model, default=None
-        The model to begin with, in its own coding.
-
-    coding : InputCoding, default=None
-
-    term_names : TermNames, default=None
-        How inputs are called.
-
-    target_transform : Scale, default=None
-        Of the target, where `choose_transform_and_levels` has chosen it.
-
-    weight_scale : float, default=1.0
-        What the weights were divided by.
-
-    y_scale : float, default=1.0
-        What the targets were divided by.
-
-    multitask : TaskView, default=None
-        What is learned of this target with others.
-
-    row_index : ndarray of shape (n_samples,), int, default=None
-        Their rows in the table.
-    """
-
+    # Columns that vary, coded; int8 when all are -1 or +1, else float64.
     rows: EncodedRows
-    y: np.ndarray
+    y: np.ndarray  # (n_samples,); numbers, or numbers of classes
+    # (n_samples,); positive; None when all are 1.
     sample_weight: np.ndarray | None = None
+    # (n_samples,); observations that each stands for, see `count_observations`.
     counts: np.ndarray | None = None
-    raw_weight: np.ndarray | None = None
+    raw_weight: np.ndarray | None = None  # (n_samples,); weights as they were passed
+    # (n_classes,); labels; None when the targets are numbers.
     classes: np.ndarray | None = None
     validation: ValidationData | None = None
-    folds: Folds | None = None
+    folds: Folds | None = None  # those that the user passed; None for a number of them
     seed: int = 0
     initial_terms: Sequence[Term] = ()
-    warm_start_model: Model | None = None
+    warm_start_model: Model | None = None  # in its own coding
     # None where nothing reads them, as in a search among inputs alone.
     coding: InputCoding = None  # pyright: ignore[reportAssignmentType]
     term_names: TermNames = None  # pyright: ignore[reportAssignmentType]
-    target_transform: Any = None
-    weight_scale: float = 1.0
-    y_scale: float = 1.0
-    multitask: Any = None
-    row_index: np.ndarray | None = None
+    target_transform: Any = None  # as chosen by `choose_transform_and_levels`
+    weight_scale: float = 1.0  # divisor of the weights
+    y_scale: float = 1.0  # divisor of the targets
+    multitask: Any = None  # view of this target among others that are learned with it
+    row_index: np.ndarray | None = None  # (n_samples,), int; rows in the table
 
     @property
     def inputs(self) -> NDArray:
-        """The coded columns, (n_samples, n_inputs)."""
+        """Coded columns, (n_samples, n_inputs)."""
         return self.rows.inputs
 
     @property
     def is_wide(self) -> bool:
-        """Whether pairs of inputs are too many to look at all of them each time."""
+        """Whether pairs of inputs are too many to screen all of them each time."""
         return self.rows.inputs.shape[1] >= WIDE
 
     @property
@@ -155,7 +94,7 @@ class TrainingData(NamedTuple):
         return self.rows.inputs, self.y, self.sample_weight
 
     def without_levels(self) -> Self:
-        """The samples whose numeric columns are lines alone."""
+        """Samples whose numeric columns are lines alone."""
         coding = self.coding.without_levels()
         n_categoricals = len(coding.categoricals)
         validation = self.validation
@@ -171,7 +110,7 @@ class TrainingData(NamedTuple):
         )
 
     def in_units(self, y_scale: float) -> Self:
-        """The samples with all targets divided by a number."""
+        """Samples with all targets divided by a number."""
         validation = self.validation
         if validation is not None:
             validation = validation._replace(y=validation.y / y_scale)
@@ -207,7 +146,7 @@ class TrainingData(NamedTuple):
 
 
 class Reading(Protocol):
-    """What `read_training_data` reads of a strategy."""
+    """Attributes of a strategy that `read_training_data` reads."""
 
     @property
     def may_be_dense(self) -> bool: ...
@@ -235,11 +174,9 @@ def read_training_data(
     groups: NDArray[np.intp] | None = None,  # see `read_groups`
     unit: float | None = None,  # see `positive_weights`
 ) -> TrainingData:
-    """Weigh, split and encode the samples of a fit; nothing is fitted.
-
-    Numeric columns have levels where the strategy may end with all weights:
-    `choose_transform_and_levels` drops them where lines are better.
-    """
+    """Weigh, split and encode the samples of a fit; nothing is fitted."""
+    # Numeric columns have levels where the strategy may end with all weights:
+    # `choose_transform_and_levels` drops them where lines are better.
     names = name_columns(columns, table.shape[1])
     # A search for terms ends with few weights.
     is_dense = strategy.may_be_dense and task != "terms"
@@ -406,7 +343,7 @@ class _Weights(NamedTuple):
     scale: float
 
     def take(self, index: NDArray[np.intp]) -> Self:
-        """Those of some of the samples."""
+        """Select those of some samples."""
         weight, count = (
             None if part is None else part[index]
             for part in (self.sample_weight, self.counts)
@@ -448,7 +385,7 @@ class _Samples(NamedTuple):
         weights: _Weights,
         groups: NDArray[np.intp] | None,
     ) -> Self:
-        """Those of all samples."""
+        """Select the samples that have weight."""
         if groups is not None:
             groups = groups[weights.rows]
             require_groups(groups)

@@ -44,7 +44,7 @@ from skmohn.mohn._training_data import (
 
 
 class ProductFinder(BaseMOHN):
-    """What the estimators on found products share."""
+    """Base of estimators on products that were found."""
 
     # Strategies that read a parameter, of those that not all read.
     _used_by = {

@@ -5,34 +5,22 @@ from numpy.typing import NDArray
 
 
 class Archive:
-    """Points and their values, small is good; values of the same point are averaged.
-
-    Attributes
-    ----------
-    observed, observations : ndarrays of shapes (n_observations, n_variables), \
-            (n_observations,)
-        Points and values as they came.
-
-    states, values : ndarrays of shapes (n_points, n_variables), (n_points,)
-        Distinct points, the means of their values.
-
-    counts, squares : ndarrays of shape (n_points,)
-        How many values there are of each, and the sum of their squared deviations.
-
-    is_feasible, is_sample, is_drawn : ndarrays of shape (n_points,), bool
-        Whether a point satisfies the constraints; whether a sparse model may be learned
-        from it: it was drawn uniformly, or brought by the user; whether it was drawn.
-
-    index : dict of bytes to int
-        Indices of points, by their keys.
-    """
+    """Points and values, to be minimized; values of the same point are averaged."""
 
     def __init__(self, n_variables: int) -> None:
+        # Distinct points.
+        # Points as they came.
         self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
+        # (n_points,); sums of their squared deviations.
+        # Means of their values.
+        # Values as they came.
         self.observations = self.values = self.squares = np.empty(0)
-        self.counts = np.empty(0, dtype=int)
+        self.counts = np.empty(0, dtype=int)  # (n_points,); number of values of each
+        # (n_points,), bool.
+        # (n_points,), bool; drawn uniformly or by the user: sparse models may learn it.
+        # (n_points,), bool; satisfies the constraints.
         self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
-        self.index = {}
+        self.index = {}  # indices of points, by their keys
 
     def __len__(self) -> int:
         return len(self.values)
@@ -64,10 +52,8 @@ class Archive:
         self.squares[i] += before * (value - self.values[i])
 
     def order(self, deviation: float = 0.0) -> NDArray[np.integer]:
-        """Indices of feasible points from the best to the worst.
-
-        With a deviation of the noise, a mean counts as worse by its standard error.
-        """
+        """Indices of feasible points from the best to the worst."""
+        # With a deviation of the noise, a mean counts as worse by its standard error.
         values = self.values + deviation / np.sqrt(self.counts)
         order = np.argsort(values, kind="stable")
         return order[self.is_feasible[order]]

@@ -1,4 +1,4 @@
-"""The public optimizer of black boxes: ask and tell, and the loop around both."""
+"""Public optimizer of black boxes: ask and tell, and the loop around both."""
 
 import functools
 import threading
@@ -75,11 +75,9 @@ _MESSAGES = {
 def _atomic(
     method: Callable[Concatenate[_Optimizer, _P], _T],
 ) -> Callable[Concatenate[_Optimizer, _P], _T]:
-    """Let one thread at a time into a method, which happens as a whole or not at all.
-
-    The sources are copied first. After an error or an interrupt the optimizer has the
-    former ones.
-    """
+    """Lock a method, and make it happen as a whole or not at all."""
+    # The sources are copied first. After an error or an interrupt the optimizer has the
+    # former ones.
 
     @functools.wraps(method)
     def guarded(self: _Optimizer, *args: _P.args, **kwargs: _P.kwargs) -> _T:
@@ -514,7 +512,7 @@ class BlackBoxOptimizer:
         return self._make_result(EVALUATIONS)
 
     def _best(self) -> tuple[Any, float]:
-        """The best point and its value; None and NaN where there is none."""
+        """Best point and its value; None and NaN where there is none."""
         best = self._portfolio.best()
         if best is None:
             return None, np.nan
@@ -557,7 +555,7 @@ class BlackBoxOptimizer:
         )
 
     def _fit_model(self) -> MOHNRegressor:
-        """A regressor of all evaluations; with the weights of a model that is exact."""
+        """Regressor of all evaluations; with the weights of a model that is exact."""
         portfolio, space = self._portfolio, self._space
         X = as_table(space, portfolio.archive.observed)
         y = self._sign * portfolio.archive.observations
@@ -581,7 +579,7 @@ class BlackBoxOptimizer:
 
 
 def _evaluate(f: Callable[[Any], Any], point: Any) -> float:
-    """The number that a black box returns."""
+    """Number that a black box returns."""
     value = f(point)
     try:
         number = np.asarray(value)

@@ -289,7 +289,7 @@ class MOHNFeatureSelector(
     def _make_optimizer(
         self, members: dict[str, NDArray[np.integer]]
     ) -> BlackBoxOptimizer:
-        """The search for subsets of as many columns as are wanted."""
+        """Search for subsets of as many columns as are wanted."""
         sizes = np.array([len(columns) for columns in members.values()])
         wanted = self.n_features_to_select
         if wanted is not None and not _is_sum(wanted, sizes):
@@ -314,7 +314,7 @@ class MOHNFeatureSelector(
     def _make_scorer(
         self, X: Any, y: Any, params: Mapping[str, Any]
     ) -> Callable[[NDArray[np.integer]], NDArray[np.float64]]:
-        """A function that scores the estimator on some columns, fold by fold."""
+        """Function that scores the estimator on some columns, fold by fold."""
         check_scoring(self.estimator, self.scoring)
         splitter: Any = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         if get_config()["enable_metadata_routing"]:
@@ -376,7 +376,7 @@ class MOHNFeatureSelector(
     def _fitted_attributes(
         self, members: dict[str, NDArray[np.integer]], result: OptimizeResult
     ) -> dict[str, Any]:
-        """What follows from the best subset."""
+        """Attributes that follow from the best subset."""
         support = np.zeros(self.n_features_in_, dtype=bool)
         support[_columns_of(result.x, members)] = True
         return {
@@ -405,7 +405,7 @@ class MOHNFeatureSelector(
         return self.support_
 
     def _scored_routing(self) -> MetadataRouter:
-        """Requests of what is called for each subset."""
+        """Metadata requests of the methods that are called for each subset."""
         router = MetadataRouter(owner=self)
         router.add(
             estimator=self.estimator,

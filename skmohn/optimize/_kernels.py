@@ -54,7 +54,7 @@ class FlipTables(Borrowable):
 
 @dataclass(frozen=True)
 class State(Borrowable):
-    """Where a search is, and the best it has seen."""
+    """State of a search, and the best that it has seen."""
 
     spins: NDArray[np.int8]  # (n,), -1 or +1
     gains: NDArray[np.float64]  # (n,), what flipping each would add
@@ -67,7 +67,7 @@ class State(Borrowable):
 
 @dataclass(frozen=True)
 class Memory(Borrowable):
-    """What tabu search remembers; n variables, L more than the longest tenure."""
+    """Memory of tabu search; n variables, L more than the longest tenure."""
 
     free: NDArray[np.float64]  # (2 m,), tree of maxima: gains of free variables
     taboo: NDArray[np.float64]  # (2 m,), the same of the others
@@ -258,7 +258,7 @@ def _settle(p, s, first, end, tolerance):
 
 @jit
 def _enumerate(p, s, first, size, tolerance):
-    """Give the variables of one term their best setting, by a Gray code. O(2^size)."""
+    """Set the variables of one term to their best values, by a Gray code. O(2^size)."""
     gain, best_gain, best_code = 0.0, tolerance, 0
     n_codes = 1 << size
     for count in range(1, n_codes):

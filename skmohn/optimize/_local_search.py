@@ -1,8 +1,7 @@
-"""Climbs from end to end: the source that goes from points to better neighbors.
+"""Climbs from end to end: the source that goes from points to better neighbors."""
 
-They order neighbors by what a surrogate expects, and leave local optima by the
-interactions that were learned so far.
-"""
+# They order neighbors by what a surrogate expects, and leave local optima by the
+# interactions that were learned so far.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,12 +41,11 @@ _LOCAL_SEARCH = LocalSearchConstants()
 
 
 class LocalSearch:
-    """Climbs from end to end; its points are neighbors of the one it stands at.
+    """Local searches in turn, which propose neighbors of the present point."""
 
-    From a local optimum it goes on, in turn, at a crossing with an earlier one that is
-    better than both as far as interactions are known, and at a kick of variables that
-    interact; in the end, anywhere.
-    """
+    # From a local optimum it goes on, in turn, at a crossing with an earlier one that
+    # is better than both as far as interactions are known, and at a kick of variables
+    # that interact; in the end, anywhere.
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -71,13 +69,11 @@ class LocalSearch:
         is_small: bool,
         rng: np.random.Generator,
     ) -> NDArray[np.integer] | None:
-        """The next neighbor that is not known, or where the climb goes on.
-
-        The terms of `interactions` are the free variables that interact. Where a good
-        part of all points will be seen (`is_small`), climbs start more often, look at
-        the better half of the neighbors, and half of the evaluations are of all
-        neighbors of the best points.
-        """
+        """Next neighbor that is not known, or start of the next search."""
+        # The terms of `interactions` are the free variables that interact. Where a good
+        # part of all points will be evaluated (`is_small`), searches start more often,
+        # evaluate the better half of the neighbors, and half of the evaluations are of
+        # all neighbors of the best points.
         self._is_hasty = is_small and len(
             archive
         ) > _LOCAL_SEARCH.n_evaluations_per_variable * len(self.space.free)
@@ -100,7 +96,7 @@ class LocalSearch:
         return state
 
     def _next_in_queue(self, taken: set[bytes]) -> NDArray[np.integer] | None:
-        """The next neighbor that is not known; None where all are."""
+        """Next neighbor that is not known; None where all are."""
         while self._queue:
             state = self._queue.pop()
             if state.tobytes() not in taken:
@@ -124,7 +120,7 @@ class LocalSearch:
     def _promising(
         self, taken: set[bytes], surrogate: Surrogate, rng: np.random.Generator
     ) -> NDArray[np.integer] | None:
-        """The best of a few points drawn anywhere, as far as is predicted."""
+        """Best of a few points drawn anywhere, as far as is predicted."""
         drawn = self.space.draw(_LOCAL_SEARCH.n_drawn_starts, rng, self._state[None])
         drawn = not_taken(drawn, taken)
         if surrogate.posterior is None or not len(drawn):
@@ -166,7 +162,7 @@ class LocalSearch:
         interactions: WalshPolynomial,
         rng: np.random.Generator,
     ) -> NDArray[np.integer] | None:
-        """Where to go from a local optimum; None for anywhere."""
+        """Next start after a local optimum; None for anywhere."""
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_LOCAL_SEARCH.max_optima :]
         if self._value < self._best_end_value:

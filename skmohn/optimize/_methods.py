@@ -1,4 +1,4 @@
-"""The searches: one run of each, from one start, and its options."""
+"""Searches: one run of each, from one start, and its options."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,19 +40,10 @@ _SEARCHES = MethodConstants()
 
 
 class Budget(NamedTuple):
-    """What a run may spend.
+    """Budget of a run."""
 
-    Attributes
-    ----------
-    n_evaluations : float
-        Partial evaluations.
-
-    deadline : float
-        In seconds of :func:`time.time`, which is the same in all processes.
-    """
-
-    n_evaluations: float
-    deadline: float
+    n_evaluations: float  # partial evaluations
+    deadline: float  # by :func:`time.time`, which is the same in all processes
 
     def take(self, fraction: float) -> "Budget":
         """The same with a fraction of the evaluations, at least one."""
@@ -68,7 +59,7 @@ class Budget(NamedTuple):
 
 
 class RunResult(NamedTuple):
-    """What one run has found: ``spins``, their ``value``, ``nfev`` and ``status``."""
+    """Result of one run: ``spins``, their ``value``, ``nfev`` and ``status``."""
 
     spins: np.ndarray
     value: float
@@ -89,7 +80,7 @@ def _affordable(
 def hill_climb(
     polynomial: FlipTables, spins: NDArray, seed: int, budget: Budget
 ) -> RunResult:
-    """Set variables in random order to what their terms ask for ([S2] 3.4.1)."""
+    """Set variables in random order to the best values for their terms ([S2] 3.4.1)."""
     state = make_state(polynomial, spins, seed)
     n_evaluations, status = _climb(polynomial, state, 0, budget)
     return _run_result(state, n_evaluations, status)
@@ -128,12 +119,10 @@ def _climb_from_best(
 
 
 def temperatures_of(polynomial: FlipTables) -> tuple[float, float]:
-    """Hottest and coldest temperature that matter.
-
-    Hot is the largest root mean square of what a flip gains at a random point: most
-    flips are then accepted. Cold is where a flip that loses the smallest weight of a
-    variable, the median over variables, is hardly accepted any more.
-    """
+    """Hottest and coldest temperature that matter."""
+    # Hot is the largest root mean square of what a flip gains at a random point: most
+    # flips are then accepted. Cold is where a flip that loses the smallest weight of a
+    # variable, the median over variables, is hardly accepted any more.
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
     smallest = np.full(polynomial.n_variables, np.inf)
@@ -152,11 +141,9 @@ def annealing(
     n_sweeps: int = 1000,
     temperatures: tuple[float, float] | None = None,
 ) -> RunResult:
-    """Metropolis sweeps at falling temperatures, then a climb ([1]_).
-
-    .. [1] Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing",
-       Science 220 (1983).
-    """
+    """Metropolis sweeps at falling temperatures, then a local search."""
+    # Source: Kirkpatrick, Gelatt and Vecchi, Optimization by simulated annealing,
+    # Science 220, 1983.
     state = make_state(polynomial, spins, seed)
     n_evaluations, status = _anneal(polynomial, state, budget, n_sweeps, temperatures)
     return _climb_from_best(polynomial, state, n_evaluations, budget, status)
@@ -201,10 +188,8 @@ def tabu(
     n_steps: int | None = None,
     tenure: int | None = None,
 ) -> RunResult:
-    """Best flips that are not tabu ([1]_), ``100 n`` of them by default.
-
-    .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
-    """
+    """Best flips that are not tabu, ``100 n`` of them by default."""
+    # Source: Glover, Tabu search, part I, ORSA Journal on Computing 1, 1989.
     n_variables = len(spins)
     n_steps = 100 * n_variables if n_steps is None else n_steps
     shortest, longest = tenures(n_variables, tenure)
@@ -292,17 +277,14 @@ def mixed(
     n_steps: int,
     schedules: Sequence[Schedule],
 ) -> RunResult:
-    """Annealing, then moves of many variables at once ([1]_, [2]_), then tabu search.
-
-    Such a move holds some variables and gives all others, between which no wide tables
-    are needed any more, the values that are best together. Where these tables are worth
-    their time, tabu search may still find more: as in functions of high order and few
-    variables, whose best points are like no others.
-
-    .. [1] Hamze and de Freitas, "From fields to trees", UAI (2004).
-    .. [2] Selby, "Efficient subgraph-based sampling of Ising-type models with
-       frustration", arXiv:1409.3934 (2014).
-    """
+    """Annealing, then moves of many variables at once, then tabu search."""
+    # Such a move holds some variables and sets all others, between which no wide tables
+    # are needed any more, to the values that are best together. Where these tables are
+    # worth their time, tabu search may still find more: as in functions of high order
+    # and few variables, whose best points are like no others.
+    # Sources: Hamze and de Freitas, From fields to trees, UAI, 2004; Selby, Efficient
+    # subgraph-based sampling of Ising-type models with frustration, arXiv:1409.3934,
+    # 2014.
     state = make_state(polynomial, spins, seed)
     n_evaluations, status = _anneal(polynomial, state, budget, n_sweeps, None)
     if status != DONE:
@@ -379,24 +361,13 @@ _ORDER = Interval(Integral, 1, 30, closed="both")
 
 
 class Method(NamedTuple):
-    """A method as a user names it.
+    """Method of optimization."""
 
-    Attributes
-    ----------
-    options : dict of str to constraint
-        Constraints of its options, by their names.
-
-    run : callable or None
-        ``run(polynomial, spins, seed, budget, **options)`` returns a RunResult, a local
-        optimum; None for what takes the whole function apart.
-
-    has_starts : bool
-        Whether it goes from points, several times.
-    """
-
-    options: dict[str, Any]
+    options: dict[str, Any]  # constraints of its options, by their names
+    # ``run(polynomial, spins, seed, budget, **options)`` returns a RunResult, a local
+    # optimum; None for what takes the whole function apart.
     run: Callable[..., RunResult] | None = None
-    has_starts: bool = True
+    has_starts: bool = True  # starts from points, several times
 
 
 METHODS = {

@@ -1,4 +1,4 @@
-"""The public searches: from a model and its user's values to a result."""
+"""Public searches: from a model and its user's values to a result."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -331,29 +331,16 @@ def minimize(
 
 
 class _Points(NamedTuple):
-    """Points of a model, of which a search sees the free variables.
-
-    Attributes
-    ----------
-    model : Model
-
-    start : ndarray of shape (n_variables,)
-        Values of all variables, among them those that are held.
-
-    used : ndarray of shape (n_free,), int
-        What is searched.
-
-    are_spins : bool
-        Whether the search has spins; if not, it has states.
-    """
+    """Points of a model, searched over its free variables."""
 
     model: Model
+    # (n_variables,); values of all variables, among them those that are held.
     start: NDArray
-    used: NDArray[np.integer]
-    are_spins: bool
+    used: NDArray[np.integer]  # (n_free,), int; searched ones
+    are_spins: bool  # the search has spins; if not, states
 
     def coded_start(self) -> NDArray:
-        """Where the search begins."""
+        """Start of the search."""
         chosen = self.start[self.used]
         return np.where(chosen, 1, -1).astype(np.int8) if self.are_spins else chosen
 
@@ -364,7 +351,7 @@ class _Points(NamedTuple):
         return self.model.write(points), self.model.predict(points)
 
     def result_of(self, found: SearchResult) -> OptimizeResult:
-        """The point of a search, its value, and what it took."""
+        """Point of a search, its value, and what it took."""
         x, fun = self.values_at(found.spins[None])
         return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
 
@@ -460,10 +447,8 @@ def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
 def _of_free_variables(
     model: Model, sign: float
 ) -> tuple[NDArray[np.integer], WalshPolynomial | DiscreteProductSum]:
-    """Variables that matter and have a choice, and the function of them, signed.
-
-    In units in which squares of weights are within range.
-    """
+    """Free variables that matter, and the function of them, signed."""
+    # In units in which squares of weights are within range.
     function = model.function
     if isinstance(function, WalshPolynomial):
         is_held = model.sizes == 1
@@ -481,7 +466,7 @@ def _of_free_variables(
 def _count_anew(
     graph: WalshPolynomial, used: NDArray[np.integer], factor: float
 ) -> WalshPolynomial:
-    """The function times a factor, its variables numbered from 0."""
+    """Function times a factor, its variables numbered from 0."""
     index = np.empty(used[-1] + 1, dtype=int)
     index[used] = np.arange(len(used))
     terms = tuple(tuple(index[list(term)].tolist()) for term in graph.terms)

@@ -1,4 +1,4 @@
-"""What may be searched, and how its variables are called and coded."""
+"""Models that can be searched: names and coding of their variables."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,41 +50,23 @@ _N_LISTED: Final = 8
 
 @dataclass(frozen=True)
 class Columns:
-    """What a user calls the columns of a table, and which values they can have.
+    """Columns of a user's table: names, and possible values."""
 
-    Inside, all values are numbers, as :meth:`Categories.encode` writes them.
+    # Inside, all values are numbers, as :meth:`Categories.encode` writes them.
 
-    Attributes
-    ----------
-    names : sequence of hashables
-        One for each column.
-
-    low, high : ndarrays of shape (n_columns,)
-        The numbers that are coded as -1 and +1. NaN when none is known.
-
-    is_range : ndarray of shape (n_columns,), bool
-        Whether numbers in between are allowed.
-
-    dtype : dtype
-        Of the user's table; float64 where columns differ.
-
-    categories : Categories, default=None
-        What the numbers stand for; None where they are the user's values.
-
-    n_categories : dict of int to int, default={}
-        By column, where there are more than two.
-    """
-
-    names: tuple | range
+    names: tuple | range  # one for each column
+    # (n_columns,); numbers that are coded as -1; NaN when none is known.
     low: np.ndarray
-    high: np.ndarray
-    is_range: np.ndarray
-    dtype: np.dtype
+    high: np.ndarray  # (n_columns,); numbers that are coded as +1
+    is_range: np.ndarray  # (n_columns,), bool; numbers in between are allowed
+    dtype: np.dtype  # of the user's table; float64 where columns differ
+    # Meaning of the numbers; None where they are the user's values.
     categories: Categories | None = None
+    # By column, where there are more than two.
     n_categories: dict = field(default_factory=dict)
 
     def find(self, name: Any, index: dict[Any, list[int]]) -> int:
-        """The index of a column called by its name or its index."""
+        """Index of a column by its name or its index."""
         if not isinstance(name, bool):
             column = find_column(name, index, len(self.names), "fixed")
             if column is not None:
@@ -97,7 +79,7 @@ class Columns:
         )
 
     def read(self, j: int, value: Any, parameter: str) -> float:
-        """The number of a value of column ``j``; refuse what it cannot have."""
+        """Number of a value of column ``j``; refuse what it cannot have."""
         low, high = float(self.low[j]), float(self.high[j])
         if self.categories is None:
             number = to_number(value)
@@ -122,7 +104,7 @@ class Columns:
         )
 
     def _allowed(self, j: int) -> str:
-        """The values of a column, in words."""
+        """Values of a column, in words."""
         if j in self.n_categories:
             numbers = np.arange(self.n_categories[j])
         else:
@@ -137,16 +119,14 @@ class Columns:
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
     def code(self, j: int, number: float) -> float:
-        """Where a number lies on the line from -1 to +1."""
+        """Position of a number on the line from -1 to +1."""
         low, high = self.low[j], self.high[j]
         return ((number - low) - (high - number)) / (high - low)
 
     def write(self, table: NDArray[np.float64]) -> NDArray:
-        """The user's values of a table of numbers.
-
-        They have the user's dtype, or float64 if that cannot hold them; they are
-        objects where some are no numbers.
-        """
+        """Convert a table of numbers to the user's values."""
+        # They have the user's dtype, or float64 if that cannot hold them; they are
+        # objects where some are no numbers.
         if self.categories is not None:
             values = self.categories.decode(table)
             if not {type(value) for value in values.flat} <= {bool, int, float}:
@@ -160,7 +140,7 @@ class Columns:
 
 
 def _in_words(value: object) -> str:
-    """A value in a message."""
+    """Value in a message."""
     if isinstance(value, float):
         return f"{value:g}"
     return repr(value) if isinstance(value, str) else str(value)
@@ -168,39 +148,22 @@ def _in_words(value: object) -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """A function of variables that are each in one of some states.
+    """Function of variables that are each in one of some states."""
 
-    Attributes
-    ----------
-    graph : WalshPolynomial or GPMean
-        A WalshPolynomial is one of the codes, and knows two states of a variable.
-
-    columns : Columns
-        Of the user's table.
-
-    owner : ndarray of shape (n_columns,), int
-        The variable that each column belongs to: one-hot columns share one.
-
-    category : ndarray of shape (n_columns,), int
-        The number of the state in which a one-hot column is 1; -1 for other columns.
-
-    sizes : ndarray of shape (n_variables,), int
-        How many states each variable has.
-
-    numbers : ndarray of shape (n_states,)
-        What the states of one variable after the other are in a table of numbers; of
-        one-hot columns the number of the category.
-
-    codes : ndarray of shape (n_states,)
-        Where a state is on the line from -1 to +1: the first of two at -1.
-    """
-
+    # A WalshPolynomial is one of the codes; its variables have two states.
     graph: WalshPolynomial | GPMean
-    columns: Columns
+    columns: Columns  # of the user's table
+    # (n_columns,), int; variable of each column: one-hot columns share one.
     owner: np.ndarray
+    # (n_columns,), int; number of the state in which a one-hot column is 1; -1 for
+    # other columns.
     category: np.ndarray
-    sizes: np.ndarray
+    sizes: np.ndarray  # (n_variables,), int; number of states of each
+    # (n_states,); values of the states of one variable after the other in a table of
+    # numbers; of one-hot columns the number of the category.
     numbers: np.ndarray
+    # (n_states,); positions of states on the line from -1 to +1: the first of two at
+    # -1.
     codes: np.ndarray
 
     @classmethod
@@ -221,14 +184,12 @@ class Model:
 
     @cached_property
     def first(self) -> NDArray[np.integer]:
-        """The first state of each variable."""
+        """First state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
     def hold(self, numbers: Mapping[int, float]) -> Self:
-        """The model with those states alone in which some columns have given numbers.
-
-        Refuses numbers that leave no state of a variable.
-        """
+        """Restrict the model to states in which some columns have given numbers."""
+        # Refuses numbers that leave no state of a variable.
         if not numbers:
             return self
         own, codes = self.numbers.copy(), self.codes.copy()
@@ -249,10 +210,8 @@ class Model:
         return replace(self, sizes=sizes, numbers=own[is_kept], codes=codes[is_kept])
 
     def nearest(self, numbers: NDArray[np.float64]) -> NDArray[np.integer]:
-        """The state of each variable that is nearest to the numbers of the columns.
-
-        Refuses one-hot columns that are not 0 but for one 1.
-        """
+        """State of each variable that is nearest to the numbers of the columns."""
+        # Refuses one-hot columns that are not 0 but for one 1.
         is_plain, is_hot = self.category < 0, (self.category >= 0) & (numbers == 1.0)
         n_hot = np.bincount(self.owner[is_plain | is_hot], minlength=len(self.sizes))
         self._require_one(n_hot == 1, "x0")
@@ -278,17 +237,17 @@ class Model:
             )
 
     def table(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
-        """The table of numbers at rows of states."""
+        """Table of numbers at rows of states."""
         numbers = self.numbers[self.first + points][:, self.owner]
         return np.where(self.category < 0, numbers, numbers == self.category)
 
     def write(self, points: NDArray[np.integer]) -> NDArray:
-        """The user's values at rows of states."""
+        """User's values at rows of states."""
         return self.columns.write(self.table(points))
 
     @cached_property
     def function(self) -> WalshPolynomial | DiscreteProductSum:
-        """A DiscreteProductSum of states, or a WalshPolynomial of codes."""
+        """DiscreteProductSum of states, or a WalshPolynomial of codes."""
         if isinstance(self.graph, WalshPolynomial):
             return self.graph
         points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
@@ -351,7 +310,7 @@ def _read_regressor(model: MOHNRegressor) -> Model:
 
 
 def _read_classifier(model: MOHNClassifier) -> Model:
-    """The log-odds of the second of two classes, if they are a sum of products."""
+    """Log-odds of the second of two classes, if they are a sum of products."""
     check_is_fitted(model)
     if len(model.classes_) != 2:
         raise ValueError(
@@ -380,7 +339,7 @@ def _read_classifier(model: MOHNClassifier) -> Model:
 def _read_listed(
     model: Any, graph: WalshPolynomial, categories: Categories, method: str
 ) -> Model:
-    """A polynomial, which has the lines of numeric columns alone."""
+    """Polynomial, which has the lines of numeric columns alone."""
     columns = _columns_of(model, categories)
     read = Model.of(graph, columns, *_states_of(model.coding_, None))
     _require_terms_only(model, read, method)
@@ -410,11 +369,10 @@ def _columns_of(model: Any, categories: Categories) -> Columns:
 def _states_of(
     coding: InputCoding, kinds: Mapping[int, str] | None
 ) -> tuple[NDArray[np.integer], NDArray[np.integer], list[Any]]:
-    """The variable of each column, its category there, and the states of variables.
-
-    Between these states a model is linear: it is largest and smallest at some of them.
-    `kinds` are what columns hold, see `Categories`; None for a model without levels.
-    """
+    """Variable of each column, its category there, and the states of variables."""
+    # Between these states a model is linear: it is largest and smallest at some of
+    # them. `kinds` are those of columns, see `Categories`; None for a model without
+    # levels.
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
     ends = zip(coding.low.tolist(), coding.high.tolist(), strict=True)
@@ -437,7 +395,7 @@ def _states_of(
 
 
 def _level_ends(coding: InputCoding, j: int, kind: str) -> NDArray[np.float64]:
-    """The ends of the levels of a column; of one of times those that can be written."""
+    """Ends of the levels of a column; of one of times those that can be written."""
     ends = coding.level_ends(j)
     if not kind.endswith("64"):
         return ends
@@ -540,7 +498,7 @@ def _read_terms(
 
 
 def _read_weight(term: object, weight: Any) -> float:
-    """The weight of a term as a float."""
+    """Weight of a term as a float."""
     try:
         return float(weight)
     except (TypeError, ValueError, OverflowError):

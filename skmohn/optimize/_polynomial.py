@@ -1,4 +1,4 @@
-"""Functions of spins in the form that the compiled searches want."""
+"""Functions of spins in the layout of the compiled searches."""
 
 import math
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
 
 
 def changes_of_flip(polynomial: FlipTables) -> float:
-    """How many gains the flip of a variable changes, in the mean over variables."""
+    """Number of gains that a flip changes, in the mean over variables."""
     sizes = np.diff(polynomial.term_ptr)
     n_variables = polynomial.n_variables
     in_high = np.sum(sizes[sizes > 2] ** 2)
@@ -86,11 +86,9 @@ def make_state(polynomial: FlipTables, spins: NDArray, seed: int) -> State:
 
 
 def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums, and roots of the sums of squares, of the weights of each variable.
-
-    Twice the first is the most that a flip can gain; twice the second is what it gains
-    or loses at a random point (root of the mean square).
-    """
+    """Sums, and roots of the sums of squares, of the weights of each variable."""
+    # Twice the first is the most that a flip can gain; twice the second is what it
+    # gains or loses at a random point (root of the mean square).
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
     n_variables = polynomial.n_variables
@@ -106,15 +104,12 @@ def tolerance_of(polynomial: FlipTables) -> float:
 def combine(
     polynomial: FlipTables, spins: NDArray, other: NDArray
 ) -> tuple[NDArray[np.int8], float]:
-    """Take from a second point whatever makes the first one better ([1]_).
-
-    Where the two differ, the variables fall into groups that share no term; each group
-    is worth what it is worth whatever the others do. Returns the best point that takes
-    each group from one of the two, and its gain over the first.
-
-    .. [1] Tinos, Whitley and Chicano, "Partition crossover for pseudo-Boolean
-       optimization", FOGA (2015).
-    """
+    """Take from a second point all parts that improve the first one."""
+    # Where the two differ, the variables fall into groups that share no term; the gain
+    # of each group does not depend on the others. Returned are the best point that
+    # takes each group from one of the two, and its gain over the first.
+    # Source: Tinos, Whitley and Chicano, Partition crossover for pseudo-Boolean
+    # optimization, FOGA, 2015.
     starts = polynomial.term_ptr[:-1]
     sizes = np.diff(polynomial.term_ptr)
     differs = spins != other
@@ -150,10 +145,8 @@ def combine(
 def fix_variables(
     graph: WalshPolynomial, values: Mapping[int, float]
 ) -> WalshPolynomial:
-    """Replace some variables by numbers.
-
-    Terms that have become equal are one; those that cancel are gone.
-    """
+    """Replace some variables by numbers."""
+    # Terms that have become equal are one; those that cancel are gone.
     weights = (
         (
             [i for i in term if i not in values],
@@ -167,12 +160,10 @@ def fix_variables(
 def split(
     graph: WalshPolynomial, n_variables: int
 ) -> list[tuple[NDArray[np.integer], WalshPolynomial]]:
-    """Take a function apart into those whose variables never share a term.
-
-    Of each part, its variables in increasing order, and the function of them, numbered
-    from 0. The largest parts come last. The constant is in none of them, nor are
-    variables that no term has.
-    """
+    """Split a function into those whose variables never share a term."""
+    # Of each part, its variables in increasing order, and the function of them,
+    # numbered from 0. The largest parts come last. The constant is in none of them, nor
+    # are variables that no term has.
     sizes = np.diff(graph.indptr)
     first = np.repeat(graph.members[graph.indptr[:-1]], sizes)
     links = coo_array(

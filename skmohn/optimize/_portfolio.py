@@ -1,11 +1,10 @@
-"""Where the next points come from: sources that share the evaluations.
+"""Portfolio of sources of the next points, which share the evaluations."""
 
-One source draws uniformly and learns a sparse model from its own points alone, because
-points near the best ones determine single weights poorly; once that model is exact, its
-optimum is the black box's. One asks where the posterior of all weights expects the
-largest improvement. One climbs, from start to start. The first gets more the less the
-second can predict; the others earn their evaluations by improvements.
-"""
+# One source draws uniformly and learns a sparse model from its own points alone,
+# because points near the best ones determine single weights poorly; once that model is
+# exact, its optimum is the black box's. One asks where the posterior of all weights
+# expects the largest improvement. One climbs, from start to start. The first gets more
+# the less the second can predict; the others earn their evaluations by improvements.
 
 import copy
 import math
@@ -97,7 +96,7 @@ _PORTFOLIO = PortfolioConstants()
 def _draw(
     space: Space, archive: Archive, taken: set[bytes], rng: np.random.Generator
 ) -> NDArray[np.integer] | None:
-    """A feasible point that is not known; None where none was found."""
+    """Feasible point that is not known; None where none was found."""
     known = archive.states[archive.is_feasible]
     for _ in range(_PORTFOLIO.n_tried_draws):
         state = space.draw(1, rng, known)[0]
@@ -110,33 +109,23 @@ def _draw(
 
 
 class Portfolio:
-    """The sources together.
+    """All sources of points together."""
 
-    Parameters
-    ----------
-    noise : float or "auto"
-        Standard deviation of what the black box adds to its values.
-
-    Attributes
-    ----------
-    pending : dict of bytes to tuple
-        Source and prediction of the points that were asked for, by their keys.
-
-    sparse_candidate : SparseCandidate or None
-        The sparse model, once there is one, that no value has contradicted.
-
-    is_verified : bool
-        Whether the best point of an exact model was evaluated, and is worth what the
-        model predicts.
-    """
-
-    def __init__(self, space: Space, noise: float | str, seed: int) -> None:
+    def __init__(
+        self,
+        space: Space,
+        noise: float | str,  # standard deviation of the noise of the black box
+        seed: int,
+    ) -> None:
         self.space = space
         self.noise = noise
         self.seed = seed
         self.archive = Archive(space.n_variables)
+        # Source and prediction of the points that were asked for, by their keys.
         self.pending: dict[bytes, tuple[str, float | None]] = {}
+        # Sparse model, once there is one, that no value has contradicted.
         self.sparse_candidate: SparseCandidate | None = None
+        # The best point of an exact model was evaluated, as predicted.
         self.is_verified = False
         self._rng = np.random.default_rng(seed)
         self._failed: set[bytes] = set()
@@ -158,7 +147,7 @@ class Portfolio:
         self._n_without_improvement = 0
 
     def copy(self) -> Self:
-        """One that goes on by itself; they share what is never changed in place."""
+        """Independent copy, which shares what is never changed in place."""
         other = _copy_parts(self)
         other.archive = _copy_parts(self.archive)
         other._local_search = _copy_parts(self._local_search)
@@ -194,10 +183,8 @@ class Portfolio:
         return keys.issuperset(keys_of(listed))
 
     def is_noiseless(self) -> bool:
-        """Whether it is known that a point always has the same value.
-
-        By noise=0 or, with "auto", as the best points had equal values twice.
-        """
+        """Whether a point always has the same value."""
+        # By noise=0 or, with "auto", if the best points had equal values twice.
         if self.noise != "auto":
             return self.noise == 0.0
         archive = self.archive
@@ -217,12 +204,10 @@ class Portfolio:
         return self.space.n_points == 1.0
 
     def _n_unchecked(self) -> int:
-        """How many uniform samples the verification of the exact model still needs.
-
-        Another function whose weights have orders up to k differs from the model at a
-        part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
-        the user has brought. One order more than the model's is allowed for.
-        """
+        """Number of uniform samples missing for verification of the exact model."""
+        # Another function whose weights have orders up to k differs from the model at a
+        # part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever
+        # rows the user has brought. One order more than the model's is allowed for.
         terms = (
             () if self.sparse_candidate is None else self.sparse_candidate.graph.terms
         )
@@ -239,11 +224,9 @@ class Portfolio:
 
     @one_blas_thread
     def ask(self, n: int, budget: int | None = None) -> NDArray[np.integer]:
-        """Points to be evaluated next; fewer where fewer are left.
-
-        `budget` is the number of all evaluations, those of before included; None where
-        that is not known.
-        """
+        """Points to be evaluated next; fewer where fewer are left."""
+        # `budget` is the number of all evaluations, those of before included; None
+        # where that is not known.
         states = []
         for _ in range(n):
             state, source = self._next(budget)
@@ -254,7 +237,7 @@ class Portfolio:
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
     def _next(self, budget: int | None) -> tuple[NDArray[np.integer] | None, str]:
-        """The next point and its source."""
+        """Next point and its source."""
         taken = self.archive.index.keys() | self._failed | self.pending.keys()
         sparse_candidate = self.sparse_candidate
         if (
@@ -298,7 +281,7 @@ class Portfolio:
             self._asked[source] += 1.0
 
     def _next_replicate(self) -> NDArray[np.integer] | None:
-        """The point that may well be the best, when its value is to be seen again."""
+        """Point that may well be the best, when its value is to be seen again."""
         archive, deviation = self.archive, self.deviation()
         n_observations = len(archive.observations)
         n_repeats = n_observations - len(archive)
@@ -316,15 +299,12 @@ class Portfolio:
         return None if i is None else self._not_pending(archive.states[i])
 
     def _to_see_again(self) -> NDArray[np.integer] | None:
-        """The point to be repeated where all are known; None where none need be.
-
-        With noise by top-two sampling ([1]_): the point that would be the best if the
-        means were off by their errors, drawn at random, and in half of the cases the
-        one that would be the best besides.
-
-        .. [1] Russo, D. (2020). Simple Bayesian algorithms for best-arm identification.
-           Operations Research 68(6).
-        """
+        """Point to be repeated where all are known; None where none need be."""
+        # With noise by top-two sampling: the point that would be the best if the means
+        # were off by their errors, drawn at random, and in half of the cases the one
+        # that would be the best besides.
+        # Source: Russo, Simple Bayesian algorithms for best-arm identification,
+        # Operations Research 68(6), 2020.
         archive, deviation = self.archive, self.deviation()
         if self._is_single() or self.noise == 0.0:
             return None
@@ -346,7 +326,7 @@ class Portfolio:
         return archive.states[indices[np.argmin(drawn)]]
 
     def _to_compare(self) -> NDArray[np.integer] | None:
-        """The best point whose value was seen once; None where enough were twice."""
+        """Best point whose value was seen once; None where enough were twice."""
         archive = self.archive
         best = islice(self._not_failed(archive.order()), SPARSE_SEARCH.min_samples)
         i = next((i for i in best if archive.counts[i] == 1), None)
@@ -358,7 +338,7 @@ class Portfolio:
         return (p for p in indices if archive.states[p].tobytes() not in self._failed)
 
     def _not_pending(self, state: NDArray[np.integer]) -> NDArray[np.integer] | None:
-        """A point, unless it is being evaluated."""
+        """Point, unless it is being evaluated."""
         return None if state.tobytes() in self.pending else state
 
     def _ask_surrogate(self, taken: set[bytes]) -> NDArray[np.integer] | None:
@@ -374,13 +354,13 @@ class Portfolio:
         )
 
     def _lowest(self, order: NDArray[np.integer]) -> float:
-        """The value to be improved on: with noise, the lowest posterior mean."""
+        """Value to be improved on: with noise, the lowest posterior mean."""
         if self.deviation():
             return float(self._surrogate.mean(self.archive.states[order]).min())
         return float(self._surrogate.scored(self.archive.values[order[0]]))
 
     def _choose(self, budget: int | None) -> str:
-        """The source that lags furthest behind its fraction."""
+        """Source that lags furthest behind its fraction."""
         archive = self.archive
         n_asked, is_greedy = len(archive) + len(self.pending), self._is_greedy(budget)
         self._is_early = is_greedy and n_asked < _PORTFOLIO.n_greedy
@@ -476,15 +456,14 @@ class Portfolio:
         )
 
     def _n_evaluations(self, budget: int | None) -> int:
-        """How many there will be, those of before included."""
+        """Number of evaluations that there will be, those of before included."""
         return budget or _PORTFOLIO.n_times_expected * len(self.archive.observations)
 
     def _skill(self) -> float:
-        """How much of the variance the surrogate predicts, from 0 to 1.
-
-        Of uniform samples before their evaluation or, until there are enough of them,
-        of each of the first evaluations by all others: later ones are near one another.
-        """
+        """Fraction of the variance that the surrogate predicts, from 0 to 1."""
+        # Of uniform samples before their evaluation or, until there are enough of them,
+        # of each of the first evaluations by all others: later ones are near one
+        # another.
         if len(self._predicted) < SPARSE_SEARCH.min_samples:
             return self._first_skill
         predictions, values = np.transpose(self._predicted[-_PORTFOLIO.n_predictions :])
@@ -563,7 +542,7 @@ class Portfolio:
         state: NDArray[np.integer],
         value: float,
     ) -> None:
-        """See whether an exact model predicts one more value."""
+        """Test whether an exact model predicts one more value."""
         if not sparse_candidate.is_exact:
             return
         inputs = self.space.rows(state[None]).inputs

@@ -1,9 +1,8 @@
-"""All weights as sums of products with a factor for each variable, and their search.
+"""All weights as sums of products with a factor for each variable, and their search."""
 
-The posterior mean of all weights under the product prior is one, see
-`GPModel.to_product_sum`. A variable is in one of two states or more; what all moves of
-a variable to another state gain comes from one matrix product.
-"""
+# The posterior mean of all weights under the product prior is one, see
+# `GPModel.to_product_sum`. A variable is in one of two states or more; what all moves
+# of a variable to another state gain comes from one matrix product.
 
 import math
 from dataclasses import dataclass, field
@@ -43,20 +42,12 @@ _PRODUCT_SUMS = ProductSumConstants()
 
 @dataclass(frozen=True)
 class GPMean:
-    """The mean of a Gaussian process, as a function of the columns of its table.
-
-    Attributes
-    ----------
-    bounds : tuple of float
-        Where predictions end.
-
-    transform : Unchanged, Logarithm or YeoJohnson
-        Of the target, which is predicted by its median.
-    """
+    """Mean of a Gaussian process, as a function of the columns of its table."""
 
     products: ProductSum
     coding: InputCoding
-    bounds: tuple
+    bounds: tuple  # range of predictions
+    # Of the target, which is predicted by its median.
     transform: Unchanged | Logarithm | YeoJohnson
 
     @property
@@ -67,7 +58,7 @@ class GPMean:
 
     @property
     def intercept(self) -> float:
-        """What is added to them all."""
+        """Constant of the function."""
         return self.products.constant
 
     def at(
@@ -76,11 +67,9 @@ class GPMean:
         owner: NDArray[np.integer],
         sizes: NDArray[np.integer],
     ) -> "DiscreteProductSum":
-        """The function at some states of each variable.
-
-        In the rows of the table each variable goes through its states, and stays in the
-        last one. `owner` is the variable that each column belongs to.
-        """
+        """Restrict the function to some states of each variable."""
+        # In the rows of the table each variable goes through its states, and stays in
+        # the last one. `owner` is the variable that each column belongs to.
         of, rows = self.products, self.coding.encode(table)
         ends = np.cumsum(sizes)
         states = [*map(slice, ends - sizes, ends)]
@@ -107,47 +96,31 @@ class GPMean:
 
 @dataclass(frozen=True)
 class DiscreteProductSum:
-    """A function of variables that are each in one of some states.
-
-    Attributes
-    ----------
-    factors : ndarray of shape (n_states, n_products)
-        Of the states of one variable after the other.
-
-    steps : ndarray of shape (n_states,)
-        What each state adds.
-
-    sizes : ndarray of shape (n_variables,), int
-        How many states each variable has.
-
-    bounds : tuple of float, default=(-inf, inf)
-        Where predictions end.
-
-    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
-        Scale of the sums; it rises, so that their optimum is that of predictions.
-    """
+    """Function of variables that are each in one of some states."""
 
     weights: np.ndarray
+    # (n_states, n_products); of the states of one variable after the other.
     factors: np.ndarray
-    steps: np.ndarray
-    sizes: np.ndarray
+    steps: np.ndarray  # (n_states,); added by each state
+    sizes: np.ndarray  # (n_variables,), int; how many states each variable has
     intercept: float = 0.0
-    bounds: tuple = (-np.inf, np.inf)
+    bounds: tuple = (-np.inf, np.inf)  # range of predictions
+    # Scale of the sums; it rises, so that their optimum is that of predictions.
     transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     @property
     def n_variables(self) -> int:
-        """How many variables there are, those that do not matter included."""
+        """Number of variables, those that do not matter included."""
         return len(self.sizes)
 
     @property
     def n_points(self) -> int:
-        """How many points there are, as an int of any size."""
+        """Number of points, as an int of any size."""
         return math.prod(self.sizes.tolist())
 
     @cached_property
     def first(self) -> NDArray[np.integer]:
-        """The first state of each variable."""
+        """First state of each variable."""
         return np.cumsum(self.sizes) - self.sizes
 
     def states_of(self, variables: NDArray[np.integer]) -> NDArray[np.integer]:
@@ -156,7 +129,7 @@ class DiscreteProductSum:
         return self.first[variables][which] + rank
 
     def used(self) -> NDArray[np.integer]:
-        """The variables that matter, in their order."""
+        """Variables that matter, in their order."""
         which, rank = _count_off(self.sizes)
         states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
         differs = np.any(self.factors[states] != self.factors[others], axis=1)
@@ -166,7 +139,7 @@ class DiscreteProductSum:
     def take(
         self, variables: NDArray[np.integer], factor: float
     ) -> "DiscreteProductSum":
-        """The function of those that matter, times a factor, without the constant."""
+        """Function of those that matter, times a factor, without the constant."""
         others = np.delete(self.first, variables)
         states = self.states_of(variables)
         return DiscreteProductSum(
@@ -177,7 +150,7 @@ class DiscreteProductSum:
         )
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.integer]:
-        """A random point."""
+        """Random point."""
         return rng.integers(self.sizes)
 
     def predict(self, points: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -193,7 +166,7 @@ class DiscreteProductSum:
 def _count_off(
     sizes: NDArray[np.integer],
 ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Of each member of groups of some sizes, its group, and its rank in the group."""
+    """Group of each member of groups of some sizes, and its rank in the group."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
     return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
@@ -202,10 +175,9 @@ def _count_off(
 
 
 class _State:
-    """A point, the products there, and by what a move multiplies each product.
+    """Point, the products there, and the factor of each product by each move."""
 
-    A variable of S states has S - 1 moves, each of them to a target.
-    """
+    # A variable of S states has S - 1 moves, each of them to a target.
 
     def __init__(
         self, function: DiscreteProductSum, point: NDArray[np.integer]
@@ -230,11 +202,11 @@ class _State:
 
     @property
     def point(self) -> NDArray[np.integer]:
-        """The state of each variable."""
+        """State of each variable."""
         return self.here - self.first
 
     def values(self) -> NDArray[np.float64]:
-        """The value that each move leads to. O(n_products n_moves)."""
+        """Value that each move leads to. O(n_products n_moves)."""
         return self.ratios @ self.products + (self.rises + self.sum)
 
     def move(self, m: int, value: float) -> None:
@@ -256,7 +228,7 @@ class _State:
 def hill_climb(
     function: DiscreteProductSum, point: NDArray[np.integer], seed: int, budget: Budget
 ) -> RunResult:
-    """The best move until none gains."""
+    """Best move until none gains."""
     state = _State(function, point)
     n_evaluations, status = _climb(state, 0, budget)
     return RunResult(state.point, state.value, n_evaluations, status)
@@ -284,11 +256,9 @@ def tabu(
     n_steps: int | None = None,
     tenure: int | None = None,
 ) -> RunResult:
-    """Best moves of variables that are not tabu, then a climb from the best point.
-
-    Variables that have moved are tabu. On rugged functions of several states that finds
-    the optimum far more often than to forbid the states that they have left.
-    """
+    """Best moves of variables that are not tabu, then a local search from the best."""
+    # Variables that have moved are tabu. On rugged functions of several states that
+    # finds the optimum far more often than to forbid the states that they have left.
     rng = np.random.default_rng(seed)
     n_variables = function.n_variables
     n_steps = 100 * n_variables if n_steps is None else n_steps
@@ -410,10 +380,8 @@ def _try_all(problem: SearchProblem) -> SearchResult:
 def _tabulate(
     function: DiscreteProductSum, variables: range
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Products of factors of variables, and sums of steps, at all their points.
-
-    Of the points the first variable is the slowest.
-    """
+    """Products of factors of variables, and sums of steps, at all their points."""
+    # The first variable is the slowest.
     products, sums = np.ones((1, len(function.weights))), np.zeros(1)
     for i in reversed(variables):
         first = function.first[i]

@@ -1,4 +1,4 @@
-"""The representation of an optimizer of black boxes; its evaluations as a table."""
+"""Representation of an optimizer of black boxes; its evaluations as a table."""
 
 import reprlib
 from collections import Counter

@@ -57,42 +57,23 @@ Report = Callable[["SearchResult"], bool]
 
 
 class SearchProblem(NamedTuple):
-    """What is to be maximized, and what may be spent.
+    """Function to be maximized, and the budget."""
 
-    Attributes
-    ----------
-    graph : WalshPolynomial or DiscreteProductSum
-        Every variable matters.
-
-    start : ndarray of shape (n_variables,) or None
-        Where the first restart begins, see :meth:`draw`; None for a random point.
-
-    n_restarts : int or None
-        None for as many as the time allows, or the default without a time limit.
-
-    budget : Budget
-        Of all restarts together.
-
-    keep_optima : bool
-        Whether to keep the ends of all restarts.
-
-    report : callable
-        Called with the SearchResult so far after every restart; returns whether to
-        stop.
-    """
-
-    graph: Any
+    graph: Any  # every variable matters
+    # (n_variables,); start of the first restart, see :meth:`draw`; None: random.
     start: np.ndarray | None
     seed: int
+    # None for as many as the time allows, or the default without a time limit.
     n_restarts: int | None
-    budget: Budget
+    budget: Budget  # of all restarts together
     n_jobs: int | None
-    keep_optima: bool
+    keep_optima: bool  # whether to keep the ends of all restarts
+    # Called with the SearchResult so far after every restart; returns whether to stop.
     report: Report
 
     @property
     def n_variables(self) -> int:
-        """How many there are."""
+        """Number of variables."""
         return self.graph.n_variables
 
     def draw(self, rng: np.random.Generator) -> NDArray:
@@ -103,29 +84,14 @@ class SearchProblem(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """What has been found.
+    """Result of a search."""
 
-    Attributes
-    ----------
-    spins : ndarray of shape (n_variables,)
-        Or states, see :meth:`SearchProblem.draw`.
-
-    nfev, nit : int
-        Partial evaluations, and restarts.
-
-    optimal : bool
-        Whether it is proved that nothing is better.
-
-    optima : list of ndarrays
-        The end of each restart, if they are kept.
-    """
-
-    spins: np.ndarray
-    nfev: int
-    nit: int
+    spins: np.ndarray  # (n_variables,); or states, see :meth:`SearchProblem.draw`
+    nfev: int  # partial evaluations
+    nit: int  # restarts
     status: int
-    optimal: bool
-    optima: list[NDArray]
+    optimal: bool  # it is proved that nothing is better
+    optima: list[NDArray]  # the end of each restart, if they are kept
 
 
 def solve_polynomial(
@@ -151,11 +117,9 @@ def restart(
     options_of: Callable[[int], dict[str, Any]],
     choose: Callable[[Any, RunResult, RunResult], RunResult],
 ) -> SearchResult:
-    """Run from many starts and choose among the ends.
-
-    `options_of` has the options of each restart, by its number. `choose` makes one
-    result of the function and two results, the best so far first.
-    """
+    """Run from many starts and choose among the ends."""
+    # `options_of` has the options of each restart, by its number. `choose` merges two
+    # results of the function, the best so far first.
     n_restarts, budget = problem.n_restarts, problem.budget
     run_budget = budget.take(1 / (n_restarts or SOLVE.n_restarts))
     if n_restarts is None:

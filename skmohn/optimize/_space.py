@@ -1,8 +1,7 @@
-"""What a black box takes: variables with few values each, and what must hold of them.
+"""Domain of a black box: variables with few values each, and constraints."""
 
-Inside, a point is a row of integers, its *states*: the index of each variable's
-value among its values.
-"""
+# Inside, a point is a row of integers, its *states*: the index of each variable's
+# value among its values.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -119,7 +118,7 @@ class Space:
 
     @property
     def n_variables(self) -> int:
-        """How many variables there are, fixed ones included."""
+        """Number of variables, fixed ones included."""
         return len(self.variables)
 
     @property
@@ -293,7 +292,7 @@ class Space:
 
     @property
     def n_points(self) -> float:
-        """How many points there are, at most, as a float."""
+        """Number of points, at most, as a float."""
         if self.listed is not None:
             return float(len(self.listed))
         return self._n_combinations()
@@ -325,12 +324,10 @@ class Space:
     def draw(
         self, n: int, rng: np.random.Generator, known: NDArray[np.integer]
     ) -> NDArray[np.integer]:
-        """Draw feasible points, uniformly but for walks.
-
-        Where hardly any point is feasible, they are ends of walks that begin at a known
-        feasible one: each step changes one variable or two, if the constraints allow
-        it.
-        """
+        """Draw feasible points, uniformly but for walks."""
+        # Where hardly any point is feasible, they are ends of walks that begin at a
+        # known feasible one: each step changes one variable or two, if the constraints
+        # allow it.
         if self.listed is not None:
             return self.listed[rng.integers(len(self.listed), size=n)]
         found = self._draw_any(n, rng)
@@ -383,7 +380,7 @@ class Space:
         return states
 
     def _solve(self, rng: np.random.Generator) -> NDArray[np.integer]:
-        """A point that satisfies the linear constraints, with costs drawn at random."""
+        """Point that satisfies the linear constraints, with costs drawn at random."""
         if not self._linear:
             raise ValueError(
                 f"none of {SPACE.max_drawn:,} points drawn satisfies the constraints: "
@@ -423,11 +420,9 @@ class Space:
     def neighbors(
         self, state: NDArray[np.integer], rng: np.random.Generator
     ) -> NDArray[np.integer]:
-        """Feasible points near one, which is not among them, in random order.
-
-        Those that differ in one variable; where there are constraints, some that differ
-        in two as well, or the nearest of the points that are listed.
-        """
+        """Feasible points near one, which is not among them, in random order."""
+        # Those that differ in one variable; where there are constraints, some that
+        # differ in two as well, or the nearest of the points that are listed.
         if self.listed is not None and self.is_constrained:
             order = rng.permutation(len(self.listed))
             distances = np.sum(self.listed[order] != state, axis=1)

@@ -60,33 +60,20 @@ SPARSE_SEARCH = SparseSearchConstants()
 
 
 class SparseCandidate(NamedTuple):
-    """A sparse model of all evaluations, and its best point.
+    """Sparse model of all evaluations, and its best point."""
 
-    Attributes
-    ----------
-    graph : WalshPolynomial
-        Of the free variables as -1 and +1.
-
-    is_exact : bool
-        Whether the model reproduces all evaluations.
-
-    is_proved : bool
-        Whether besides no point of the model is better.
-    """
-
-    graph: WalshPolynomial
+    graph: WalshPolynomial  # of the free variables as -1 and +1
     state: np.ndarray
-    is_exact: bool
-    is_proved: bool
+    is_exact: bool  # the model reproduces all evaluations
+    is_proved: bool  # besides, no point of the model is better
 
 
 class PursuitRun:
-    """A pursuit on some samples, a part at a time.
+    """Pursuit on some samples, a part at a time."""
 
-    Where it is does not count as its state: a copy, and one that was interrupted, go
-    over the same parts again. A part ends after so many nanoseconds of `work`, from
-    counts; inputs are -1 and +1.
-    """
+    # Its progress is not part of its state: a copy, and one that was interrupted, go
+    # over the same parts again. A part ends after so many nanoseconds of `work`, from
+    # counts; inputs are -1 and +1.
 
     def __init__(
         self, inputs: NDArray[np.float64], values: NDArray[np.float64], work: float
@@ -98,10 +85,9 @@ class PursuitRun:
         return {**vars(self), "_running": None}
 
     def result(self, n_parts: int) -> tuple[WalshPolynomial, bool] | None:
-        """Do the next part, after `n_parts` others.
-
-        Returns the model and whether it is exact; None while there is more to do.
-        """
+        """Do the next part, after `n_parts` others."""
+        # Returned are the model and whether it is exact; None while there is more to
+        # do.
         n_done, search, steps = self._running or (0, *self._start())
         # An interrupt leaves nothing that could go on. Parts that were done before and
         # count no longer are not done again: they ended nothing.
@@ -157,16 +143,11 @@ class PursuitRun:
 
 
 class SparseModelSearch:
-    """Uniform samples, until a sparse model is exact.
-
-    Attributes
-    ----------
-    interactions : WalshPolynomial
-        The model of the last trial, exact or not.
-    """
+    """Uniform samples, until a sparse model is exact."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
+        # Model of the last trial, exact or not.
         self.interactions = WalshPolynomial((), np.empty(0), 0.0)
         self._next_run = SPARSE_SEARCH.min_samples
         self._run: PursuitRun | None = None
@@ -175,11 +156,9 @@ class SparseModelSearch:
     def find(
         self, archive: Archive, deviation: float, seed: int, n_parts: int
     ) -> SparseCandidate | None:
-        """Go on learning a sparse model, or begin if the samples have grown enough.
-
-        With a deviation of the noise no model can be exact, and it is learned at once;
-        else `n_parts` of a run are done.
-        """
+        """Go on learning a sparse model, or begin if the samples have grown enough."""
+        # With a deviation of the noise no model can be exact, and it is learned at
+        # once; else `n_parts` of a run are done.
         if not self.space.is_binary:
             return None
         if deviation:
@@ -241,7 +220,7 @@ class SparseModelSearch:
     def _search(
         self, graph: WalshPolynomial, is_exact: bool, archive: Archive, seed: int
     ) -> SparseCandidate:
-        """The best feasible point of a model."""
+        """Best feasible point of a model."""
         space = self.space
 
         def predict(states: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -271,7 +250,7 @@ def _learn_noisy(
     counts: NDArray[np.integer],
     seed: int,
 ) -> WalshPolynomial:
-    """The sparse model that the noise supports."""
+    """Sparse model that the noise supports."""
     with gather_warnings():
         model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
         model.fit(X, values, sample_weight=counts)

@@ -1,4 +1,4 @@
-"""The surrogate of a black box: all weights at once, from few evaluations."""
+"""Surrogate of a black box: all weights at once, from few evaluations."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,20 +47,13 @@ _SURROGATE = SurrogateConstants()
 
 
 class Surrogate:
-    """The posterior of the product prior over all weights, given the evaluations.
-
-    Attributes
-    ----------
-    posterior : ExactPosterior or None
-        Of the standardized values; None before the first evaluations.
-
-    skill : float
-        How much of the variance each evaluation's others predict, from 0 to 1.
-    """
+    """Posterior of the product prior over all weights, given the evaluations."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
+        # Of the standardized values; None before the first evaluations.
         self.posterior: Any = None
+        # Fraction of the variance that each evaluation's others predict, from 0 to 1.
         self.skill = 0.0
         self._n_learned = self._n_known = 0
         self._known: Any = None
@@ -76,13 +69,12 @@ class Surrogate:
         by_rank: bool = False,
         is_tailed: bool = False,
     ) -> bool:
-        """Learn of evaluations; those of before come first and are the same.
-
-        With `by_rank` only the order of the values counts: they are replaced by normal
-        scores. With `is_tailed` some values are far worse than all others, as penalties
-        are: they count as no worse than the best fifth, which they would drown. Returns
-        whether the hyperparameters were learned again, which takes longest.
-        """
+        """Learn from evaluations; earlier ones come first and are the same."""
+        # With `by_rank` only the order of the values counts: they are replaced by
+        # normal scores. With `is_tailed` some values are far worse than all others, as
+        # penalties are: they count as no worse than the best fifth, which they would
+        # drown. Returned is whether the hyperparameters were learned again, which takes
+        # longest.
         n_known = len(values)
         if n_known == self._n_known:
             return False
@@ -130,20 +122,20 @@ class Surrogate:
     def believing(
         self, states: NDArray[np.integer], values: NDArray[np.float64]
     ) -> ExactPosterior:
-        """The posterior if these had these values, as they are scored."""
+        """Posterior if these had these values, as they are scored."""
         more = join_equal_rows(
             self.space.rows(states), (values - self._center) / self._scale
         )
         return self.posterior.update(more)
 
     def scored(self, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """What values count as: themselves, if not far worse, or normal scores."""
+        """Scores of values: themselves, if not far worse, or normal scores."""
         if self._scores is None:
             return np.minimum(values, self._worst)
         return np.interp(values, self._known, self._scores)
 
     def mean(self, states: NDArray[np.integer]) -> NDArray[np.float64]:
-        """What points are expected to be worth, as values are scored."""
+        """Expected scores of points."""
         mean = self.posterior.latent_mean(self.space.rows(states))
         return self._center + self._scale * mean
 
@@ -156,12 +148,10 @@ class Surrogate:
         is_noisy: bool,
         rng: np.random.Generator,
     ) -> NDArray[np.integer] | None:
-        """The point from which the largest improvement is expected.
-
-        `best` are the best points so far, the best first, and `lowest` is the best
-        value, as it is scored. Keys of `taken` are not proposed; values of `pending`
-        are not known yet. With `is_noisy` the same point may have another value.
-        """
+        """Point from which the largest improvement is expected."""
+        # `best` are the best points so far, the best first, and `lowest` is the best
+        # value, as it is scored. Keys of `taken` are not proposed; values of `pending`
+        # are not known yet. With `is_noisy` the same point may have another value.
         posterior = self.posterior
         if len(pending):
             posterior = self.believing(pending, self.mean(pending))
@@ -216,18 +206,16 @@ class Surrogate:
 
 
 def r2(values: NDArray[np.float64], predictions: NDArray[np.float64]) -> float:
-    """How much of the variance of values was predicted, from 0 to 1."""
+    """Fraction of the variance of values that was predicted, from 0 to 1."""
     return max(float(r2_score(values, predictions)), 0.0)
 
 
 def log_improvement(
     gain: NDArray[np.float64], deviation: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Logarithm of the expected improvement, also where it is tiny.
-
-    Of a normal variable of mean `gain` and standard deviation `deviation`, the mean of
-    its positive part.
-    """
+    """Logarithm of the expected improvement, also where it is tiny."""
+    # Of a normal variable of mean `gain` and standard deviation `deviation`, the mean
+    # of its positive part.
     deviation = np.maximum(deviation, 1e-12)
     z = gain / deviation
     value = norm.pdf(z) + z * norm.cdf(z)

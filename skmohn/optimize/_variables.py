@@ -29,20 +29,11 @@ _VARIABLES = VariableConstants()
 
 
 class Variable(NamedTuple):
-    """One argument of the black box.
-
-    Attributes
-    ----------
-    values : list
-        What it can be, two or more.
-
-    is_ordered : bool
-        Whether neighbors in `values` are alike.
-    """
+    """Argument of the black box."""
 
     name: object
-    values: list
-    is_ordered: bool
+    values: list  # possible values, two or more
+    is_ordered: bool  # whether neighbors in `values` are similar
 
     @property
     def is_number(self) -> bool:
@@ -51,7 +42,7 @@ class Variable(NamedTuple):
         return may_be and all(map(_is_number, self.values))
 
     def columns(self) -> NDArray[np.float64]:
-        """What each value is in linear constraints, shape (n_values, n_columns)."""
+        """Values in linear constraints, shape (n_values, n_columns)."""
         if self.is_number:
             return np.array(self.values, dtype=float)[:, None]
         if len(self.values) == 2:
@@ -60,14 +51,14 @@ class Variable(NamedTuple):
 
 
 def read_variables(space: Mapping[Any, Any]) -> list[Variable]:
-    """The variables of a mapping of names to values."""
+    """Variables of a mapping of names to values."""
     columns = [(name, _list_values(name, values)) for name, values in space.items()]
     _refuse_unhashable(columns)
     return [_read_variable(name, values) for name, values in columns]
 
 
 def _list_values(name: object, values: Any) -> list[Any]:
-    """What a variable can be, as a list."""
+    """Possible values of a variable, as a list."""
     if isinstance(values, tuple):
         if len(values) != 2 or not all(
             isinstance(end, Integral) and not isinstance(end, bool) for end in values
@@ -91,7 +82,7 @@ def _list_values(name: object, values: Any) -> list[Any]:
 
 
 def _read_variable(name: object, values: list[Any]) -> Variable:
-    """A variable of values that can be hashed, if they are fit for it."""
+    """Variable of values that can be hashed, if they are fit for it."""
     index = index_values(values)
     for i, value in enumerate(values):
         if _is_missing(value):
@@ -127,7 +118,7 @@ def _is_increasing(values: Sequence[Any]) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value counts as itself: a finite real number."""
+    """Whether a value is a finite real number."""
     try:
         return isinstance(value, Real) and math.isfinite(value)
     except OverflowError:  # an integer that no float can be
@@ -145,10 +136,8 @@ def _is_missing(value: Any) -> bool:
 def read_table(
     space: TableLike,
 ) -> tuple[list[Variable], NDArray[np.integer], np.dtype | None]:
-    """Variables and states of a table of candidates, and the dtype of its points.
-
-    None for points that are dicts, those of a data frame.
-    """
+    """Variables and states of a table of candidates, and the dtype of its points."""
+    # None for points that are dicts, those of a data frame.
     dtype = None
     if hasattr(space, "columns"):
         names, columns = columns_of(space, "space")

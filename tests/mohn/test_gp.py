@@ -23,7 +23,7 @@ from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import fit_noise_model
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, log_density
-from skmohn.mohn._gp.model import choose_route, fit_gp
+from skmohn.mohn._gp.model import choose_inference, fit_gp
 from skmohn.mohn._gp.term_variances import (
     find_significant_terms,
     find_strong_terms,
@@ -169,7 +169,7 @@ def test_route_follows_rows_inputs_and_memory():
         if change is not None:
             inputs[0, 0] = change
         sample = join_equal_rows(plain(inputs), np.zeros(n_rows))
-        return choose_route(sample, (), memory)[0]
+        return choose_inference(sample, (), memory)[0]
 
     assert route(30, 1000) == "cholesky"
     assert route(30, 4000) == "cholesky"
@@ -189,7 +189,7 @@ def test_memory_is_refused_with_the_figure():
     with pytest.raises(
         MemoryError, match=r"30 rows needs [\d.]+ KiB .* memory_budget is 100 bytes"
     ):
-        choose_route(sample, (), 100.0)
+        choose_inference(sample, (), 100.0)
 
 
 @pytest.mark.slow_cases("11-850-400-hadamard")

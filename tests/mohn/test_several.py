@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import (
@@ -39,6 +39,7 @@ from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.shared import SharedFactor, TargetPosterior, remember
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
+from skmohn.mohn._multioutput import MultiTargetModel
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.optimize import maximize
 
@@ -151,7 +152,8 @@ def test_a_fit_is_undone_and_replaced_as_a_whole():
     assert not hasattr(model, "shared_targets_")
     model.fit(X, Y)
     assert model.predict(X).shape == Y.shape
-    assert not hasattr(model, "model_")
+    assert isinstance(model.model_, MultiTargetModel)
+    assert model.model_.models == [part.model_ for part in model.estimators_]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +259,35 @@ def test_callbacks_follow_each_target(stop):
         assert len(model.history_) == 3
 
 
+def test_a_change_of_one_targets_model_counts(shared):
+    model = copy.deepcopy(shared)
+    part = model.estimators_[1].partial_fit(X[:40], Y[:40, 1])
+    assert_array_equal(model.predict(X)[:, 1], part.predict(X))
+    assert np.any(model.predict(X)[:, 1] != shared.predict(X)[:, 1])
+
+
+def test_unfitted_estimators_are_refused():
+    with pytest.raises(NotFittedError):
+        MOHNRegressor().predict(X)
+    with pytest.raises(NotFittedError):
+        MOHNRegressor().explain(X[0])
+    with pytest.raises(NotFittedError):
+        MOHNRegressor().significance_table(X, Y)
+
+
+def test_terms_of_several_targets_are_tested_on_further_rows():
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X[:60], Y[:60])
+    table = model.significance_table(X[60:], Y[60:])
+    for k, part in enumerate(model.estimators_):
+        rows = table[table["target"] == k].drop(columns="target")
+        own = part.significance_table(X[60:], Y[60:, k])
+        pd.testing.assert_frame_equal(rows.reset_index(drop=True), own)
+    with pytest.raises(ValueError, match="y has 2 columns, but fit was given 3"):
+        model.significance_table(X[60:], Y[60:, :2])
+    with pytest.raises(ValueError, match="X is missing"):
+        model.significance_table(None, Y)
+
+
 def test_what_takes_one_target_says_so(shared):
     for use in (
         maximize,
@@ -306,6 +337,25 @@ def test_a_dense_target_has_weights_for_the_terms_of_others():
     found = model.weights_[0, place], model.standard_errors_[0, place]
     assert_allclose(found, first.weight_posterior((6,)))
     assert found[1] > 0.0
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_columns_that_vary_at_outliers_of_another_target_alone_have_weights(flip):
+    rows, y = X.copy(), np.tile(X[:, 0] * X[:, 1], (2, 1)).T
+    y += 0.1 * np.random.default_rng(0).standard_normal(y.shape)
+    rows[:, 7] = np.isin(np.arange(len(X)), [7, 20])
+    y[:, 0] += 500.0 * rows[:, 7]
+    y[:, 1] += 50.0 * rows[:, 7]
+    # Of which two values are outliers is for the first target to decide.
+    y[20, 0] *= -1.0
+    order = [1, 0] if flip else [0, 1]
+    model = MOHNRegressor("pursuit", random_state=0).fit(rows, y[:, order])
+    first, second = (model.estimators_[k] for k in order)
+    assert first.outliers_[[7, 20]].all()
+    assert (7,) in second.terms_
+    assert (7,) not in first.term_names_.labels
+    index = model.terms_.index((7,))
+    assert_allclose(model.weights_[order, index], [0.0, 25.0], atol=1.0)
 
 
 def test_weights_that_a_sparse_target_left_out_are_zero():
@@ -481,6 +531,48 @@ def test_more_targets_than_rows():
     assert model.predict(rows).shape == (12, 16)
     assert model.weights_.shape == (16, len(model.terms_))
     assert len(model.shared_targets_) > 12
+
+
+@pytest.mark.parametrize(
+    ("method", "shape"),
+    [
+        ("latent_mean", (120, 3)),
+        ("latent_variance", (120, 3)),
+        ("predictive_mean", (120, 3)),
+        ("predictive_std", (120, 3)),
+        ("quantiles", (120, 3, 2)),
+        ("log_density", (120, 3)),
+        ("sample", (120, 3, 4)),
+    ],
+)
+def test_a_model_of_several_targets_has_an_axis_of_them(shared, method, shape):
+    model = shared.model_
+    rows = model.encode(X, None)
+    more = {
+        "quantiles": [(np.array([0.1, 0.9]),)] * 3,
+        "log_density": [(column,) for column in Y.T],
+        "sample": [(4, np.random.default_rng(k)) for k in range(3)],
+    }.get(method, [()] * 3)
+    alone = [
+        getattr(part, method)(own, *given)
+        for part, own, given in zip(model.models, rows, more, strict=True)
+    ]
+    together = {"log_density": (Y,), "sample": (4, np.random.default_rng(0))}
+    found = getattr(model, method)(rows, *together.get(method, more[0]))
+    assert found.shape == shape
+    if method == "sample":
+        assert_array_equal(found[:, 0], alone[0])
+        assert not np.any(found[:, 1] == found[:, 2])
+    else:
+        assert_allclose(found, np.stack(alone, axis=1), rtol=1e-9, atol=1e-12)
+    assert model.has_posterior
+    assert not model.is_sparse
+
+
+def test_draws_of_each_target_have_a_seed_of_their_own(shared):
+    rng = np.random.RandomState(5)
+    own = [part.sample_y(X[:5], 3, rng) for part in shared.estimators_]
+    assert_array_equal(shared.sample_y(X[:5], 3, 5), np.stack(own, axis=1))
 
 
 def test_draws_vary_as_predicted(shared):

@@ -1,4 +1,4 @@
-"""How far an exported network agrees with its estimator, and what inputs lose."""
+"""Agreement of an exported network with its estimator, and losses of inputs."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -19,22 +19,13 @@ _WIDEST = np.sqrt(12.0 * (1.0 - LEAST))
 
 
 class Agreement(NamedTuple):
-    """How far answers on some rows are those of the estimator.
+    """Agreement of a program's outputs with those of the estimator on some rows."""
 
-    Parameters
-    ----------
-    value : float
-        Fraction of the labels; of numbers R2, the least of all outputs.
-    largest_error : float or None
-        Of numbers, in standard deviations of what the estimator answers.
-    n_answers : int
-    n_lost : int, default=0
-        Classes, or labels, that the estimator finds and no answer has.
-    """
-
-    value: float
+    value: float  # fraction of the labels; in regression R2, the least of all outputs
+    # In regression, in standard deviations of the estimator's outputs.
     largest_error: float | None
     n_answers: int
+    # Classes, or labels, that the estimator predicts and the program never does.
     n_lost: int = 0
 
     def __str__(self) -> str:
@@ -50,20 +41,11 @@ class Agreement(NamedTuple):
 
 
 def compare(
-    found: NDArray | list[NDArray], wanted: NDArray | list[NDArray], network: Network
+    found: NDArray | list[NDArray],  # of the program
+    wanted: NDArray | list[NDArray],  # of the estimator
+    network: Network,
 ) -> Agreement:
-    """Compare answers.
-
-    Parameters
-    ----------
-    found, wanted : ndarrays, or lists of them, one for each sequence
-        Of what is exported, and of the estimator.
-    network : Network
-
-    Returns
-    -------
-    agreement : Agreement
-    """
+    """Compare predictions of a program and of the estimator."""
     if isinstance(found, list):
         found = np.concatenate(found)
     if isinstance(wanted, list):
@@ -88,41 +70,25 @@ def _count_lost(found: NDArray, wanted: NDArray, labels: Labels) -> int:
     return len(np.setdiff1d(wanted, found))
 
 
-def report(name: str, agreement: Agreement, cures: Sequence[str]) -> None:
-    """Print an agreement; warn if it is low, or if a class is lost.
-
-    Parameters
-    ----------
-    name : str
-        Of what is exported.
-    agreement : Agreement
-    cures : list of str
-        What may raise it, what is likeliest first.
-    """
+def report(
+    name: str,  # of what is exported
+    agreement: Agreement,
+    cures: Sequence[str],  # what may raise it, the likeliest first
+) -> None:
+    """Print an agreement; warn if it is low, or if a class is lost."""
     print(f"{name}: {agreement}")
     if not agreement.value >= LEAST or agreement.n_lost:
         warn_caller(f"{name}: {agreement}, which is low: {'; '.join(cures)}")
 
 
 def coarse_numbers(
-    reader: InputSpec, network: Network, names: Sequence[str]
+    reader: InputSpec,
+    network: Network,  # its inputs are in the order of the device
+    names: Sequence[str],  # of the columns of the table
 ) -> list[str]:
-    """Find inputs and targets that lose most to the steps of their types.
-
-    Parameters
-    ----------
-    reader : InputSpec
-    network : Network
-        Its inputs are in the order of the device.
-    names : sequence of str
-        Of the columns of the table.
-
-    Returns
-    -------
-    losses : list of str
-        With the cure; empty where steps are fine. Of networks that do not standardize
-        nothing is known.
-    """
+    """Find inputs and targets that lose most to the steps of their types."""
+    # Returned are messages with the cure; none where steps are fine. Networks that do
+    # not standardize are not tested.
     columns, mean, spread = _numbers(reader, network, names)
     losses, steps = [], reader.steps(mean, spread) / spread
     if np.any(steps > _WIDEST):
@@ -147,10 +113,7 @@ def coarse_numbers(
 
 
 def cut_inputs(reader: InputSpec, network: Network, names: Sequence[str]) -> list[str]:
-    """Find columns that the type of the inputs does not reach as far as.
-
-    Parameters and returns are those of :func:`coarse_numbers`.
-    """
+    """Find columns whose range exceeds the type of the inputs; see `coarse_numbers`."""
     columns, mean, spread = _numbers(reader, network, names)
     low, high = (end * reader.unit[: len(mean)] for end in reader.ends)
     is_cut = (mean - spread < low) | (mean + spread > high)

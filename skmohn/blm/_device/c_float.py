@@ -1,4 +1,4 @@
-"""A program in single precision as C."""
+"""Program in single precision as C."""
 
 from dataclasses import dataclass
 
@@ -23,12 +23,7 @@ _FLOAT = FloatConstants()
 
 
 class FloatWriter(Writer[FloatProgram]):
-    """Writes the functions of a program in single precision.
-
-    Parameters
-    ----------
-    program : FloatProgram
-    """
+    """Writer of the functions of a program in single precision."""
 
     code = output = "float"
 
@@ -65,7 +60,7 @@ class FloatWriter(Writer[FloatProgram]):
         ]
 
     def _dot(self) -> list[str]:
-        """A weighted sum, one input after the other."""
+        """Weighted sum, one input after the other."""
         reads, fields = self.packing.unpacked()
         products = []
         for stored, after in fields:
@@ -143,7 +138,7 @@ class FloatWriter(Writer[FloatProgram]):
         return [f"{{ /* from {n_in} to {n_out} */", *indent(lines), "}"]
 
     def _softmax(self, n: int) -> list[str]:
-        """Of sums, the fractions of their exponentials."""
+        """Softmax: fractions of the exponentials of sums."""
         return fill("softmax_float", n=n)
 
     def finish(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""A program in integers as C."""
+"""Program in integers as C."""
 
 from dataclasses import dataclass
 
@@ -35,12 +35,7 @@ _LOOPS = LoopConstants()
 
 
 class IntWriter(Writer[IntProgram]):
-    """Writes the functions of a program in integers.
-
-    Parameters
-    ----------
-    program : IntProgram
-    """
+    """Writer of the functions of a program in integers."""
 
     def __init__(self, program: IntProgram) -> None:
         biases = [bias for member in program.biases for bias in member]
@@ -106,7 +101,7 @@ class IntWriter(Writer[IntProgram]):
         return self.picks.sum(kind, product)
 
     def _rounds(self, n: int) -> int:
-        """How often the loop over a row of so many weights runs."""
+        """Number of rounds of the loop over a row of so many weights."""
         return self.packing.padded(n) // self.packing.group // self.at_once
 
     def _dot(self, bits: int) -> list[str]:
@@ -156,7 +151,7 @@ class IntWriter(Writer[IntProgram]):
         )
 
     def _scaled(self, rescale: Requantize, size: str) -> str:
-        """The expression of a size in other units."""
+        """Expression of a size in other units."""
         half = literal((1 << rescale.shift) >> 1)
         if rescale.factor == 1 and not rescale.pre:
             return f"({size} + {half}) >> {rescale.shift}"
@@ -167,7 +162,7 @@ class IntWriter(Writer[IntProgram]):
         return f"({product} + {half}) >> {rescale.shift}"
 
     def _unit(self, depth: int, layer: Layer) -> list[str]:
-        """The activation of a layer, and the scale of sums over its own units."""
+        """Activation of a layer, and the scale of sums over its own units."""
         kind, bits = layer.activation, layer.accumulator_bits
         lines = []
         if layer.own_rescale is not None:
@@ -199,7 +194,7 @@ class IntWriter(Writer[IntProgram]):
         return f"s < 0 ? ({kind})(0U - ({kind})s) : ({kind})s"
 
     def _read(self) -> list[str]:
-        """From what the device is given to codes."""
+        """Convert inputs of the device to codes."""
         if not self.sizes[0]:
             return self.reader([])
         at = {name: array.at("i") for name, array in self.inputs.items()}
@@ -300,7 +295,7 @@ class IntWriter(Writer[IntProgram]):
         return [title, *indent(lines), "}"]
 
     def _answer(self, depth: int, layer: Layer, target: str, is_last: bool) -> str:
-        """The statement that makes an output of a sum."""
+        """Statement that makes an output of a sum."""
         if layer.activation == "softmax":
             return "sums[j] = s;"
         value = {
@@ -312,7 +307,7 @@ class IntWriter(Writer[IntProgram]):
         return f"{target} {sign} {value};"
 
     def _softmax(self, rescale: Requantize, bits: int, n: int) -> list[str]:
-        """Of sums, the fractions of their exponentials."""
+        """Softmax: fractions of the exponentials of sums."""
         kind = f"u{TYPES[bits]}"
         exponent = f"({self._scaled(rescale, 'fall')})"
         if rescale.limit is not None:

@@ -30,24 +30,20 @@ def smallest_type(values: NDArray) -> str:
 
 
 def number(value: float | np.floating) -> str:
-    """A float in C that reads back as the same number in single precision."""
+    """Float in C that reads back as the same number in single precision."""
     text = np.format_float_scientific(np.float32(value), unique=True)
     return f"{text}f"
 
 
 class Array:
-    """A constant table in the program memory, or one constant where all are equal.
+    """Constant table in the program memory, or one constant where all are equal."""
 
-    Parameters
-    ----------
-    name : str
-    values : array-like
-        Integers, or floats in single precision.
-    always : bool, default=False
-        Whether it is a table even if all values are equal.
-    """
-
-    def __init__(self, name: str, values: ArrayLike, always: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        values: ArrayLike,  # integers, or floats in single precision
+        always: bool = False,  # a table even if all values are equal
+    ) -> None:
         self.name, self.values = name, np.ravel(values)
         self.is_float = self.values.dtype.kind == "f"
         self.kind = "float" if self.is_float else smallest_type(self.values)
@@ -62,7 +58,7 @@ class Array:
         return len(self.values) * width // 8
 
     def at(self, index: str) -> str:
-        """The expression of an entry."""
+        """Expression of an entry."""
         if not self.is_table:
             return self._text(self.values[0])
         if self.is_float:
@@ -72,7 +68,7 @@ class Array:
         return f"{cast}@READ{width}({self.name} + {index})"
 
     def declaration(self) -> list[str]:
-        """The table, no lines if there is none."""
+        """Table, no lines if there is none."""
         if not self.is_table:
             return []
         values = ", ".join(self._text(value).strip("()") for value in self.values)
@@ -88,7 +84,7 @@ class Array:
 
 
 def literal(value: int | np.integer) -> str:
-    """An integer in C, on computers whose int has 16 bits too."""
+    """Integer in C, on computers whose int has 16 bits too."""
     value = int(value)
     if value == -(2**31):
         return "(-2147483647L - 1)"
@@ -116,10 +112,8 @@ def _read(name: str) -> tuple[str, ...]:
 
 
 def fill(name: str, /, **values: object) -> list[str]:
-    """Lines of a file of `c/`, with values in place of ``$names``.
-
-    A list of lines takes the place of a line that is its name, as far to the right.
-    """
+    """Lines of a file of `c/`, with values in place of ``$names``."""
+    # A list of lines replaces a line that is its name, with the same indentation.
     found = []
     for line in _read(name):
         text = line.lstrip()

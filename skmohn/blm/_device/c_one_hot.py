@@ -15,20 +15,17 @@ _KNOWN = {
 
 
 class Picks:
-    """Writes what concerns categories; false, and nothing to write, without them.
+    """Writer of the code for categories; false, and empty, without them."""
 
-    Of each input that is a category ``picks`` has the index of its weights in a row,
-    ``factors`` what its one stands for, and zero if there is no such category.
+    # Of each input that is a category ``picks`` has the index of its weights in a row,
+    # ``factors`` the value of its one, and zero if there is no such category.
 
-    Parameters
-    ----------
-    kind : str
-        Type of the inputs.
-    categories : Categories
-    packing : Packing
-    """
-
-    def __init__(self, kind: str, categories: Categories, packing: Packing) -> None:
+    def __init__(
+        self,
+        kind: str,  # type of the inputs
+        categories: Categories,
+        packing: Packing,
+    ) -> None:
         groups, factors = categories
         self.kind, self.packing, self.n = kind, packing, len(groups)
         self.row_bytes = packing.row_bytes(sum(groups)) if groups else 0
@@ -63,10 +60,8 @@ class Picks:
         return self.types.items() if self.n else ()
 
     def read(self, first: int) -> list[str]:
-        """Lines that fill the buffers from the inputs, the first of them with a number.
-
-        `i` counts.
-        """
+        """Lines that fill the buffers from the inputs, beginning at a number."""
+        # `i` counts.
         if not self.n:
             return []
         index_type = self.types["picks"]
@@ -88,16 +83,12 @@ class Picks:
         kinds = {"type": self.packing.type, "index_type": self.types["picks"]}
         return [*fill("weight", **kinds, lines=lines, weight=weight), ""]
 
-    def sum(self, kind: str, product: str) -> list[str]:
-        """Add the weights of the categories of an input to a sum.
-
-        Parameters
-        ----------
-        kind : str
-            Type of the sum.
-        product : str
-            Of ``factors[i]`` and the code ``u``.
-        """
+    def sum(
+        self,
+        kind: str,  # type of the sum
+        product: str,  # of ``factors[i]`` and the code ``u``
+    ) -> list[str]:
+        """Add the weights of the categories of an input to a sum."""
         if not self.n:
             return []
         arguments = [f"{kind} sum", "const uint8_t *w", *self.arguments()]

@@ -1,4 +1,4 @@
-"""What programs in integers and in single precision have in common as C."""
+"""C code that programs in integers and in single precision have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -19,20 +19,17 @@ ProgramType = TypeVar("ProgramType", FloatProgram, IntProgram)
 
 
 class Writer(ABC, Generic[ProgramType]):
-    """Writes the functions of a program.
+    """Writer of the functions of a program."""
 
-    Names begin with an @ that the name of the program replaces. Children have the
-    types `code` and `output`, `zero_points` of the hidden layers, further tables, the
-    `helpers` and each `layer`.
+    # Names begin with an @ that the name of the program replaces. Children have the
+    # types `code` and `output`, `zero_points` of the hidden layers, further tables, the
+    # `helpers` and each `layer`.
 
-    Parameters
-    ----------
-    program : IntProgram or FloatProgram
-    biases : ndarray
-        Of all units, member by member.
-    """
-
-    def __init__(self, program: ProgramType, biases: NDArray) -> None:
+    def __init__(
+        self,
+        program: ProgramType,
+        biases: NDArray,  # of all units, member by member
+    ) -> None:
         self.program, self.network = program, program.network
         self.packing = Packing(self.network.n_bits)
         self.picks = Picks(program.kind, program.categories, self.packing)
@@ -141,7 +138,7 @@ class Writer(ABC, Generic[ProgramType]):
         return [*fill("run", state=self.own_state(), body=lines), ""]
 
     def reader(self, lines: list[str]) -> list[str]:
-        """The function that reads inputs, given the lines for a number."""
+        """Function that reads inputs, given the lines for a number."""
         n = self.sizes[0]
         body = []
         if n:
@@ -152,7 +149,7 @@ class Writer(ABC, Generic[ProgramType]):
         return [*fill("read", **kinds, body=body), ""]
 
     def picked(self, depth: int, start: str) -> str:
-        """The expression of a sum over inputs, with that over categories added."""
+        """Expression of a sum over inputs, with that over categories added."""
         if depth or not self.picks:
             return start
         row = f"w + {self.packing.row_bytes(self.sizes[0])}"
@@ -165,7 +162,7 @@ class Writer(ABC, Generic[ProgramType]):
 
     @property
     def bias(self) -> str:
-        """The expression of the bias that `b` points at."""
+        """Expression of the bias that `b` points at."""
         return self.biases.at("0").replace("@biases + 0", "b")
 
     def fill_up(self, name: str, n: int) -> list[str]:
@@ -183,11 +180,11 @@ class Writer(ABC, Generic[ProgramType]):
         return lines
 
     def own_state(self) -> str:
-        """The argument before all others."""
+        """Argument before all others."""
         return "@state *state, " if self.is_recurrent else ""
 
     def finish(self) -> list[str]:
-        """What is done to the outputs of all members."""
+        """Last activation of the outputs of all members."""
         return []
 
 

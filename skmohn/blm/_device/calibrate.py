@@ -1,4 +1,4 @@
-"""Which numbers a network meets: the ranges of inputs and of hidden units."""
+"""Calibration: ranges of inputs and of hidden units."""
 
 import itertools
 from dataclasses import dataclass
@@ -43,26 +43,12 @@ def calibrated(
     network: Network,
     reader: InputSpec,
     bits: int,
+    # (n_rows, n_inputs); in the units of the table. Without them inputs may reach as
+    # many standard deviations, or as far as the type does.
     rows: NDArray[np.float64] | None = None,
-    lengths: NDArray[np.int64] | None = None,
+    lengths: NDArray[np.int64] | None = None,  # (n_sequences,); rows of each
 ) -> IntProgram:
-    """A program in integers, for the rows that the network will meet.
-
-    Parameters
-    ----------
-    network : Network
-    reader : InputSpec
-    bits : int
-    rows : ndarray of shape (n_rows, n_inputs), default=None
-        In the units of the table. Without them inputs may reach as many standard
-        deviations, or as far as the type does.
-    lengths : ndarray of shape (n_sequences,), default=None
-        Rows of each sequence.
-
-    Returns
-    -------
-    program : IntProgram
-    """
+    """Integer program for the rows that the network will meet."""
     if rows is None:
         clip_range = _rounded(
             _clip_range_unseen(network, reader, bits), network, reader, bits
@@ -112,10 +98,8 @@ def calibrated(
 def _clip_ranges(
     rows: NDArray, reader: InputSpec, network: Network, bits: int
 ) -> NDArray[np.floating]:
-    """Ranges of the inputs to try: that of all rows, or that of ordinary ones.
-
-    What is cut off costs as much as coarse steps do somewhere between.
-    """
+    """Ranges of the inputs to try: that of all rows, or that of ordinary ones."""
+    # What is cut off costs as much as coarse steps do somewhere between.
     inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
     # Ones of categories are not cut: only where there is nothing else they decide.
     numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
@@ -146,7 +130,7 @@ def _is_plain(network: Network, reader: InputSpec) -> bool:
 def _rounded(
     clip_range: float, network: Network, reader: InputSpec, bits: int
 ) -> float:
-    """A range, or a larger one for which the device need only shift its inputs."""
+    """Range, or a larger one for which the device need only shift its inputs."""
     if not _is_plain(network, reader):
         return clip_range
     step = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
@@ -205,7 +189,7 @@ def _clip_range_seen(most: float, network: Network) -> float:
 def _first(
     rows: NDArray, lengths: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The first rows, of sequences whole ones as far as possible."""
+    """Select the first rows, of whole sequences as far as possible."""
     n = len(rows) if len(rows) <= _CALIBRATION.max_rows else _CALIBRATION.max_rows
     ends = np.minimum(np.cumsum([len(rows)] if lengths is None else lengths), n)
     lengths = np.diff(ends, prepend=0)

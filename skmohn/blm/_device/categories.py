@@ -8,32 +8,21 @@ from numpy.typing import NDArray
 
 
 class Categories(NamedTuple):
-    """What the ones of categories are to the first layer.
+    """Categories of inputs, and the values of their ones in the first layer."""
 
-    Parameters
-    ----------
-    sizes : tuple of int
-        Categories of each input.
-    factors : ndarray of shape (n_categories,)
-        A one in units of the first layer, for each category of each input in turn.
-    """
-
-    sizes: tuple
+    sizes: tuple  # categories of each input
+    # (n_categories,); a one in units of the first layer, for each category of each
+    # input in turn.
     factors: np.ndarray
 
-    def expand(self, numbers: NDArray) -> NDArray:
-        """From numbers of categories to inputs of the network.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_rows, n_inputs)
-            Any that is below 0, or not below the number of categories, stands for none.
-
-        Returns
-        -------
-        inputs : ndarray of shape (n_rows, n_categories)
-            Zeros, but for the factor of a row's category.
-        """
+    def expand(
+        self,
+        # (n_rows, n_inputs); any that is below 0, or not below the number of
+        # categories, stands for none.
+        numbers: NDArray,
+    ) -> NDArray:
+        """Convert numbers of categories to inputs, (n_rows, n_categories)."""
+        # They are zeros, but for the factor of a row's category.
         inputs, first = np.zeros((len(numbers), len(self.factors))), 0
         inputs = inputs.astype(self.factors.dtype)
         for given, size in zip(numbers.T, self.sizes, strict=True):
@@ -45,22 +34,12 @@ class Categories(NamedTuple):
 
 
 def numbers_of(
-    table: NDArray, columns: NDArray[np.integer], sizes: Sequence[int]
+    table: NDArray,  # (n_rows, n_categories)
+    columns: NDArray[np.integer],  # (n_categories,); column numbers for a message
+    sizes: Sequence[int],
 ) -> NDArray[np.int64]:
-    """From ones and zeros to numbers of categories.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_categories)
-    columns : ndarray of shape (n_categories,)
-        What its columns are called in a message.
-    sizes : tuple of int
-
-    Returns
-    -------
-    numbers : ndarray of shape (n_rows, n_inputs)
-        The number of categories where a row has none.
-    """
+    """Convert ones and zeros to numbers of categories, (n_rows, n_inputs)."""
+    # The number of categories where a row has none.
     numbers, first = np.empty((len(table), len(sizes)), dtype=np.int64), 0
     for column, size in enumerate(sizes):
         group = table[:, first : first + size]

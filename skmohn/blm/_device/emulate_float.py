@@ -19,34 +19,20 @@ _MOST = float(np.finfo(np.float32).max) / 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class FloatProgram:
-    """Networks in single precision.
-
-    Parameters
-    ----------
-    network : Network
-    kind : str
-        Type of the numbers that are read.
-    mean, inverse : ndarrays of shape (n_inputs,), float32
-        Inputs of the network are ``(v - mean) * inverse``.
-    limit : float32
-        Inputs of the network are cut at +-limit: then no sum overflows. So are the
-        outputs of unbounded units that have a state.
-    categories : Categories
-    biases : list of lists of ndarrays of shape (n_out,)
-        Of each member and layer, in the units of its weights.
-    scale, offset : ndarrays of shape (n_outputs,), float32
-        Of the sum of what all members answer.
-    """
+    """Program of networks in single precision."""
 
     network: Network
-    kind: str
+    kind: str  # type of the inputs
+    # (n_inputs,), float32; inputs of the network are ``(v - mean) * inverse``.
     mean: np.ndarray
     inverse: np.ndarray
+    # Inputs of the network are cut at +-limit: then no sum overflows. So are the
+    # outputs of unbounded units that have a state.
     limit: np.float32
     categories: Categories
-    biases: list
-    scale: np.ndarray
-    offset: np.ndarray
+    biases: list  # (n_out,); of each member and layer, in the units of its weights
+    scale: np.ndarray  # (n_outputs,), float32; of the sum of the outputs of all members
+    offset: np.ndarray  # (n_outputs,), float32
 
     def inputs(self, raw: NDArray) -> NDArray[np.float32]:
         """Inputs of the first layer, of rows that the device reads."""
@@ -64,18 +50,18 @@ class FloatProgram:
 
     @property
     def last_activation(self) -> str:
-        """What is done to the sums of the outputs."""
+        """Activation of the sums of the outputs."""
         raw = self.network.answers_raw
         return "identity" if raw else self.network.out_activation
 
     @property
     def output_scale(self) -> NDArray[np.float64]:
-        """What one unit of an output stands for: shape (n_outputs,)."""
+        """Value of one unit of an output: shape (n_outputs,)."""
         return np.ones(len(self.scale))
 
     @property
     def output_offset(self) -> NDArray[np.float64]:
-        """What an output of zero stands for: shape (n_outputs,)."""
+        """Value of an output of zero: shape (n_outputs,)."""
         return np.zeros(len(self.scale))
 
 
@@ -107,7 +93,7 @@ def _biases(member: list[Codes], network: Network) -> list[NDArray]:
 
 
 def _limit(network: Network, biases: list[list[NDArray]]) -> np.float32:
-    """The largest power of two at which inputs may be cut so that no sum overflows."""
+    """Largest power of two at which inputs may be cut so that no sum overflows."""
     power = bisect_left(
         range(127), _MOST, key=lambda power: _largest_sum(network, biases, 2.0**power)
     )
@@ -145,26 +131,13 @@ def _largest_sum(network: Network, biases: list[list[NDArray]], limit: float) ->
 
 def run_float(
     program: FloatProgram,
-    raw: NDArray,
+    raw: NDArray,  # (n_rows, n_inputs); inputs of the device
+    # (n_sequences,); rows of each; read by recurrent networks alone.
     lengths: NDArray[np.int64],
+    # (n_hidden_layers,); raised to the largest output of hidden units.
     activation_ranges: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float32]:
-    """Outputs of a program in single precision.
-
-    Parameters
-    ----------
-    program : FloatProgram
-    raw : ndarray of shape (n_rows, n_inputs)
-        What the device reads.
-    lengths : ndarray of shape (n_sequences,)
-        Rows of each sequence; only recurrent networks look at it.
-    activation_ranges : ndarray of shape (n_hidden_layers,), default=None
-        Raised to the largest output of hidden units.
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_rows, n_outputs), float32
-    """
+    """Outputs of a program in single precision."""
     network = program.network
 
     def step(rows: NDArray, states: list[NDArray] | None) -> NDArray:
@@ -236,7 +209,7 @@ def _activate(kind: str, sums: NDArray, tie: np.float32) -> NDArray:
 
 
 def _tanh(x: NDArray) -> NDArray:
-    """The rational function by which networks are trained."""
+    """Rational function by which networks are trained."""
     k = kernels
     x = np.clip(x, -k.LIMIT, k.LIMIT)
     z = x * x

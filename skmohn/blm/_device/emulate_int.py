@@ -11,22 +11,12 @@ from skmohn.blm._device.recurrence import StatesOf, answer
 
 
 def run_int(
-    program: IntProgram, raw: NDArray, lengths: NDArray[np.int64]
+    program: IntProgram,
+    raw: NDArray,  # (n_rows, n_inputs); inputs of the device
+    # (n_sequences,); rows of each; read by recurrent networks alone.
+    lengths: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Outputs of a program in integers.
-
-    Parameters
-    ----------
-    program : IntProgram
-    raw : ndarray of shape (n_rows, n_inputs)
-        What the device reads.
-    lengths : ndarray of shape (n_sequences,)
-        Rows of each sequence; only recurrent networks look at it.
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_rows, n_outputs), int64
-    """
+    """Outputs of a program in integers."""
 
     def step(rows: NDArray, states: list[NDArray] | None) -> NDArray:
         codes = program.codes(rows)

@@ -1,4 +1,4 @@
-"""`to_c`: from a fitted estimator to C, and to what the C will answer."""
+"""`to_c`: from a fitted estimator to C, and to the outputs of that C."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -223,7 +223,7 @@ class DeviceModel:
 
 
 def _answering(program: Program) -> OutputDecoder:
-    """What outputs of a program stand for."""
+    """Decoder of the outputs of a program."""
     network = program.network
     if network.labels is None:
         return OutputDecoder(None)
@@ -235,7 +235,7 @@ def _answering(program: Program) -> OutputDecoder:
 
 
 class DeviceMixin:
-    """What all BLM estimators can do for devices."""
+    """Export of BLM estimators to devices."""
 
     def to_c(
         self,
@@ -364,7 +364,7 @@ class DeviceMixin:
 
 
 def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
-    """The unit of each input."""
+    """Unit of each input."""
     n_inputs = network.layout.sizes[0]
     if isinstance(input_scale, Real):
         input_scale = np.full(n_inputs, float(input_scale))
@@ -444,7 +444,7 @@ def _check_unit(reader: InputSpec, network: Network) -> None:
 
 
 def _warn_of_cuts(model: Any, reader: InputSpec, X: TableLike) -> None:
-    """Say which numbers of X the type of the inputs cannot hold."""
+    """Warn of numbers of X that the type of the inputs cannot hold."""
     cut = reader.cut(model._rows_of(X)[0])
     if len(cut):
         low, high = reader.ends
@@ -469,7 +469,7 @@ def _report_agreement(model: Any, device: DeviceModel) -> None:
 
 
 def _cures(device: DeviceModel) -> list[str]:
-    """What may raise the agreement, where no column is known to be lost."""
+    """Cures of low agreement, where no column is known to be lost."""
     cures = []
     if device._reader.kind != "float32":
         cures.append('use a smaller input_scale, or input_type="float32"')
@@ -490,7 +490,7 @@ def _cures(device: DeviceModel) -> list[str]:
 def _in_integers(
     model: Any, network: Network, reader: InputSpec, bits: int | str, X: TableLike
 ) -> IntProgram:
-    """The network in integers, of as many bits as it takes."""
+    """Network in integers, of as many bits as it takes."""
     given = () if X is None else model._rows_of(X)
     if bits != "auto":
         return calibrated(network, reader, int(bits), *given)

@@ -1,4 +1,4 @@
-"""Integers in place of the reals: scaling, tanh, powers of two."""
+"""Fixed-point arithmetic: scaling, tanh, powers of two."""
 
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -50,23 +50,13 @@ class Requantize(NamedTuple):
         return np.sign(numbers) * self(np.abs(numbers))
 
 
-def make_rescale(ratio: float, largest: int, top: int, precision: int) -> Requantize:
-    """Rescale sizes by a ratio, in 32 bits.
-
-    Parameters
-    ----------
-    ratio : float
-    largest : int
-        The largest size there is.
-    top : int
-        Results are at most this.
-    precision : int
-        What a factor should be at least: its rounding is then harmless.
-
-    Returns
-    -------
-    rescale : Requantize
-    """
+def make_rescale(
+    ratio: float,
+    largest: int,  # largest size
+    top: int,  # largest result
+    precision: int,  # least factor: its rounding is then harmless
+) -> Requantize:
+    """Rescale sizes by a ratio, in 32 bits."""
     # From here on the result is top.
     most = min(largest, int(np.ceil(min((top + 1.0) / ratio, 2.0**32))))
     pre = max(0, most.bit_length() - 16)
@@ -101,20 +91,12 @@ def _with_shift(
     return Requantize(pre, factor, shift, limit if limit <= largest else None, top)
 
 
-def make_shift(power: int, largest: int, top: int) -> Requantize:
-    """Rescale sizes by ``2 ** -power``, without a product.
-
-    Parameters
-    ----------
-    power : int
-        Below zero, sizes grow.
-    largest, top : int
-        As of :func:`make_rescale`.
-
-    Returns
-    -------
-    rescale : Requantize
-    """
+def make_shift(
+    power: int,  # below zero, sizes grow
+    largest: int,
+    top: int,
+) -> Requantize:
+    """Rescale sizes by ``2 ** -power``, without a product."""
     factor, shift = 2 ** max(-power, 0), max(power, 0)
     half = (1 << shift) >> 1
     limit = -(-((top << shift) - half) // factor)
@@ -144,7 +126,7 @@ class TanhTable(NamedTuple):
 
 
 def tanh_curve(top: int) -> TanhTable:
-    """The hyperbolic tangent from zero on, as integers up to `top`."""
+    """Hyperbolic tangent from zero on, as integers up to `top`."""
     # Lines are at most step^2 / 8 max|tanh''| below the curve: points half of that
     # above it divide the error.
     bends = [0.77 * step**2 / 16.0 * top for step in _STEPS]

@@ -19,23 +19,15 @@ _MAX_FACTOR: Final = 2**16 - 1
 
 @dataclass(frozen=True)
 class InputSpec:
-    """The numbers that a device is given.
+    """Inputs of a device."""
 
-    Parameters
-    ----------
-    kind : {"uint8", "int16", "float32"}
-    unit : ndarray of shape (n_numbers,)
-        What 1 stands for in each column of the table that is no category.
-    columns : ndarray of shape (n_columns,)
-        Columns of the table in the order of the device: numbers, then categories.
-    groups : tuple of int, default=()
-        Columns of each category.
-    """
-
-    kind: str
+    kind: str  # "uint8", "int16" or "float32"
+    # (n_numbers,); value of 1 in each column of the table that is no category.
     unit: np.ndarray
+    # (n_columns,); columns of the table in the order of the device: numbers, then
+    # categories.
     columns: np.ndarray
-    groups: tuple = ()
+    groups: tuple = ()  # columns of each category
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -44,7 +36,7 @@ class InputSpec:
         return RANGES.get(self.kind, (-most, most))
 
     def read(self, X: NDArray[np.float64]) -> NDArray:
-        """A table as the device gets it: rounded to units, within the type's range."""
+        """Table as the device gets it: rounded to units, within the type's range."""
         numbers = self._rounded(self._numbers(X))
         if not self.groups:
             return numbers
@@ -97,7 +89,7 @@ class InputSpec:
 
 
 def float_steps(numbers: NDArray[np.float64]) -> NDArray[np.float32]:
-    """From numbers to the next ones in single precision."""
+    """Distances from numbers to the next ones in single precision."""
     return np.spacing(numbers.astype(np.float32))
 
 
@@ -109,7 +101,7 @@ def cut(numbers: NDArray, limit: float | np.floating) -> NDArray:
 
 
 class IntInputs(NamedTuple):
-    """From integers to codes: ``((u - center) * factor + half) >> shift``."""
+    """Conversion of integers to codes: ``((u - center) * factor + half) >> shift``."""
 
     center: np.ndarray  # (n_inputs,)
     factor: np.ndarray
@@ -130,23 +122,12 @@ class IntInputs(NamedTuple):
 
 
 def int_inputs(
-    reader: InputSpec, network: Network, scale: float, top: int
+    reader: InputSpec,
+    network: Network,
+    scale: float,  # of one unit of a code
+    top: int,  # largest code
 ) -> IntInputs:
-    """Prepare integers as inputs.
-
-    Parameters
-    ----------
-    reader : InputSpec
-    network : Network
-    scale : float
-        What one unit of a code stands for.
-    top : int
-        The largest code.
-
-    Returns
-    -------
-    inputs : IntInputs
-    """
+    """Quantize the inputs of a network as integers."""
     least, most = RANGES[reader.kind]
     n = network.n_numbers
     mean, width = network.input_mean[:n], network.input_scale[:n] * scale
@@ -187,7 +168,7 @@ def _largest_shifts(ratio: NDArray[np.float64], farthest: NDArray) -> NDArray[np
 
 
 class FloatInputs(NamedTuple):
-    """From numbers to codes: ``floor((v - start) * inverse)``."""
+    """Conversion of numbers to codes: ``floor((v - start) * inverse)``."""
 
     start: np.ndarray  # (n_inputs,) float32
     inverse: np.ndarray
@@ -218,7 +199,7 @@ def float_inputs(
 def standardized(
     reader: InputSpec, network: Network
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """What makes numbers inputs of the network itself: ``(v - mean) * inverse``."""
+    """Mean and inverse scale of inputs of the network: ``(v - mean) * inverse``."""
     n = network.n_numbers
     mean = (network.input_mean[:n] / reader.unit).astype(np.float32)
     return mean, (reader.unit / network.input_scale[:n]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What a device is to compute: the codes of the weights, and what they stand for."""
+"""Network of a device: the codes of the weights, and their scales."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -16,7 +16,7 @@ UNBOUNDED = ("relu", "identity")
 
 
 class Codes(NamedTuple):
-    """The integers of one layer of weights."""
+    """Integers of one layer of weights."""
 
     weights: np.ndarray  # (n_out, n_in)
     biases: np.ndarray  # (n_out,)
@@ -25,48 +25,25 @@ class Codes(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Networks that answer together, as they were trained.
-
-    Parameters
-    ----------
-    layout : Layout
-    n_bits : int
-    members : list of lists of Codes, layer by layer
-    steps, own_steps : ndarrays of shape (n_layers,)
-        Weight that one unit of a code stands for; of weights within a layer.
-    activation : str
-        Of the hidden units.
-    out_activation : str
-        Of the outputs, also "softmax".
-    input_mean, input_scale : ndarrays of shape (n_inputs,)
-        Inputs of the network are ``(x - mean) / scale``.
-    output_mean, output_scale : ndarrays of shape (n_outputs,)
-        What is answered is ``outputs * scale + mean``.
-    is_standardized : bool
-        Whether the inputs of the network are of variance 1.
-    tie : float
-        The largest sum that a step takes for zero.
-    labels : Labels or None
-        What the outputs say of classes; None of numbers.
-    groups : tuple of int, default=()
-        The last inputs are categories in groups of these sizes: of each at most one is
-        1 before it is standardized, the others 0.
-    """
+    """Trained networks, whose mean output is the prediction."""
 
     layout: Layout
     n_bits: int
     members: list
-    steps: np.ndarray
-    own_steps: np.ndarray
-    activation: str
-    out_activation: str
+    steps: np.ndarray  # (n_layers,); weight of one unit of a code
+    own_steps: np.ndarray  # (n_layers,); that of weights within a layer
+    activation: str  # of the hidden units
+    out_activation: str  # of the outputs, also "softmax"
+    # (n_inputs,); inputs of the network are ``(x - mean) / scale``.
     input_mean: np.ndarray
     input_scale: np.ndarray
-    output_mean: np.ndarray
+    output_mean: np.ndarray  # (n_outputs,); predictions are ``outputs * scale + mean``
     output_scale: np.ndarray
-    is_standardized: bool
-    tie: float
-    labels: Labels | None
+    is_standardized: bool  # inputs of the network are of variance 1
+    tie: float  # largest sum that a step takes for zero
+    labels: Labels | None  # of classifiers
+    # The last inputs are categories in groups of these sizes: of each at most one is 1
+    # before it is standardized, the others 0.
     groups: tuple = ()
 
     @property
@@ -76,28 +53,20 @@ class Network:
 
     @property
     def zeros(self) -> NDArray[np.float64]:
-        """What zeros of categories are as inputs of the network."""
+        """Inputs of the network for zeros of categories."""
         return (-self.input_mean / self.input_scale)[self.n_numbers :]
 
     @property
     def ones(self) -> NDArray[np.float64]:
-        """By how much a one of a category is more than its zero."""
+        """Difference between a one of a category and its zero."""
         return 1.0 / self.input_scale[self.n_numbers :]
 
     def with_categories(
-        self, columns: NDArray[np.integer], groups: tuple[int, ...]
+        self,
+        columns: NDArray[np.integer],  # (n_inputs,)
+        groups: tuple[int, ...],
     ) -> Self:
-        """The network with its inputs in another order, the last of them categories.
-
-        Parameters
-        ----------
-        columns : ndarray of shape (n_inputs,)
-        groups : tuple of int
-
-        Returns
-        -------
-        network : Network
-        """
+        """Network with its inputs in another order, the last of them categories."""
         members = [
             [first._replace(weights=first.weights[:, columns]), *others]
             for first, *others in self.members
@@ -122,11 +91,9 @@ class Network:
 
     @property
     def answers_raw(self) -> bool:
-        """Whether sums may stand for outputs.
-
-        Of classes nothing but the order counts. Several networks answer by the mean of
-        their probabilities, which sums cannot stand for.
-        """
+        """Whether sums may replace outputs."""
+        # Of classes nothing but the order counts. Several networks predict the mean of
+        # their probabilities, which sums cannot stand for.
         if self.out_activation == "identity":
             return True
         return self.labels is not None and len(self.members) == 1
@@ -134,21 +101,11 @@ class Network:
 
 @dataclass(frozen=True)
 class OutputDecoder:
-    """What outputs of a device stand for.
+    """Decoder of the outputs of a device."""
 
-    Parameters
-    ----------
-    labels : Labels or None
-        None of numbers.
-    has_probabilities : bool
-        Whether the network answers with probabilities.
-    threshold : float
-        Labels apply above it, in units of the outputs.
-    """
-
-    labels: Labels | None
-    has_probabilities: bool = False
-    threshold: float = 0.0
+    labels: Labels | None  # of classifiers
+    has_probabilities: bool = False  # outputs are probabilities
+    threshold: float = 0.0  # labels apply above it, in units of the outputs
 
 
 def split_codes(layout: Layout, codes: ArrayLike) -> list[Codes]:
@@ -170,21 +127,11 @@ def _center_and_spread(
 
 
 def of_estimator(
-    model: Any, made_with: dict[str, Any], labels: Labels | None = None
+    model: Any,
+    made_with: dict[str, Any],  # parameters of its last fit
+    labels: Labels | None = None,
 ) -> Network:
-    """The network of a fitted classifier or regressor.
-
-    Parameters
-    ----------
-    model : BLMClassifier or BLMRegressor
-    made_with : dict
-        Parameters of its last fit.
-    labels : Labels, default=None
-
-    Returns
-    -------
-    network : Network
-    """
+    """Network of a fitted classifier or regressor."""
     sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
     layout = Layout(sizes, made_with["recurrent"])
     steps = grid_step(made_with["n_bits"], model.w_max_)
@@ -218,19 +165,11 @@ def _parts(member: tuple) -> tuple:
     return (*member, []) if len(member) == 2 else member
 
 
-def of_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> Network:
-    """The network of a fitted controller.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_weights,)
-    made_with : dict
-        What it was made with, the step of each weight among it.
-
-    Returns
-    -------
-    network : Network
-    """
+def of_controller(
+    codes: NDArray[np.integer],  # (n_weights,)
+    made_with: dict[str, Any],  # its parameters, and the step of each weight
+) -> Network:
+    """Network of a fitted controller."""
     layout = Layout(made_with["layers"], made_with["recurrent"])
     steps, own_steps = layout.gather(made_with["w_max"])
     n_inputs, n_outputs = layout.sizes[0], layout.sizes[-1]
@@ -255,17 +194,10 @@ def of_controller(codes: NDArray[np.integer], made_with: dict[str, Any]) -> Netw
 def read_rows(
     model: Any, X: TableLike
 ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
-    """Read rows of a table or of sequences as a fitted BLM estimator does.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows, n_inputs)
-    lengths : ndarray of shape (n_sequences,) or None
-        Rows of each sequence, if there are any.
-    """
+    """Read rows of a table or of sequences as a fitted BLM estimator does."""
     return model._rows_of(X)
 
 
 def network_of(model: Any) -> Network:
-    """The network of any fitted BLM estimator."""
+    """Network of any fitted BLM estimator."""
     return model._device_network()

@@ -5,16 +5,11 @@ from numpy.typing import NDArray
 
 
 class Packing:
-    """How weights of so many bits are stored.
+    """Storage of weights of a number of bits."""
 
-    The bits of a weight are cut into parts of 8, 4, 2 and 1 bits, from the lowest on; a
-    group is the fewest weights whose parts fill bytes, and stores part by part. So each
-    weight takes its bits and no more, and no part lies in two bytes.
-
-    Parameters
-    ----------
-    n_bits : int
-    """
+    # The bits of a weight are cut into parts of 8, 4, 2 and 1 bits, from the lowest on;
+    # a group is the fewest weights whose parts fill bytes, and stores part by part. So
+    # each weight takes its bits and no more, and no part lies in two bytes.
 
     def __init__(self, n_bits: int) -> None:
         self.n_bits = n_bits
@@ -35,10 +30,8 @@ class Packing:
         return self.padded(n) // self.group * self.bytes_of_group
 
     def pack(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:
-        """Bytes of a matrix of codes, row by row.
-
-        Stored is ``code + shift``, also of the zeros that fill up a row.
-        """
+        """Bytes of a matrix of codes, row by row."""
+        # Stored is ``code + shift``, also of the zeros that fill up a row.
         n_rows, n = codes.shape
         stored = np.full((n_rows, self.padded(n)), self.shift)
         stored[:, :n] = codes + self.shift
@@ -77,15 +70,9 @@ class Packing:
         return lines, self.code(_joined(fields))
 
     def unpacked(self) -> tuple[list[str], list[tuple[str, list[str]]]]:
-        """Reading a group in C.
-
-        Returns
-        -------
-        lines : list of str
-            Which read the bytes.
-        fields : list of (str, list of str)
-            Of each weight what is stored, and lines before the next one.
-        """
+        """C code that reads a group."""
+        # Returned are lines that read the bytes; for each weight its stored value, and
+        # lines before the next one.
         lines, fields, low = [], [([], []) for _ in range(self.group)], 0
         for part in self.parts:
             per_byte = 8 // part
@@ -106,7 +93,7 @@ class Packing:
         return lines, [(_joined(parts), after) for parts, after in fields]
 
     def code(self, stored: str) -> str:
-        """The expression of a code, given what is stored."""
+        """Expression of a code, given what is stored."""
         if self.is_signed:
             return f"(int{self.n_bits}_t){stored}"
         if self.n_bits > 16:
@@ -114,7 +101,7 @@ class Packing:
         return f"({self.type})({stored} - {self.shift})"
 
     def _shifted(self, field: str, low: int) -> str:
-        """A field, shifted to its bits of the weight."""
+        """Field, shifted to its bits of the weight."""
         if not low:
             return field
         kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"

@@ -30,10 +30,9 @@ CURVED = ("tanh", "logistic")
 
 
 class OutputQuantization(NamedTuple):
-    """What the outputs of a layer are, as integers.
+    """Scale and offset of the integer outputs of a layer."""
 
-    They stand for ``scale * (output + offset)``.
-    """
+    # They stand for ``scale * (output + offset)``.
 
     low: int
     high: int
@@ -44,63 +43,32 @@ class OutputQuantization(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """A layer in integers, the same for all members but for codes and biases.
+    """Layer in integers, the same for all members but for codes and biases."""
 
-    Parameters
-    ----------
-    activation : str
-        That of the network; of outputs also "softmax", "raw" for the sums themselves,
-        and "positive" for these above zero.
-    accumulator_bits : int
-        In so many bits its sums fit, 16 or 32.
-    answers : OutputQuantization
-    rescale : Requantize or None
-        Of sums, before the activation.
-    own_rescale : Requantize or None
-        Of sums over the layer's own units, to the unit of the others.
-    threshold : int
-        Of a step: the largest sum that is answered by 0.
-    """
-
+    # Of the network; of outputs also "softmax", "raw" for the sums themselves, and
+    # "positive" for these above zero.
     activation: str
-    accumulator_bits: int
+    accumulator_bits: int  # 16 or 32, in which its sums fit
     answers: OutputQuantization
-    rescale: Requantize | None
+    rescale: Requantize | None  # of sums, before the activation
+    # Of sums over the layer's own units, to the unit of the others.
     own_rescale: Requantize | None
-    threshold: int
+    threshold: int  # of a step: the largest sum whose output is 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class IntProgram:
-    """Networks in integers.
-
-    Parameters
-    ----------
-    network : Network
-    bits : int
-        Of inputs and activations, with the sign.
-    kind : str
-        Type of the numbers that are read.
-    inputs : IntInputs or FloatInputs
-    categories : Categories
-    layers : list of Layer
-    biases : list of lists of ndarrays of shape (n_out,)
-        Of each member and layer, in the units of its sums.
-    curve : TanhTable
-        The hyperbolic tangent.
-    output_bits : int
-        Of an output, 16 or 32.
-    """
+    """Program of networks in integers."""
 
     network: Network
-    bits: int
-    kind: str
+    bits: int  # of inputs and activations, with the sign
+    kind: str  # type of the inputs
     inputs: IntInputs | FloatInputs
     categories: Categories
     layers: list
-    biases: list
-    curve: TanhTable
-    output_bits: int
+    biases: list  # (n_out,); of each member and layer, in the units of its sums
+    curve: TanhTable  # hyperbolic tangent
+    output_bits: int  # of an output, 16 or 32
 
     def codes(self, raw: NDArray) -> NDArray:
         """Inputs of the first layer, of rows that the device reads."""
@@ -113,13 +81,13 @@ class IntProgram:
 
     @property
     def output_scale(self) -> NDArray[np.float64]:
-        """What one unit of an output stands for: shape (n_outputs,)."""
+        """Value of one unit of an output: shape (n_outputs,)."""
         scale = self.layers[-1].answers.scale / len(self.network.members)
         return scale * self.network.output_scale
 
     @property
     def output_offset(self) -> NDArray[np.float64]:
-        """What an output of zero stands for: shape (n_outputs,)."""
+        """Value of an output of zero: shape (n_outputs,)."""
         answers = self.layers[-1].answers
         offset = answers.scale * answers.offset
         return offset * self.network.output_scale + self.network.output_mean
@@ -146,30 +114,14 @@ class _LayerInputs(NamedTuple):
 def quantize(
     network: Network,
     reader: InputSpec,
-    bits: int,
-    clip_range: float,
+    bits: int,  # of inputs and activations, with the sign
+    clip_range: float,  # inputs of the network beyond +-clip_range are cut
+    # (n_hidden_layers,); the same of outputs of unbounded hidden units.
     activation_ranges: NDArray[np.float64],
+    # Sums are only shifted to be these: shorter, and coarser by up to a bit.
     by_shifts: bool = False,
 ) -> IntProgram:
-    """Lay a network out in integers.
-
-    Parameters
-    ----------
-    network : Network
-    reader : InputSpec
-    bits : int
-        Of inputs and activations, with the sign.
-    clip_range : float
-        Inputs of the network beyond +-clip_range are cut.
-    activation_ranges : ndarray of shape (n_hidden_layers,)
-        The same of outputs of hidden units that have no largest one of their own.
-    by_shifts : bool, default=False
-        Whether sums are only shifted to be these: shorter, and coarser by up to a bit.
-
-    Returns
-    -------
-    program : IntProgram
-    """
+    """Convert a network to integers."""
     top = 2 ** (bits - 1) - 1
     prepare = float_inputs if reader.kind == "float32" else int_inputs
     inputs = prepare(reader, network, clip_range / top, top)
@@ -232,7 +184,7 @@ def _make_layer(
     activation_range: float,
     by_shifts: bool,
 ) -> tuple[Layer, list[NDArray[np.int64]]]:
-    """A layer, and the biases of each member."""
+    """Layer, and the biases of each member."""
     unit = network.steps[depth] * layer_inputs.scale
     is_last = depth == network.n_layers - 1
     activation = network.out_activation if is_last else network.activation
@@ -281,10 +233,8 @@ def _make_layer(
 
 
 def _power(ratio: float, top: int) -> int:
-    """The power of two by which sums are divided to be outputs of about a scale.
-
-    A sixth of the activation_ranges is a margin; a sum of one is never cut.
-    """
+    """Power of two that divides sums to outputs of about a scale."""
+    # A sixth of the `activation_ranges` is a margin; a sum of one is never cut.
     fewest = -int(np.log2(top))
     return int(np.clip(np.ceil(np.log2(ratio) - 0.25), fewest, 30))
 
@@ -323,7 +273,7 @@ def _bound(
     own_ratio: float,
     top: int,
 ) -> _Sums:
-    """What the sums can reach whatever the inputs are."""
+    """Bound of the sums, whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
         ends = _ends(

@@ -11,29 +11,15 @@ from skmohn.blm._device.network import Network
 
 def answer(
     network: Network,
+    # Maps rows and the states of their networks, a list of arrays of shape (n_rows,
+    # n_units), which it replaces, to outputs.
     step: Callable[[NDArray, list[NDArray] | None], NDArray],
-    rows: NDArray,
-    lengths: NDArray[np.int64],
+    rows: NDArray,  # (n_rows, n_inputs)
+    lengths: NDArray[np.int64],  # (n_sequences,); rows of each
+    # Outputs of the units of each hidden layer before the first step.
     zero_points: Sequence[float | np.floating],
 ) -> NDArray:
-    """Answers to rows, step by step if the network is recurrent.
-
-    Parameters
-    ----------
-    network : Network
-    step : callable
-        Of rows and the states of their networks, a list of arrays of shape (n_rows,
-        n_units), which it replaces; returns the outputs.
-    rows : ndarray of shape (n_rows, n_inputs)
-    lengths : ndarray of shape (n_sequences,)
-        Rows of each sequence.
-    zero_points : list of int or float
-        Outputs of the units of each hidden layer before the first step.
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_rows, n_outputs)
-    """
+    """Outputs for rows, step by step if the network is recurrent."""
     if not network.layout.recurrent:
         return step(rows, None)
     hidden = list(zip(network.layout.sizes[1:-1], zero_points, strict=True))
@@ -57,7 +43,7 @@ def answer(
 
 
 class StatesOf:
-    """The part of a list of states that belongs to a member."""
+    """Part of a list of states that belongs to a member."""
 
     def __init__(
         self, states: list[NDArray] | None, network: Network, member: int

@@ -1,4 +1,4 @@
-"""The files of a program: a header, and a test of it."""
+"""Files of a program: a header, and a test of it."""
 
 import string
 import textwrap
@@ -32,7 +32,7 @@ _MOST_OF_TABLES: Final = 2**16 - 1
 
 
 def writer_of(program: Program) -> Writer:
-    """What writes a program of either arithmetic."""
+    """Writer of a program of either arithmetic."""
     if isinstance(program, IntProgram):
         return IntWriter(program)
     return FloatWriter(program)
@@ -49,18 +49,7 @@ def too_large_for_avr(program: Program) -> str:
 
 
 def header(name: str, program: Program, answers: OutputDecoder) -> str:
-    """Text of the header.
-
-    Parameters
-    ----------
-    name : str
-    program : IntProgram or FloatProgram
-    answers : OutputDecoder
-
-    Returns
-    -------
-    text : str
-    """
+    """Text of the header."""
     writer = writer_of(program)
     declarations = [line for array in writer.arrays() for line in array.declaration()]
     lines = [
@@ -102,7 +91,7 @@ def _rounded(functions: list[str]) -> list[str]:
 
 
 def _named(text: str, name: str) -> str:
-    """Put the name of the program in place of the marks."""
+    """Replace the marks by the name of the program."""
     parts = text.split("@")
     return parts[0] + "".join(
         (name.upper() if part[:1].isupper() else name) + "_" + part
@@ -184,7 +173,7 @@ def _text(label: object) -> str:
 
 
 def _threshold(answers: OutputDecoder) -> str:
-    """The threshold of labels in C."""
+    """Threshold of labels in C."""
     return number(answers.threshold) if answers.threshold else "0"
 
 
@@ -197,7 +186,7 @@ def _kinds(program: Program, writer: Writer) -> list[str]:
 
 
 def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[str]:
-    """From outputs to what they stand for."""
+    """Code that decodes outputs."""
     n = writer.sizes[-1]
     state = "state, " if writer.is_recurrent else ""
     run = [f"@output output[{n}];", f"@run({state}input, output);"]
@@ -251,7 +240,7 @@ def _predict(program: Program, writer: Writer, answers: OutputDecoder) -> list[s
 
 
 def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
-    """Probabilities of classes; compiled if a macro asks for them."""
+    """Probabilities of classes; compiled if a macro requests them."""
     labels = answers.labels
     if labels is None or not answers.has_probabilities:
         return []
@@ -275,21 +264,14 @@ def _probabilities(program: Program, answers: OutputDecoder) -> list[str]:
     return [*fill("probabilities", counter=index, body=lines), ""]
 
 
-def test_file(name: str, program: Program, raw: NDArray, expected: NDArray) -> str:
-    """Text of a program that compares outputs with those of the emulator.
-
-    Parameters
-    ----------
-    name : str
-    program : IntProgram or FloatProgram
-    raw : ndarray of shape (n_tests, n_inputs)
-        What the device reads; of recurrent networks one sequence.
-    expected : ndarray of shape (n_tests, n_outputs)
-
-    Returns
-    -------
-    text : str
-    """
+def test_file(
+    name: str,
+    program: Program,
+    # (n_tests, n_inputs); inputs of the device; of recurrent networks one sequence.
+    raw: NDArray,
+    expected: NDArray,  # (n_tests, n_outputs)
+) -> str:
+    """Text of a program that compares outputs with those of the emulator."""
     writer = writer_of(program)
     tables = []
     for what, values in (("input", raw), ("output", expected)):

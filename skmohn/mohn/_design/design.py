@@ -1,9 +1,8 @@
-"""Parity columns of a data set: how they are made, compared and screened.
+"""Parity columns of a data set: how they are made, compared and screened."""
 
-Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_i``.
-:class:`PackedDesign` holds -1/+1 inputs at one bit a value; :class:`DenseDesign` takes
-any inputs in [-1, 1] and weighted samples.
-"""
+# Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_i``.
+# :class:`PackedDesign` holds -1/+1 inputs at one bit a value; :class:`DenseDesign`
+# takes any inputs in [-1, 1] and weighted samples.
 
 from __future__ import annotations
 
@@ -62,7 +61,7 @@ def number_rows(inputs: BitPlanes | NDArray) -> NDArray[np.intp]:
 
 
 def find_equal(columns: NDArray | Sequence[bytes]) -> NDArray[np.intp]:
-    """The first column that is equal to each, shape (n_columns,)."""
+    """First column that is equal to each, shape (n_columns,)."""
     first = {}
     return np.array(
         [first.setdefault(bytes(column), i) for i, column in enumerate(columns)]
@@ -88,14 +87,10 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
 
 
 class _Design:
-    """What both designs share: the search for the sets that go best with a residual.
+    """Search for the sets that go best with a residual, which both designs share."""
 
-    Attributes
-    ----------
-    variants : ndarray of shape (n_features,), int, or None
-        The variant that each input codes, where several code the same.
-    """
-
+    # (n_features,), int; the variant that each input codes, where several code the
+    # same.
     variants: NDArray[np.intp] | None = None
     n_features: int
     score_cost: float
@@ -123,7 +118,7 @@ class _Design:
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
-        """The first input that is equal to each, shape (n_features,)."""
+        """First input that is equal to each, shape (n_features,)."""
         return find_equal(self.columns([(i,) for i in range(self.n_features)]))
 
     def screen(
@@ -147,10 +142,8 @@ class _Design:
         columns: NDArray,
         size: int,
     ) -> list[Term]:
-        """Find the sets ``parent + {i}`` that go best with a residual, each once.
-
-        The columns are the parity columns of the parents.
-        """
+        """Find the sets ``parent + {i}`` that go best with a residual, each once."""
+        # The columns are the parity columns of the parents.
         # A set with k parents among them is met k times.
         scores, sets = _indices(3 * size, 1 + max(map(len, parents)))
         found = self._screen_parents(parents, columns, residual, scores, sets)
@@ -163,33 +156,19 @@ def _indices(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.i
 
 
 def _best_first(scores: NDArray[np.float64], sets: NDArray[np.int32]) -> list[Term]:
-    """What a kernel wrote, as sorted tuples."""
+    """Convert the output of a kernel to sorted tuples."""
     return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
 
 
 class ComparedBits(NamedTuple):
-    """Residuals as packed columns are compared with them.
+    """Residuals in the layout in which packed columns are compared with them."""
 
-    Attributes
-    ----------
-    planes : ndarray of shape (n_residuals, 3, W), uint64
-        Signs, and two bits of the magnitudes.
-
-    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
-        Ones, and the signed numbers.
-
-    totals, sums : ndarrays of shape (n_residuals,)
-        Of the magnitudes, and of the signed numbers.
-
-    steps : ndarray of shape (n_residuals,)
-        What a magnitude of 1 stands for.
-    """
-
+    # (n_residuals, 3, W), uint64; signs, and two bits of the magnitudes.
     planes: np.ndarray
-    factors: np.ndarray
-    totals: np.ndarray
-    sums: np.ndarray
-    steps: np.ndarray
+    factors: np.ndarray  # (1 + n_residuals, 64 * W), int8; ones, and the signed numbers
+    totals: np.ndarray  # (n_residuals,); of the magnitudes
+    sums: np.ndarray  # (n_residuals,); of the signed numbers
+    steps: np.ndarray  # (n_residuals,); what a magnitude of 1 stands for
 
 
 def _nonzero(spread: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
@@ -197,15 +176,12 @@ def _nonzero(spread: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
 
 
 class PackedDesign(_Design):
-    """Unweighted samples of -1/+1 inputs, one bit a value.
+    """Unweighted samples of -1/+1 inputs, one bit a value."""
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-        Values -1 and +1.
-    """
-
-    def __init__(self, inputs: NDArray) -> None:
+    def __init__(
+        self,
+        inputs: NDArray,  # (n_samples, n_features); values -1 and +1
+    ) -> None:
         self._hold(pack_signs(inputs.T), len(inputs))
 
     def _hold(self, bits: NDArray[np.uint64], n_samples: int) -> None:
@@ -217,13 +193,13 @@ class PackedDesign(_Design):
 
     @classmethod
     def of_bits(cls, bits: NDArray[np.uint64], n_samples: int) -> Self:
-        """The design of inputs that are packed."""
+        """Design of inputs that are packed."""
         design = cls.__new__(cls)
         design._hold(bits, n_samples)
         return design
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """The design of some samples."""
+        """Design of some samples."""
         # Some inputs at a time: as numbers they take many times the room.
         blocks = range(0, self.n_features, _INPUTS_UNPACKED)
         parts = (self.bits[start : start + _INPUTS_UNPACKED] for start in blocks)
@@ -231,7 +207,7 @@ class PackedDesign(_Design):
         return self.of_bits(np.concatenate(bits), len(rows))
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> Self:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return self.of_bits(self.columns(sets), self.n_samples)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.uint64]:
@@ -279,12 +255,10 @@ class PackedDesign(_Design):
 
     @cached_property
     def is_balanced(self) -> bool:
-        """Whether no input and no product of two has a mean worth correcting for.
-
-        A screening then ranks its candidates without counting means, which matters for
-        speed alone: the best ones are scored exactly later. Of wide tables it is not
-        known, since to look at all pairs would take longer than to count means.
-        """
+        """Whether no input and no product of two has a mean worth correcting for."""
+        # A screening then ranks its candidates without counting means, which matters
+        # for speed alone: the best ones are scored exactly later. Wide tables are not
+        # tested: looking at all pairs would take longer than counting means.
         if self.n_features >= WIDE:
             return False
         constant = np.zeros_like(self.bits[:1])
@@ -304,12 +278,12 @@ class PackedDesign(_Design):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
-        """The inputs as they are looked up."""
+        """Inputs in the layout of lookup tables."""
         return lay_out(self.bits)
 
     @cached_property
     def _groups(self) -> NDArray[np.uint64]:
-        """The inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
+        """Inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
         n_groups, n_words = -(-self.n_features // 64), self.bits.shape[1]
         groups = np.zeros((n_groups * 64, n_words), dtype=np.uint64)
         groups[: self.n_features] = self.bits
@@ -323,7 +297,7 @@ class PackedDesign(_Design):
         return 1 / np.sqrt(_nonzero(self.n_samples * (1 - means**2), self.n_samples))
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         steps, step = _coarsely(residual)
         signed: NDArray[np.float64] = np.where(residual < 0, -step, step)
         return signed * steps
@@ -350,7 +324,7 @@ class PackedDesign(_Design):
         )
 
     def scorer(self, compared: ComparedBits) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         stems = Stems(compared.factors) if can_look_up() else None
         return partial(self._begin_pairs, compared, stems)
 
@@ -428,7 +402,7 @@ class PackedDesign(_Design):
     def _compared(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float, int, bool, NDArray[np.float64]]:
-        """What kernels compare sets with, and a scratch row."""
+        """Arrays that kernels compare sets with, and a scratch row."""
         return (
             *self._quantise(residual),
             self.n_samples,
@@ -439,11 +413,9 @@ class PackedDesign(_Design):
     def _quantise(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.uint64], float]:
-        """Sign and three magnitude bits of a residual, a row for scratch, and the sum.
-
-        Seven steps up to 2.8 standard deviations keep the correlation with the exact
-        score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
-        """
+        """Quantize a residual: sign, three magnitude bits, scratch row; and its sum."""
+        # Seven steps up to 2.8 standard deviations keep the correlation with the exact
+        # score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
         # A fold may be explained to the last bit.
         scale = np.sqrt(np.mean(residual**2)) or 1.0
         steps = _to_steps(residual, scale, *_FINE)
@@ -477,18 +449,13 @@ def _planes_of(
 
 
 class DenseDesign(_Design):
-    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Non-negative weights; None for equal ones.
-    """
+    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value."""
 
     def __init__(
-        self, inputs: NDArray, sample_weight: NDArray[np.float64] | None = None
+        self,
+        inputs: NDArray,  # (n_samples, n_features)
+        # (n_samples,); non-negative weights; None for equal ones.
+        sample_weight: NDArray[np.float64] | None = None,
     ) -> None:
         self.n_samples, self.n_features = inputs.shape
         self.inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
@@ -500,13 +467,13 @@ class DenseDesign(_Design):
         self.score_cost = 10 + 1.0 * self.n_samples
 
     def take(self, rows: NDArray[np.intp]) -> Design:
-        """The design of some samples, which may be -1 and +1 without weights."""
+        """Design of some samples, which may be -1 and +1 without weights."""
         weight = self._given_weight
         inputs = self.inputs[:, rows].T
         return make_design(inputs, None if weight is None else weight[rows])
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T, self._given_weight)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
@@ -546,7 +513,7 @@ class DenseDesign(_Design):
         return columns.astype(dtype)
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         return residual
 
     def compare(self, residuals: NDArray[np.float64]) -> Any:
@@ -554,7 +521,7 @@ class DenseDesign(_Design):
         return residuals * self.weights
 
     def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         return partial(self._begin_pairs, compared)
 
     def _begin_pairs(self, compared: Any, first: range) -> ScorePairs:
@@ -617,7 +584,7 @@ class DenseDesign(_Design):
     def _compared(
         self, residual: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
-        """What kernels compare sets with, and a scratch row."""
+        """Arrays that kernels compare sets with, and a scratch row."""
         return (
             self.weights * residual,
             self.weights,

@@ -1,8 +1,7 @@
-"""Many columns of -1, 0 and +1 multiplied with residuals and others, by tables.
+"""Many columns of -1, 0 and +1 multiplied with residuals and others, by tables."""
 
-A tile of pairs is a matrix of small integers, the first columns times residuals,
-times a matrix of bits, the other columns: see `lookup_kernels`.
-"""
+# A tile of pairs is a matrix of small integers, the first columns times residuals,
+# times a matrix of bits, the other columns: see `lookup_kernels`.
 
 import math
 from functools import cache
@@ -19,11 +18,9 @@ _ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
 
 
 def lay_out(*planes: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Bytes of bits of many columns, side by side, (n_groups, 8 * n_words, 64).
-
-    Groups are of 64 columns of one plane, or of 32 of two. Columns that are not there
-    are 0.
-    """
+    """Bytes of bits of many columns, side by side, (n_groups, 8 * n_words, 64)."""
+    # Groups are of 64 columns of one plane, or of 32 of two. Columns that are not there
+    # are 0.
     n_columns, n_words = planes[0].shape
     width = _AT_ONCE // len(planes)
     n_groups = -(-n_columns // _AT_ONCE) * len(planes)
@@ -39,28 +36,18 @@ def lay_out(*planes: NDArray[np.uint64]) -> NDArray[np.uint8]:
 
 
 class Stems:
-    """Columns times factors, by which columns of bits are multiplied.
+    """Columns times factors, by which columns of bits are multiplied."""
 
-    Columns come some at a time and take the memory of those before: a process
-    that hands memory back at once, as dask's workers do, would spend as long on new
-    pages as on the products.
-
-    Parameters
-    ----------
-    factors : ndarray of shape (n_factors, 64 * n_words), int8
-        From -3 to 3.
-
-    with_squares : bool, default=False
-        Whether squares of the columns come after their products with factors.
-
-    Attributes
-    ----------
-    sums : ndarray of shape (n_columns, n_factors + with_squares), int32
-        Of the columns times factors.
-    """
+    # Columns come some at a time and take the memory of those before: a process that
+    # hands memory back at once, as dask's workers do, would spend as long on new pages
+    # as on the products.
 
     def __init__(
-        self, factors: NDArray[np.int8], *, with_squares: bool = False
+        self,
+        factors: NDArray[np.int8],  # (n_factors, 64 * n_words), int8; from -3 to 3
+        *,
+        # Whether squares of the columns follow their products with factors.
+        with_squares: bool = False,
     ) -> None:
         self._factors, self._with_squares = factors, with_squares
         self._n_each = len(factors) + with_squares
@@ -80,10 +67,9 @@ class Stems:
         )
 
     def hold(self, sign: NDArray[np.uint64], nonzero: NDArray[np.uint64]) -> None:
-        """Take columns in the place of those before: bits of -1, and of -1 and +1.
-
-        Each is (n_columns, n_words); of `nonzero` there may be one row for all columns.
-        """
+        """Replace the columns: bits of -1, and of -1 and +1."""
+        # Each is (n_columns, n_words); of `nonzero` there may be one row for all
+        # columns.
         self._shape = len(sign), self._n_each
         n_used = math.prod(self._shape)
         n_blocks = -(-n_used // TABLES_AT_ONCE)
@@ -100,13 +86,12 @@ class Stems:
             values, _all_tables(), self._indices, tables, self._offsets
         )
         self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
+        # (n_columns, n_factors + with_squares), int32; of the columns times factors
         self.sums = self._offsets[:n_used, 0].reshape(self._shape)
 
     def multiply(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
-        """Inner products with columns of bits, laid out; good until the next call.
-
-        Of shape (n_columns, n_factors + with_squares, 64 * n_groups).
-        """
+        """Inner products with columns of bits, laid out; good until the next call."""
+        # Of shape (n_columns, n_factors + with_squares, 64 * n_groups).
         shape = len(self._offsets), _AT_ONCE * len(codes)
         if len(self._products) < math.prod(shape):
             self._products = np.empty(math.prod(shape), dtype=np.int32)
@@ -119,10 +104,8 @@ class Stems:
 
 @cache
 def _all_tables() -> NDArray[np.uint64]:
-    """Tables of all quadruples of numbers, (7**4, 2) uint64, the first varying least.
-
-    Each is larger by what its negative numbers add up to, so that none is below 0.
-    """
+    """Tables of all quadruples of numbers, (7**4, 2), the first varying least."""
+    # Each is larger by what its negative numbers add up to, so that none is below 0.
     numbers = np.arange(-_kernels.MOST, _kernels.MOST + 1)
     quadruples = np.stack(np.meshgrid(*4 * [numbers], indexing="ij"), -1).reshape(-1, 4)
     bits = np.arange(16)[:, None] >> np.arange(4) & 1

@@ -1,8 +1,7 @@
-"""The pairs of columns that go best with some residuals, of any number of columns.
+"""Pairs of columns that go best with some residuals, of any number of columns."""
 
-What scores them, a table, is asked for a tile at a time: the pairs of some columns with
-some others. Nothing grows with the number of pairs.
-"""
+# What scores them, a table, is asked for a tile at a time: the pairs of some columns
+# with some others. Nothing grows with the number of pairs.
 
 from __future__ import annotations
 
@@ -34,53 +33,34 @@ ScorePairs: TypeAlias = Callable[[range, NDArray[np.float32]], None]
 
 
 class PairTable(Protocol):
-    """What answers how well products of two columns go with residuals.
-
-    Attributes
-    ----------
-    n_samples, n_features : int
-    """
+    """Source of scores: how well products of two columns go with residuals."""
 
     n_samples: int
     n_features: int
 
     def compare(self, residuals: NDArray[np.float64]) -> Any:
-        """Lay residuals out for the comparison with many pairs; joblib may send it.
-
-        They are zero in samples that take no part.
-        """
+        """Lay residuals out for the comparison with many pairs; joblib may send it."""
+        # They are zero in samples that take no part.
         ...
 
     def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
-        """What scores the pairs of some columns with others, for a range of the first.
-
-        It is good until the next call. The range of the others begins at a multiple of
-        64 and ends at one or with the last column; ``padded`` is its length up to the
-        next multiple. The array, (n_residuals, n_first, padded), is set to the length
-        of each residual's part along the centered product of each pair, 0 where that is
-        constant. What lies past the end, and pairs of a column with itself or one
-        before it, are not looked at.
-        """
+        """Scorer of pairs of some columns with others, for a range of the first."""
+        # Good until the next call. The range of the others begins at a multiple of 64
+        # and ends at one or with the last column; ``padded`` is its length up to the
+        # next multiple. The array, (n_residuals, n_first, padded), is set to the length
+        # of each residual's part along the centered product of each pair, 0 where that
+        # is constant. What lies past the end, and pairs of a column with itself or one
+        # before it, are not looked at.
         ...
 
 
 class Kept(NamedTuple):
-    """The best pairs of one residual.
+    """Best pairs of one residual."""
 
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_kept, 2), int32
-        The best first, of those that score the same the first.
-
-    scores : ndarray of shape (n_kept,), float32
-
-    least : float
-        No other pair scores more.
-    """
-
+    # (n_kept, 2), int32; best first, ties in the order of their columns.
     pairs: np.ndarray
-    scores: np.ndarray
-    least: float
+    scores: np.ndarray  # (n_kept,), float32
+    least: float  # no other pair scores more
 
 
 def best_pairs(
@@ -91,12 +71,10 @@ def best_pairs(
     n_jobs: int | None = None,
     on_part: Callable[[], None] | None = None,
 ) -> list[Kept]:
-    """Find the pairs that go best with each of some residuals, in one pass.
-
-    Parts of the pairs are scored at once, by joblib's threads unless its context says
-    otherwise; the result is the same, bit by bit. `on_part` is called after each of
-    :func:`count_parts` parts of about as many pairs.
-    """
+    """Find the pairs that go best with each of some residuals, in one pass."""
+    # Parts of the pairs are scored at once, by joblib's threads unless its context says
+    # otherwise; the result is the same, bit by bit. `on_part` is called after each of
+    # :func:`count_parts` parts of about as many pairs.
     residuals = np.atleast_2d(residuals)
     n, n_residuals = table.n_features, len(residuals)
     compared = table.compare(residuals)
@@ -130,17 +108,15 @@ class _HasColumns(Protocol):
 
 
 def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
-    """How many products a search may keep of those that it has compared.
-
-    As many as fit into some memory, but no fewer than `fewest`; None for thousands.
-    """
+    """Number of products that a search may keep of those that it has compared."""
+    # As many as fit into some memory, but no fewer than `fewest`; None for thousands.
     fewest = _FEWEST_KEPT if fewest is None else fewest
     column = design.columns([()])
     return int(np.clip(_BYTES_KEPT / column.nbytes, fewest, _MOST_KEPT))
 
 
 def count_parts(n: int) -> int:
-    """In how many parts all pairs of `n` columns are scored."""
+    """Number of parts in which all pairs of `n` columns are scored."""
     return len(_parts_of(n))
 
 
@@ -165,11 +141,10 @@ def _parts_of(n: int) -> list[range]:
 
 @dataclass(frozen=True, eq=False)
 class _Pass:
-    """What all parts of a pass have in common.
+    """State that all parts of a pass share."""
 
-    joblib's dask backend sends it to a worker once, rather than with each part, since
-    it says that it is large.
-    """
+    # joblib's dask backend sends it to a worker once, rather than with each part, since
+    # it is declared large.
 
     table: PairTable
     compared: object
@@ -182,7 +157,7 @@ class _Pass:
 def _screen(
     common: _Pass, rows: range, size: int, least: NDArray[np.float32]
 ) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
-    """The best pairs with a first column in some rows, as joblib hands them out."""
+    """Best pairs with a first column in some rows, as joblib hands them out."""
     table, compared = common.table, common.compared
     n, n_residuals = table.n_features, len(least)
     size = max(min(size, _count(rows, n)), 1)
@@ -219,7 +194,7 @@ def _join(
     found: tuple[NDArray[np.int32], NDArray[np.float32]],
     size: int,
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The best of two lists, in any order."""
+    """Best of two lists, in any order."""
     pairs = np.concatenate([kept[0], found[0]])
     scores = np.concatenate([kept[1], found[1]])
     if len(scores) <= size:

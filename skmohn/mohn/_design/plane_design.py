@@ -1,9 +1,8 @@
-"""Tables of three equally spaced values, such as counts of an allele, on bit planes.
+"""Tables of three equally spaced values, such as counts of an allele, on bit planes."""
 
-:class:`Planes` stand in the place of an array of inputs, :class:`PlaneDesign` answers
-what designs are asked. Pairs are compared on the planes; other products are made as
-numbers, some columns at a time.
-"""
+# :class:`Planes` stand in the place of an array of inputs, :class:`PlaneDesign` answers
+# what designs are asked. Pairs are compared on the planes; other products are made as
+# numbers, some columns at a time.
 
 from __future__ import annotations
 
@@ -44,33 +43,18 @@ _COST_OF_SET, _COST_OF_SAMPLE = 150.0, 0.6
 
 @dataclass(frozen=True)
 class Planes:
-    """A table of -1, 0 and +1 less a center for each column; 0 where unknown.
+    """Table of -1, 0 and +1 less a center for each column; 0 where unknown."""
 
-    It is used in the place of an array of inputs.
-
-    Attributes
-    ----------
-    n_samples : int
-
-    sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
-        A set bit means -1, and -1 or +1. Where a value is unknown they hold the integer
-        next to the center, so that the planes alone are nearly right.
-
-    centers : ndarray of shape (n_columns,)
-        Numbers in [-1, 1].
-
-    known : ndarray of shape (n_columns, n_words), uint64, default=None
-        Which values are known; None when all are.
-
-    variants : ndarray of shape (n_columns,), int, default=None
-        The number of the variant that each column codes; None for one of its own.
-    """
+    # Replaces an array of inputs. Where a value is unknown, the planes hold the integer
+    # next to the center, so that they alone are nearly right.
 
     n_samples: int
-    sign: np.ndarray
-    nonzero: np.ndarray
-    centers: np.ndarray
+    sign: np.ndarray  # (n_columns, n_words), uint64; a set bit means -1
+    nonzero: np.ndarray  # (n_columns, n_words), uint64; a set bit means -1 or +1
+    centers: np.ndarray  # (n_columns,); numbers in [-1, 1]
+    # (n_columns, n_words), uint64; which values are known; None when all are.
     known: np.ndarray | None = None
+    # (n_columns,), int; which variant each column codes; None: one each.
     variants: np.ndarray | None = None
 
     @classmethod
@@ -83,10 +67,8 @@ class Planes:
         n_samples: int,
         variants: NDArray[np.intp] | None = None,
     ) -> Self:
-        """Take centers from columns; an unknown value becomes 0.
-
-        Planes are (n_columns, n_words); sign and nonzero are 0 where it is unknown.
-        """
+        """Take centers from columns; an unknown value becomes 0."""
+        # Planes are (n_columns, n_words); sign and nonzero are 0 where it is unknown.
         n_known = np.bitwise_count(known).sum(axis=1, dtype=np.int64)
         is_missing = n_known < n_samples
         if not is_missing.any():
@@ -132,7 +114,7 @@ class Planes:
         return self.take(index)
 
     def design(self) -> PlaneDesign:
-        """The design of these inputs."""
+        """Design of these inputs."""
         return PlaneDesign(self)
 
     def number_rows(self) -> NDArray[np.intp]:
@@ -153,7 +135,7 @@ class Planes:
     def read_known(
         self, columns: Sequence[int] | NDArray[np.integer]
     ) -> NDArray[np.bool_]:
-        """Which values of some columns are known, shape (n_samples, n_chosen), bool."""
+        """Mask of known values of some columns, shape (n_samples, n_chosen)."""
         if self.known is None:
             return np.ones((self.n_samples, len(columns)), dtype=bool)
         return unpack_bits(self.known[columns], self.n_samples).T == 1
@@ -183,40 +165,20 @@ def _take(
 
 
 class ComparedPlanes(NamedTuple):
-    """Residuals as the columns of planes are compared with them.
+    """Residuals in the layout in which columns of planes are compared with them."""
 
-    Attributes
-    ----------
-    planes : ndarray of shape (n_residuals, 3, W), uint64
-        Signs, and two bits of the magnitudes.
-
-    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
-        Ones, and the signed magnitudes.
-
-    sums : ndarray of shape (n_residuals,)
-        Of the signed magnitudes.
-
-    steps : ndarray of shape (n_residuals,)
-        What a magnitude of 1 stands for.
-
-    bases : ndarray of shape (n_residuals, n_padded)
-        Inner products with the columns as they are on the planes.
-    """
-
+    # (n_residuals, 3, W), uint64; signs, and two bits of the magnitudes.
     planes: np.ndarray
+    # (1 + n_residuals, 64 * W), int8; ones, and the signed magnitudes.
     factors: np.ndarray
-    sums: np.ndarray
-    steps: np.ndarray
+    sums: np.ndarray  # (n_residuals,); of the signed magnitudes
+    steps: np.ndarray  # (n_residuals,); what a magnitude of 1 stands for
+    # (n_residuals, n_padded); inner products with the columns before centering.
     bases: np.ndarray
 
 
 class PlaneDesign(DenseDesign):
-    """Unweighted samples on bit planes; a column is a number a sample where it is made.
-
-    Parameters
-    ----------
-    planes : Planes
-    """
+    """Unweighted samples on bit planes; columns are expanded where they are needed."""
 
     def __init__(self, planes: Planes) -> None:
         self.planes = planes
@@ -228,7 +190,7 @@ class PlaneDesign(DenseDesign):
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
-        """The first input that is equal to each, shape (n_features,)."""
+        """First input that is equal to each, shape (n_features,)."""
         planes = self.planes
         parts = [planes.sign, planes.nonzero, planes.centers.view(np.uint64)[:, None]]
         if planes.known is not None:
@@ -238,11 +200,11 @@ class PlaneDesign(DenseDesign):
         )
 
     def take(self, rows: NDArray[np.intp]) -> PlaneDesign:
-        """The design of some samples."""
+        """Design of some samples."""
         return PlaneDesign(self.planes.take(rows))
 
     def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
-        """A design whose inputs are products of inputs of this one."""
+        """Design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T)
 
     def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
@@ -283,7 +245,7 @@ class PlaneDesign(DenseDesign):
     # ---------------------------------------------------------------- all pairs
 
     def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The residual as it is compared with pairs, shape (n_samples,)."""
+        """Residual as it is compared with pairs, shape (n_samples,)."""
         return PackedDesign.round(self, residual)  # pyright: ignore[reportArgumentType]
 
     def compare(self, residuals: NDArray[np.float64]) -> ComparedPlanes:
@@ -299,7 +261,7 @@ class PlaneDesign(DenseDesign):
         return ComparedPlanes(planes, factors, sums, steps, bases)
 
     def scorer(self, compared: ComparedPlanes) -> Callable[[range], ScorePairs]:
-        """What scores pairs of some inputs with others; see `PairTable`."""
+        """Scorer of pairs of some inputs with others; see `PairTable`."""
         stems = None
         if can_look_up():
             stems = Stems(compared.factors, with_squares=True)
@@ -342,7 +304,7 @@ class PlaneDesign(DenseDesign):
 
     @cached_property
     def _codes(self) -> NDArray[np.uint8]:
-        """Nonzero and sign as they are looked up."""
+        """Nonzero and sign in the layout of lookup tables."""
         return lay_out(self.planes.nonzero, self.planes.sign)
 
     @cached_property
@@ -455,12 +417,7 @@ class PlaneDesign(DenseDesign):
 
 
 class _Best:
-    """The best of all sets that one column more makes of others.
-
-    Parameters
-    ----------
-    size : int
-    """
+    """Best sets among all that one more column makes of others."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -490,7 +447,7 @@ class _Best:
             self._join()
 
     def sets(self) -> list[Term]:
-        """The best first, of those that score the same the first."""
+        """Sort sets by score, ties by their order."""
         return as_tuples(self._join()) if self._parts else []
 
     def _join(self) -> NDArray[np.integer]:

@@ -12,43 +12,28 @@ _MOST_NODES = 40
 class _Rows(Protocol):
     """Inputs and categories, as `EncodedRows` has them."""
 
-    inputs: NDArray
-    categories: NDArray
+    @property
+    def inputs(self) -> NDArray: ...
+
+    @property
+    def categories(self) -> NDArray: ...
 
 
 class ProductSum(NamedTuple):
-    """A sum of products with a factor for each input and categorical, and of lines.
+    """Sum of products of a factor for each input and categorical, and of lines."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_products,)
-
-    low, high : ndarrays of shape (n_inputs, n_products)
-        Factors of each input at -1 and at +1; linear in between.
-
-    tables : list of ndarrays of shape (n_categories, n_products)
-        Factors of each categorical, by its category.
-
-    slopes : ndarray of shape (n_inputs,)
-        What each input adds at +1, and takes at -1.
-
-    steps : list of ndarrays of shape (n_categories,)
-        What each categorical adds, by its category.
-
-    constant : float
-        What is added to it all.
-    """
-
-    coef: np.ndarray
+    coef: np.ndarray  # (n_products,)
+    # (n_inputs, n_products); factors of each input at -1; linear in between.
     low: np.ndarray
-    high: np.ndarray
+    high: np.ndarray  # the same at +1
+    # (n_categories, n_products); factors of each categorical, by its category.
     tables: list
-    slopes: np.ndarray
-    steps: list
-    constant: float
+    slopes: np.ndarray  # (n_inputs,); what each input adds at +1, and takes at -1
+    steps: list  # (n_categories,); what each categorical adds, by its category
+    constant: float  # added to the sum
 
     def scale(self, factor: float, constant: float) -> Self:
-        """The function times a number, and another constant added to it."""
+        """Function times a number, and another constant added to it."""
         return self._replace(
             coef=factor * self.coef,
             slopes=factor * self.slopes,
@@ -57,13 +42,11 @@ class ProductSum(NamedTuple):
         )
 
     def split(self, rows: _Rows) -> NDArray[np.float64]:
-        """Shapley values of one row's inputs and categoricals; unknown is the rest.
-
-        By quadrature of the multilinear extension (Owen, Multilinear extensions of
-        games, Management Science 18, 1972): the value of an input is the mean of what
-        it changes where each other one is known with probability t, over t from 0 to 1.
-        In t a product is a polynomial.
-        """
+        """Shapley values of one row's inputs and categoricals, the rest unknown."""
+        # By quadrature of the multilinear extension (Owen, Multilinear extensions of
+        # games, Management Science 18, 1972): the value of an input is the mean of what
+        # it changes where each other one is known with probability t, over t from 0 to
+        # 1. In t a product is a polynomial.
         unknown = [np.mean(table, axis=0) for table in self.tables]
         known, steps = list(unknown), np.zeros(len(unknown))
         columns = zip(rows.categories[0].tolist(), self.tables, self.steps, strict=True)

@@ -1,4 +1,4 @@
-"""Sets of inputs: counted by order, priced, parents and children."""
+"""Sets of inputs: counts by order, description lengths, parents and children."""
 
 import math
 from collections import Counter
@@ -26,7 +26,7 @@ def count_orders(terms: Iterable[Term], highest: int = 0) -> NDArray[np.intp]:
 def with_kept(
     coverage: Iterable[dict[str, Any]], terms: Iterable[Term]
 ) -> list[dict[str, Any]]:
-    """Say in a search's coverage, a row for each order, how many sets the model has."""
+    """Add the kept sets of a model to a search's coverage, which has a row by order."""
     coverage = sorted(coverage, key=lambda row: row["order"])
     kept = count_orders(terms, coverage[-1]["order"] if coverage else 0)
     kept = kept.tolist()
@@ -36,11 +36,9 @@ def with_kept(
 def choice_length(
     terms: Sequence[Term], n_inputs: int, variants: NDArray[np.intp] | None = None
 ) -> float:
-    """Nats that it costs to say which of all sets of their orders the terms are.
-
-    Where inputs code variants, of products of two variants first which pairs these are,
-    then which products of each.
-    """
+    """Description length, in nats, of terms among all sets of their orders."""
+    # Where inputs code variants, of products of two variants first which pairs these
+    # are, then which products of each.
     length = 0.0
     if variants is not None:
         n_columns = Counter(variants.tolist())
@@ -58,7 +56,7 @@ def choice_length(
 
 
 def pair_of(term: Term, variants: NDArray[np.intp]) -> tuple[int, int] | None:
-    """The two variants that the columns of a product code; None of others."""
+    """Pair of variants that the columns of a product code; None of others."""
     if len(term) != 2:
         return None
     first, second = sorted(variants[list(term)].tolist())
@@ -66,11 +64,9 @@ def pair_of(term: Term, variants: NDArray[np.intp]) -> tuple[int, int] | None:
 
 
 def log_comb(n: int, k: int) -> float:
-    """Logarithm of the number of ways to choose k of n.
-
-    By integers: there are so many sets of a high order that differences of
-    logarithms of factorials have no digits left.
-    """
+    """Logarithm of the number of ways to choose k of n."""
+    # By integers: there are so many sets of a high order that differences of logarithms
+    # of factorials have no digits left.
     return math.log(math.comb(n, k))
 
 
@@ -114,10 +110,8 @@ def shared_children(parents: Sequence[Term], n_features: int) -> list[Term]:
 def _find_children(
     parents: Sequence[Term], n_features: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Find the different sets that extend one of some sets of one order by an input.
-
-    The first that makes each, as ``parent * n_features + input``, and how many do.
-    """
+    """Find the different sets that extend one of some sets of one order by an input."""
+    # The first that makes each, as ``parent * n_features + input``, and how many do.
     members = np.array(parents)
     # A set is known by the exclusive or of its members' random 64-bit names.
     names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)

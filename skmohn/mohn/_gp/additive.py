@@ -1,4 +1,4 @@
-"""A prior of single inputs and categoricals alone, which share one variance."""
+"""Prior of single inputs and categoricals alone, which share one variance."""
 
 from dataclasses import replace
 
@@ -38,12 +38,10 @@ def fit_additive(
     transform: Transform = UNCHANGED,
     memory_budget: float = 1e9,
 ) -> GPModel:
-    """Learn one variance of the parts that each input and categorical explains alone.
-
-    A priori these are as large for each in the rows of the fit, as those of
-    standardized columns in ridge regression. What they explain of the target is learned
-    as `integrate_r2` does it. Levels of numeric columns are left out.
-    """
+    """Learn one variance of what each input and categorical explains alone."""
+    # A priori these are as large for each in the rows of the fit, as those of
+    # standardized columns in ridge regression. What they explain of the target is
+    # learned as in `integrate_r2`. Levels of numeric columns are left out.
     weight = np.ones(len(y)) if sample_weight is None else sample_weight
     prior = _even_prior(rows, weight, alphabets)
     standard, _, _ = standardize(transform.forward(y), sample_weight)
@@ -84,12 +82,10 @@ def fit_additive(
 def _even_prior(
     rows: EncodedRows, weight: NDArray[np.float64], alphabets: tuple[Categorical, ...]
 ) -> Prior:
-    """Rates with which each input and categorical explains as much, `linear` being 1.
-
-    ``tanh(rate)`` is the variance of a weight of an input. Values at k categories, less
-    their mean, have the covariance of independent ones of variance ``(1 - f) / m``,
-    where ``f = exp(-2 rate)`` and ``m = 1 / k + (1 - 1 / k) f``.
-    """
+    """Rates with which all inputs and categoricals explain as much, for `linear` 1."""
+    # ``tanh(rate)`` is the variance of a weight of an input. Values at k categories,
+    # less their mean, have the covariance of independent ones of variance ``(1 - f) /
+    # m``, where ``f = exp(-2 rate)`` and ``m = 1 / k + (1 - 1 / k) f``.
     total = weight.sum()
     mean = weight @ rows.inputs / total
     of_inputs = weight @ (rows.inputs - mean) ** 2 / total

@@ -1,19 +1,18 @@
-"""Classes by all weights: several models, weighted by their leave-one-out predictions.
+"""Classes by all weights: an ensemble, weighted by leave-one-out predictions."""
 
-Members learn the classes by least squares or by logistic likelihoods, with numeric
-columns as lines or as levels beside them. A link learned from a member's leave-one-out
-predictions, which are exact for least squares, turns them into probabilities. These
-determine the weight of the member.
-
-Source: Sundararajan and Keerthi, Predictive approaches for choosing hyperparameters in
-Gaussian processes, Neural Computation 13, 2001, for leave-one-out predictions; Wolpert,
-Stacked generalization, Neural Networks 5, 1992, for the ensemble.
-"""
+# Members learn the classes by least squares or by logistic likelihoods, with numeric
+# columns as lines or as levels beside them. A link learned from a member's
+# leave-one-out predictions, which are exact for least squares, turns them into
+# probabilities. These determine the weight of the member.
+#
+# Source: Sundararajan and Keerthi, Predictive approaches for choosing hyperparameters
+# in Gaussian processes, Neural Computation 13, 2001, for leave-one-out predictions;
+# Wolpert, Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,40 +85,21 @@ _CONVERGED = 1e-6
 
 
 class Labels(NamedTuple):
-    """Classes observed at rows, equal rows joined.
+    """Classes observed at rows, equal rows joined."""
 
-    Attributes
-    ----------
-    sample : AggregatedData
-        Indicators of the classes, in coordinates in which they are uncorrelated and
-        have variance 1.
-
-    axes : ndarray of shape (n_classes - 1, n_classes)
-        From these coordinates to the indicators less their means.
-
-    codes : ndarray of shape (n_classes, n_classes - 1)
-        The coordinates of each class.
-
-    counts : ndarray of shape (n_rows, n_classes)
-        Weights of the observations of each class in each row.
-
-    class_priors : ndarray of shape (n_classes,)
-
-    row, label : ndarrays of shape (n_observations,), int
-        Of each observation as it was given.
-
-    weight, unit : ndarrays of shape (n_observations,)
-        Its weight, and that of what is left out with it: one of its repeats.
-    """
-
+    # Class indicators, in coordinates that are uncorrelated, of variance 1.
     sample: AggregatedData
+    # (n_classes - 1, n_classes); from these coordinates to the indicators less their
+    # means.
     axes: np.ndarray
-    codes: np.ndarray
+    codes: np.ndarray  # (n_classes, n_classes - 1); the coordinates of each class
+    # (n_rows, n_classes); weights of the observations of each class in each row.
     counts: np.ndarray
-    class_priors: np.ndarray
-    row: np.ndarray
-    label: np.ndarray
-    weight: np.ndarray
+    class_priors: np.ndarray  # (n_classes,)
+    row: np.ndarray  # (n_observations,), int; row of each observation
+    label: np.ndarray  # (n_observations,), int; class of each observation
+    weight: np.ndarray  # (n_observations,); weight of each observation
+    # (n_observations,); weight of what is left out with it: one of its repeats.
     unit: np.ndarray
 
     @classmethod
@@ -179,17 +159,10 @@ class Labels(NamedTuple):
 
 
 class CalibrationLink(NamedTuple):
-    """Probabilities from the latent functions of a member.
-
-    Attributes
-    ----------
-    slope : float
-
-    constants : ndarray of shape (n_classes,)
-    """
+    """Map from the latent functions of a member to probabilities."""
 
     slope: float
-    constants: np.ndarray
+    constants: np.ndarray  # (n_classes,)
 
     @classmethod
     def learn(cls, means: NDArray[np.float64], labels: Labels) -> Self:
@@ -222,38 +195,18 @@ class CalibrationLink(NamedTuple):
 
 
 class EnsembleMember(NamedTuple):
-    """One model of the ensemble.
+    """One model of the ensemble."""
 
-    Attributes
-    ----------
-    likelihood : {"least squares", "logistic"}
-
-    numeric : {"lines", "levels"}
-
-    covariance : Covariance
-
-    rows : EncodedRows
-        Of the training data, distinct.
-
-    weights : ndarray of shape (n_rows, n_classes)
-        The score of each class is the sum of these times the covariances with the rows.
-
-    link : Link
-
-    posteriors : tuple of ExactPosterior or NystroemPosterior
-        Of each output, or one of which all have the covariance.
-
-    axes : ndarray of shape (n_outputs, n_classes)
-        What a latent function adds to the score of each class.
-    """
-
-    likelihood: str
-    numeric: str
+    likelihood: str  # {"least squares", "logistic"}
+    numeric: str  # {"lines", "levels"}
     covariance: Covariance
-    rows: EncodedRows
+    rows: EncodedRows  # of the training data, distinct
+    # (n_rows, n_classes); the score of each class is the sum of these times the
+    # covariances with the rows.
     weights: np.ndarray
     link: CalibrationLink
-    posteriors: tuple
+    posteriors: tuple  # one for each output, or one whose covariance all share
+    # (n_outputs, n_classes); what a latent function adds to the score of each class.
     axes: np.ndarray
 
     @property
@@ -339,26 +292,12 @@ _Found: TypeAlias = tuple[
 
 
 class MemberFit(NamedTuple):
-    """What there is to learn for the members of one way to take numeric columns.
-
-    Attributes
-    ----------
-    labels : Labels
-
-    alphabets : tuple of Categorical
-
-    numeric : {"lines", "levels"}
-
-    memory_budget : float
-        Bytes for covariances of all rows; where there are more, inducing rows do.
-
-    seed : int
-    """
+    """Learning problem of the members with one treatment of numeric columns."""
 
     labels: Labels
     alphabets: tuple[Categorical, ...]
-    numeric: str
-    memory_budget: float
+    numeric: str  # {"lines", "levels"}
+    memory_budget: float  # bytes for covariances of all rows; beyond, inducing rows
     seed: int
 
     @classmethod
@@ -491,15 +430,17 @@ class MemberFit(NamedTuple):
         axes = labels.axes
         return prior, rows, (alpha, axes), posteriors, means @ axes
 
-    def _by_likelihood(self, start: Prior, prior: Prior | None = None) -> _Found | None:
-        """None where it would take too long, or has no mode."""
+    def _by_likelihood(
+        self, start: Prior | None, prior: Prior | None = None
+    ) -> _Found | None:
+        """Posterior by likelihood; None if it takes too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
         if self.work > _MOST_WORK:
             return None
         n_classes = len(labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
         if prior is None:
-            prior = self._latent_prior(start)
+            prior = self._latent_prior(cast(Prior, start))
         whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
         covariance = whole.pairs.covariance(prior)
         posteriors, means = [], []
@@ -523,7 +464,7 @@ class MemberFit(NamedTuple):
     def _latent_posterior(
         self, prior: Prior, mode: Any, totals: NDArray[np.float64]
     ) -> ExactPosterior:
-        """That of normal observations, with the curvature at the mode for precision."""
+        """Posterior of normal observations, with the curvature for precision."""
         curvature = totals * mode.probability * (1.0 - mode.probability)
         sample = replace(
             self.labels.sample,
@@ -564,14 +505,14 @@ class _Scores(NamedTuple):
         return self.posterior.covariance
 
     def weights_of(
-        self, terms: Sequence[Term], given: bool
+        self, terms: Sequence[Term], given: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and standard deviations of weights; hyperparameters are given."""
         means, variances = self.posterior.weights_of(terms)
         return means @ self.axis, np.sqrt(variances) * np.linalg.norm(self.axis)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """A priori standard deviations of weights."""
+        """Prior standard deviations of weights."""
         return self.covariance.weight_stds(terms) * np.linalg.norm(self.axis)
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
@@ -605,7 +546,7 @@ def stacking_weights(
     ensemble_weights = pseudo_counts / pseudo_counts.sum()
     for _ in range(_MOST_ROUNDS):
         joint = left_out + np.log(ensemble_weights)
-        parts = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        parts = np.exp(np.subtract(joint, logsumexp(joint, axis=1, keepdims=True)))
         before, ensemble_weights = ensemble_weights, weight @ parts + pseudo_counts
         ensemble_weights /= ensemble_weights.sum()
         if np.abs(ensemble_weights - before).max() < _CONVERGED:

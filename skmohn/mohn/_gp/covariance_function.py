@@ -1,25 +1,24 @@
-"""The product prior over all weights, as a covariance of function values.
+"""Product prior over all weights, as a covariance of function values."""
 
-Every set Q of inputs has a weight, and the weights are independent a priori,
-
-    w_Q ~ N(0, scale * prod_{i in Q} tau_i / prod_i (1 + tau_i)),    tau_i = tanh a_i.
-
-Summed over all 2^n sets, the covariance of two function values is a product,
-
-    k(x, x') = scale * prod_i (1 + tau_i x_i x'_i) / (1 + tau_i),
-
-which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
-matrix product. An unknown input is 0, its factor is that of the mean over both values.
-Weights of single inputs may vary more, by ``linear * tau_i``, and the constant by
-`CONSTANT_VARIANCE`.
-
-A categorical of L categories has the factor 1 for equal categories and exp(-b_l - b_l')
-for others, which spans the generalised Walsh basis of L functions; two categories are
-the case above with 2 a = b_1 + b_2. Where categories have an order, the factor is
-exp(-b_l - b_l') for neighbors and the product of the steps between them for others:
-that of a thermometer code, an input for each step. Unknown categories are averages over
-all categories, exactly.
-"""
+# Every set Q of inputs has a weight, and the weights are independent a priori,
+#
+#     w_Q ~ N(0, scale * prod_{i in Q} tau_i / prod_i (1 + tau_i)),    tau_i = tanh a_i.
+#
+# Summed over all 2^n sets, the covariance of two function values is a product,
+#
+#     k(x, x') = scale * prod_i (1 + tau_i x_i x'_i) / (1 + tau_i),
+#
+# which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
+# matrix product. An unknown input is 0, its factor is that of the mean over both
+# values. Weights of single inputs may vary more, by ``linear * tau_i``, and the
+# constant by `CONSTANT_VARIANCE`.
+#
+# A categorical of L categories has the factor 1 for equal categories and exp(-b_l -
+# b_l') for others, which spans the generalised Walsh basis of L functions; two
+# categories are the case above with 2 a = b_1 + b_2. Where categories have an order,
+# the factor is exp(-b_l - b_l') for neighbors and the product of the steps between them
+# for others: that of a thermometer code, an input for each step. Unknown categories are
+# averages over all categories, exactly.
 
 from __future__ import annotations
 
@@ -43,31 +42,15 @@ from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks, sizes_
 
 
 class Prior(NamedTuple):
-    """Hyperparameters, for a target of variance 1.
+    """Hyperparameters, for a target of variance 1."""
 
-    Attributes
-    ----------
-    ard_rates : ndarray of shape (n_inputs,)
-        ``a_i``, how much input i matters.
-
-    category_rates : ndarray of shape (sum of their sizes,)
-        ``b_l`` of the categories of all categoricals, one categorical after the other.
-
-    signal_variance : float
-        Variance of the product part: the sum of the variances of its weights.
-
-    main_effect_variance : float
-        Further variance of the weights of single inputs.
-
-    noise_variance : float
-        Variance of the noise of a row of weight 1.
-    """
-
-    ard_rates: np.ndarray
+    ard_rates: np.ndarray  # (n_inputs,); ``a_i``, how much input i matters
+    # (sum of their sizes,); ``b_l`` of all categories, by categorical.
     category_rates: np.ndarray
+    # Of the product part: the sum of the variances of its weights.
     signal_variance: float
-    main_effect_variance: float
-    noise_variance: float
+    main_effect_variance: float  # further variance of the weights of single inputs
+    noise_variance: float  # of a row of weight 1
 
     @property
     def tau(self) -> NDArray[np.float64]:
@@ -75,39 +58,28 @@ class Prior(NamedTuple):
         return np.tanh(self.ard_rates)
 
     def to_logs(self) -> NDArray[np.float64]:
-        """Write as the vector that the optimizer sees."""
+        """Logarithms of the hyperparameters, a vector for the optimizer."""
         ends = [self.signal_variance, self.main_effect_variance, self.noise_variance]
         return np.log(np.concatenate([self.ard_rates, self.category_rates, ends]))
 
     @classmethod
     def from_logs(cls, logs: NDArray[np.float64], n_inputs: int) -> Self:
-        """Read what :meth:`to_logs` has written."""
+        """Hyperparameters from their logarithms, the inverse of :meth:`to_logs`."""
         values = np.exp(logs)
         scale, linear, noise = (float(value) for value in values[-3:])
         return cls(values[:n_inputs], values[n_inputs:-3], scale, linear, noise)
 
 
 class GramMatrix:
-    """Rows paired with rows, ready to be compared under any hyperparameters.
-
-    Parameters
-    ----------
-    left, right : EncodedRows
-        The same object for the covariance of rows with themselves.
-
-    alphabets : tuple of Categorical, default=()
-        The categories of each categorical.
-
-    dtype : dtype, default=float64
-        Of all that is computed.
-    """
+    """Rows paired with rows, ready to be compared under any hyperparameters."""
 
     def __init__(
         self,
+        # The same object as `right` for the covariance of rows with themselves.
         left: EncodedRows,
         right: EncodedRows,
-        alphabets: tuple[Categorical, ...] = (),
-        dtype: type = np.float64,
+        alphabets: tuple[Categorical, ...] = (),  # categories of each categorical
+        dtype: type = np.float64,  # of all that is computed
     ) -> None:
         real = has_fractions(left.inputs)
         if right is not left:
@@ -131,10 +103,8 @@ class GramMatrix:
     def product(
         self, prior: Prior, out: NDArray[np.float64] | None = None
     ) -> NDArray[np.float64]:
-        """The product of all factors, without `scale`.
-
-        It is 1 for equal rows without unknown inputs, and written to `out` if given.
-        """
+        """Product of all factors, without `scale`."""
+        # It is 1 for equal rows without unknown inputs; `out` is overwritten.
         left, right = self.left, self.right
         if out is None:
             out = np.empty((len(left), len(right)), left.signs.dtype)
@@ -169,11 +139,11 @@ class GramMatrix:
         """Sums of values of inputs over those whose signs are equal."""
         return np.bincount(self.index, values[self.signs])
 
-    def _lines(self, prior: Prior) -> list[NDArray]:
+    def _lines(self, prior: Prior) -> tuple[NDArray, NDArray]:
         """``level`` and ``slope`` of the factors of inputs with any values."""
         tau = prior.tau[self.reals]
-        factors = 1.0 / (1.0 + tau), tau / (1.0 + tau)
-        return [part.astype(self.left.reals.dtype) for part in factors]
+        dtype = self.left.reals.dtype
+        return (1.0 / (1.0 + tau)).astype(dtype), (tau / (1.0 + tau)).astype(dtype)
 
     def _look_up(
         self,
@@ -234,13 +204,9 @@ class GramMatrix:
     def slope(
         self, prior: Prior, product: NDArray[np.float64], outer: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Gradient of ``sum(outer * covariance)`` with respect to the logarithms.
-
-        Rows must be paired with themselves.
-
-        For ``rates``, ``category_rates``, ``scale`` and ``linear``. Of `outer` its sum
-        with its transpose matters.
-        """
+        """Gradient of ``sum(outer * covariance)`` with respect to the logarithms."""
+        # For ``rates``, ``category_rates``, ``scale`` and ``linear``. Rows must be
+        # paired with themselves; only the sum of `outer` and its transpose matters.
         side, tau = self.left, prior.tau
         outer = np.ascontiguousarray(outer, product.dtype)
         # Relative changes of the product are weighed by `weighted`.
@@ -292,10 +258,8 @@ class GramMatrix:
         weights: NDArray[np.float64],
         alpha: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """Gradients of ``weights @ covariance @ alpha``, (n_weights, n_logs).
-
-        As of :meth:`slope`. For signs alone two products with all weights give them.
-        """
+        """Gradients of ``weights @ covariance @ alpha``, (n_weights, n_logs)."""
+        # As of :meth:`slope`. For signs alone two products with all weights give them.
         side, tau = self.left, prior.tau
         if self.any_unknown or len(self.reals) or self.categoricals:
             outers = (np.outer(row, alpha) for row in weights)
@@ -319,7 +283,7 @@ class GramMatrix:
         return np.zeros(shape, self.left.signs.dtype)
 
     def _tables(self, prior: Prior) -> list[_AlikeTables]:
-        """Tables of alike categoricals; once for all that is asked of a prior."""
+        """Tables of equal alphabets, computed once for a prior."""
         rates = prior.category_rates
         if self._latest[0] is not rates:
             self._latest = rates, CategoryTables(rates, self.categoricals).parts
@@ -366,19 +330,10 @@ class _Side:
 
 
 class CategoricalGroup(NamedTuple):
-    """Categoricals with the same alphabet, whose tables are computed together.
+    """Categoricals with the same alphabet, whose tables are computed together."""
 
-    Attributes
-    ----------
-    categoricals : ndarray of shape (n_categoricals,), int
-
-    indices : ndarray of shape (n_categoricals, n_categories), int
-        Where their rates are among those of all categoricals.
-
-    is_ordered : bool
-    """
-
-    categoricals: np.ndarray
+    categoricals: np.ndarray  # (n_categoricals,), int
+    # (n_categoricals, n_categories), int; positions among all rates.
     indices: np.ndarray
     is_ordered: bool
 
@@ -400,24 +355,20 @@ def find_alike(alphabets: tuple[Categorical, ...]) -> list[CategoricalGroup]:
 
 
 class _AlikeTables:
-    """Factors between the categories of categoricals with the same alphabet.
+    """Factors between the categories of categoricals with the same alphabet."""
 
-    A categorical of L categories takes L + 1 places; the last one is the average of all
-    categories.
-
-    Attributes
-    ----------
-    factors, centered : ndarrays of shape (n_categoricals, n_places, n_places)
-        With ``n_places = n_categories + 1``.
-    """
+    # A categorical of L categories has L + 1 rows; the last one is the average of all
+    # categories.
 
     def __init__(self, rates: NDArray[np.float64], alike: CategoricalGroup) -> None:
         self.indices, self.is_ordered = alike.indices, alike.is_ordered
         self._plain = np.exp(-_distances(rates[self.indices], self.is_ordered))
         self._average = _averaging(self.indices.shape[1])
         self._deviation = self._average - self._average[-1]
+        # (n_categoricals, n_places, n_places); with ``n_places = n_categories + 1``.
         self.factors = self._average @ self._plain @ self._average.T
         self._mean = self.factors[:, -1:, -1:]
+        # The same less their means.
         self.centered = self._deviation @ self._plain @ self._deviation.T / self._mean
 
     def slope(
@@ -434,17 +385,12 @@ class _AlikeTables:
 
 
 class CategoryTables:
-    """Factors between the categories of each categorical.
-
-    Parameters
-    ----------
-    rates : ndarray of shape (sum of the sizes of all alphabets,)
-
-    categoricals : list of Alike
-    """
+    """Factors between the categories of each categorical."""
 
     def __init__(
-        self, rates: NDArray[np.float64], categoricals: list[CategoricalGroup]
+        self,
+        rates: NDArray[np.float64],  # (sum of the sizes of all alphabets,)
+        categoricals: list[CategoricalGroup],
     ) -> None:
         self.alike = categoricals
         self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
@@ -487,7 +433,7 @@ def _distance_slope(
 
 @cache
 def _averaging(n_categories: int) -> NDArray[np.float64]:
-    """The categories, then their mean, as functionals of values at the categories."""
+    """Categories, then their mean, as functionals of values at the categories."""
     mean = np.full(n_categories, 1.0 / n_categories)
     functionals = np.vstack([np.eye(n_categories), mean])
     functionals.flags.writeable = False

@@ -1,4 +1,4 @@
-"""The exact posterior: a Cholesky factor of the covariance of all rows."""
+"""Exact posterior: a Cholesky factor of the covariance of all rows."""
 
 import math
 from collections.abc import Sequence
@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
@@ -21,21 +21,11 @@ from skmohn.mohn._table.variables import Variable
 
 @dataclass(frozen=True)
 class ExactPosterior:
-    """All weights given the data.
-
-    Attributes
-    ----------
-    covariance : Covariance
-
-    sample : AggregatedData
-
-    alpha : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        Inverse covariance of the targets times the targets.
-    """
+    """Posterior of all weights, exact for the data."""
 
     covariance: Covariance
     sample: AggregatedData
-    alpha: np.ndarray
+    alpha: np.ndarray  # (n_rows,); inverse covariance of the targets times the targets
 
     @classmethod
     def condition(cls, covariance: Covariance, sample: AggregatedData) -> Self:
@@ -127,11 +117,9 @@ class ExactPosterior:
     def weights_of(
         self, terms: Sequence[Term]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior means and variances of weights, ndarrays of shape (n_terms,).
-
-        Categories of categoricals are numbered after the inputs, see
-        `Covariance.split`.
-        """
+        """Posterior means and variances of weights, each (n_terms,)."""
+        # Categories of categoricals are numbered after the inputs, see
+        # `Covariance.split`.
         cross = self._cross(terms)
         known = self._whiten(cross.T)
         split, of_weight = self.covariance.split, self.covariance.of_weight
@@ -140,7 +128,7 @@ class ExactPosterior:
         return cross @ self.alpha, np.maximum(variances, 0.0)
 
     def means_of(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """The means of :meth:`weights_of` alone, which take less time."""
+        """Means of :meth:`weights_of` alone, which take less time."""
         return self._cross(terms) @ self.alpha
 
     def _cross(self, terms: Sequence[Term]) -> NDArray[np.float64]:
@@ -152,11 +140,9 @@ class ExactPosterior:
     def spread(
         self, cross: NDArray[np.float64], prior: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Posterior variances of sums of values.
-
-        `cross` are their covariances with the values at the rows of :meth:`support`,
-        `prior` their variances before any data are seen.
-        """
+        """Posterior variances of sums of values."""
+        # `cross` are their covariances with the values at the rows of :meth:`support`,
+        # `prior` their variances before any data are seen.
         return np.maximum(prior - self.squares(cross), 0.0)
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
@@ -185,12 +171,9 @@ class ExactPosterior:
     def leave_one_out(
         self, targets: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
-
-        Of those that belong to a group, given those outside of it.
-
-        Residuals and variances; other targets may be given at the same rows.
-        """
+        """Means and variances of targets given all others."""
+        # Sundararajan, Keerthi 2001. Of those that belong to a group, given those
+        # outside of it. Other targets may be passed for the same rows.
         alpha = self.alpha if targets is None else self.solve(targets)
         group = self.sample.rows.group
         if group is not None:
@@ -217,10 +200,8 @@ def leave_groups_out(
     root: NDArray[np.float64],
     less: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Leave all targets of a group out at once, see `ExactPosterior.leave_one_out`.
-
-    The inverse covariance is ``root.T @ root``, smaller by ``less @ less.T``.
-    """
+    """Leave all targets of a group out at once, see `ExactPosterior.leave_one_out`."""
+    # The inverse covariance is ``root.T @ root``, smaller by ``less @ less.T``.
     residual, variance = np.empty_like(alpha), np.empty(len(alpha))
     for some in members_of(group):
         precision = root[:, some].T @ root[:, some]

@@ -1,12 +1,11 @@
-"""Noise that differs from row to row, read off leave-one-out residuals.
+"""Noise that differs from row to row, read off leave-one-out residuals."""
 
-The logarithm of the noise variance is a function of the row as well, learned from the
-squares of what each row is off when the others predict it. Its inputs matter as they do
-for the target, or all the same, whichever has the higher evidence.
-
-Source: Kersting, Plagemann, Pfaff and Burgard, Most likely heteroscedastic Gaussian
-process regression, ICML 2007.
-"""
+# The logarithm of the noise variance is a function of the row as well, learned from the
+# squares of what each row is off when the others predict it. Its inputs matter as they
+# do for the target, or all the same, whichever has the higher evidence.
+#
+# Source: Kersting, Plagemann, Pfaff and Burgard, Most likely heteroscedastic Gaussian
+# process regression, ICML 2007.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, lapack
+from scipy.linalg import cho_solve, cholesky
 
+from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import find_rows, start_prior
@@ -38,30 +38,14 @@ _EXPONENTS = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class NoiseMap:
-    """Noise variance relative to `Prior.noise` as a function of the row.
+    """Noise variance relative to `Prior.noise` as a function of the row."""
 
-    Attributes
-    ----------
-    covariance : Covariance
-        Whose product of factors says how alike rows are.
-
-    rows : EncodedRows
-
-    alpha : ndarray of shape (n_rows,)
-        Weights of their products in the logarithm, the amplitude included.
-
-    known : ndarray of shape (n_rows,)
-        Relative noise of its own rows, as the others tell it.
-
-    scale : float, default=1.0
-        Factor that makes the variances of held-out rows fit best.
-    """
-
-    covariance: Covariance
+    covariance: Covariance  # its product of factors is the similarity of rows
     rows: EncodedRows
+    # (n_rows,); weights of their products in the logarithm, the amplitude included.
     alpha: np.ndarray
-    known: np.ndarray
-    scale: float = 1.0
+    known: np.ndarray  # (n_rows,); relative noise of its own rows, given the others
+    scale: float = 1.0  # factor that makes the variances of held-out rows fit best
 
     def at(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Relative noise variance at rows, ndarray of shape (n_rows,)."""
@@ -73,10 +57,8 @@ class NoiseMap:
         return self.scale * _bounded(log_noise)
 
     def weighing(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """Relative noise as training rows are weighed, ndarray of shape (n_rows,).
-
-        What a row itself is off has no say in its weight.
-        """
+        """Relative noise as training rows are weighted, (n_rows,)."""
+        # A row's own residual does not enter its weight.
         index = find_rows(rows, self.rows)
         noise, is_other = self.known[index], index < 0
         noise[is_other] = self.at(rows.take(is_other))
@@ -84,43 +66,31 @@ class NoiseMap:
 
 
 class SmoothedResiduals(NamedTuple):
-    """What leave-one-out residuals say of the noise at each row.
+    """Noise at each row, regressed on leave-one-out residuals."""
 
-    Attributes
-    ----------
-    residual, variance : ndarrays of shape (n_rows,)
-        Of each row, left out.
-
-    prior : Prior, default=None
-        How alike rows are; None, as the others, when one level for all has the highest
-        evidence.
-
-    alpha, log_noise : ndarrays of shape (n_rows,), default=None
-        See `NoiseMap`; the logarithm at each row, as the others tell it.
-    """
-
-    residual: np.ndarray
-    variance: np.ndarray
+    residual: np.ndarray  # (n_rows,); leave-one-out
+    variance: np.ndarray  # (n_rows,); leave-one-out
+    # Similarity of rows; None, as all below, where a constant has more evidence.
     prior: Prior | None = None
-    alpha: np.ndarray | None = None
-    log_noise: np.ndarray | None = None
+    alpha: np.ndarray | None = None  # (n_rows,); see `NoiseMap`
+    log_noise: np.ndarray | None = None  # (n_rows,); given the others
 
 
 def fit_noise_model(
     posterior: ExactPosterior, smoothed: SmoothedResiduals | None = None
 ) -> tuple[None, float] | tuple[NoiseMap, float]:
-    """Learn how noise depends on the row, hyperparameters held fixed.
-
-    None when one level for all has the highest evidence. Returned with the power of the
-    map by which rows are best weighed: that with the smallest leave-one-out error.
-    """
+    """Learn how noise depends on the row, hyperparameters held fixed."""
+    # None when one level for all has the highest evidence. The number returned is the
+    # power of the map by which rows are best weighted: that with the smallest
+    # leave-one-out error.
     covariance, sample = posterior.covariance, posterior.sample
     if smoothed is None:
         (smoothed,) = smooth_noise([posterior])
     residual, variance = smoothed.residual, smoothed.variance
-    if smoothed.alpha is None:
+    alpha, log_noise = smoothed.alpha, smoothed.log_noise
+    if alpha is None or log_noise is None:
         return None, 0.0
-    alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
+    excess = _bounded(log_noise)
     alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
     for noise_exponent in _EXPONENTS[1:]:
@@ -130,7 +100,7 @@ def fit_noise_model(
     errors = {
         noise_exponent: np.mean(left[0] ** 2) for noise_exponent, left in tried.items()
     }
-    noise_exponent = min(errors, key=errors.get)
+    noise_exponent = min(errors, key=errors.__getitem__)
     residual, variance = tried[noise_exponent]
     noise = covariance.prior.noise_variance / sample.weight
     certain = np.maximum(variance - noise * excess**noise_exponent, 0.0)
@@ -141,10 +111,8 @@ def fit_noise_model(
 def smooth_noise(
     posteriors: Sequence[ExactPosterior],
 ) -> list[SmoothedResiduals]:
-    """Regress logarithms of squared leave-one-out residuals on the rows.
-
-    The posteriors are of targets with the same rows and hyperparameters.
-    """
+    """Regress logarithms of squared leave-one-out residuals on the rows."""
+    # The posteriors are of targets with the same rows and hyperparameters.
     covariance, sample = posteriors[0].covariance, posteriors[0].sample
     found = [SmoothedResiduals(*posterior.leave_one_out()) for posterior in posteriors]
     squares = np.transpose([left.residual**2 / left.variance for left in found])
@@ -172,11 +140,9 @@ def _density_of_one_level(logarithms: NDArray[np.float64]) -> NDArray[np.float64
 def _smooth(
     alike: NDArray[np.float64], logarithms: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """Regress logarithms of squares on rows; the amplitude has the highest evidence.
-
-    Log densities of the logarithms; weights of `alike` in the logarithm, relative to
-    its mean over the rows, and what it is at each row given the others.
-    """
+    """Regress logarithms of squares on rows; the amplitude has the highest evidence."""
+    # Returned are log densities of the logarithms; weights of `alike` in the logarithm,
+    # relative to its mean over the rows; the logarithm at each row given the others.
     found = []
     for amplitude in _AMPLITUDES:
         covariance = amplitude * alike + 1.0

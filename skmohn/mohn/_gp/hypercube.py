@@ -1,15 +1,14 @@
-"""The posterior on the whole cube: conjugate gradients with Walsh-Hadamard products.
+"""Posterior on the whole cube: conjugate gradients with Walsh-Hadamard products."""
 
-With few two-valued inputs and many rows, a function is its 2^n values or its 2^n
-weights, and a fast transform leads from one to the other. The covariance of all values
-is ``H diag(variances) H``, so that multiplying by it costs O(n 2^n) and no matrix is
-ever stored. Conjugate gradients are preconditioned by the weights that vary the most,
-treated exactly, and all others, treated as noise; the normal equations of the former
-need one transform, because the product of two parities is a parity.
-
-Source of the log determinant: Gardner et al., GPyTorch, NeurIPS 2018, section 4
-(stochastic Lanczos quadrature with a preconditioner).
-"""
+# With few two-valued inputs and many rows, a function is its 2^n values or its 2^n
+# weights, and a fast transform leads from one to the other. The covariance of all
+# values is ``H diag(variances) H``, so that multiplying by it costs O(n 2^n) and no
+# matrix is ever stored. Conjugate gradients are preconditioned by the weights that vary
+# the most, treated exactly, and all others, treated as noise; the normal equations of
+# the former need one transform, because the product of two parities is a parity.
+#
+# Source of the log determinant: Gardner et al., GPyTorch, NeurIPS 2018, section 4
+# (stochastic Lanczos quadrature with a preconditioner).
 
 import math
 from collections.abc import Iterator, Sequence
@@ -18,9 +17,9 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
+from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal
 
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import CubeVariance
@@ -44,40 +43,21 @@ def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def is_on_cube(rows: EncodedRows) -> NDArray[np.bool_]:
-    """Which rows have nothing but -1 and +1."""
+    """Mask of rows that have only -1 and +1."""
     return np.all(np.abs(rows.inputs) == 1.0, axis=1)
 
 
 @dataclass(frozen=True)
 class WalshPosterior:
-    """All weights given values at vertices of the cube.
-
-    Attributes
-    ----------
-    covariance : Covariance
-
-    sample : AggregatedData
-        Its rows are distinct and on the cube.
-
-    alpha : ndarray of shape (n_rows,)
-        Inverse covariance of the targets times the targets.
-
-    weights : ndarray of shape (2 ** n_inputs,)
-        Posterior mean of every weight.
-
-    values : ndarray of shape (2 ** n_inputs,)
-        Posterior mean of the function at every vertex.
-
-    n_iter : int
-        Iterations of the conjugate gradients.
-    """
+    """Posterior of all weights given values at vertices of the cube."""
 
     covariance: Covariance
-    sample: AggregatedData
-    alpha: np.ndarray
-    weights: np.ndarray
+    sample: AggregatedData  # its rows are distinct and on the cube
+    alpha: np.ndarray  # (n_rows,); inverse covariance of the targets times the targets
+    weights: np.ndarray  # (2 ** n_inputs,); posterior mean of every weight
+    # (2 ** n_inputs,); posterior mean of the function at every vertex.
     values: np.ndarray
-    n_iter: int
+    n_iter: int  # of the conjugate gradients
 
     @classmethod
     def condition(
@@ -161,11 +141,9 @@ class WalshPosterior:
     def sample_latent(
         self, rows: EncodedRows, n_draws: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Joint draws of the function at rows on the cube, by Matheron's rule.
-
-        A draw from the prior, corrected by what the posterior mean makes of its
-        difference to the targets.
-        """
+        """Joint draws of the function at rows on the cube, by Matheron's rule."""
+        # A draw from the prior, corrected by what the posterior mean makes of its
+        # difference to the targets.
         system = _System(self.covariance, self.sample)
         noise = np.sqrt(self.sample.noise(self.covariance.prior))
         root = np.sqrt(system.variances)
@@ -184,11 +162,9 @@ class WalshPosterior:
     def weights_of(
         self, terms: Sequence[Term]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior means and variances of weights.
-
-        The variances are approximate: weights that vary least a priori are taken for
-        noise.
-        """
+        """Posterior means and variances of weights."""
+        # Variances are approximate: weights that vary least a priori are taken for
+        # noise.
         system = _System(self.covariance, self.sample)
         inverse, _ = lapack.dtrtri(system.factor, lower=1)
         variances = system.variances.copy()
@@ -214,7 +190,7 @@ class WalshPosterior:
 
 
 class _System:
-    """The linear system of a sample: product, preconditioner, solution."""
+    """Linear system of a sample: product, preconditioner, solution."""
 
     def __init__(self, covariance: Covariance, sample: AggregatedData) -> None:
         self.variances = covariance.all_weights()
@@ -260,11 +236,9 @@ class _System:
         tol: float = _TOLERANCE,
         trace: list | None = None,
     ) -> tuple[NDArray[np.float64], int]:
-        """Solve for several right sides at once, each a row of `right`.
-
-        `tol` is the norm of the residual, relative to that of the right side. The
-        trace, if given, gets the step lengths and the ratios of each iteration.
-        """
+        """Solve for several right sides at once, each a row of `right`."""
+        # `tol` is the norm of the residual, relative to that of the right side. The
+        # trace, if given, gets the step lengths and the ratios of each iteration.
         solution = np.zeros_like(right) if start is None else start.copy()
         residual = right - self.multiply(solution) if start is not None else right
         goal = tol * np.linalg.norm(right, axis=1)
@@ -287,12 +261,10 @@ class _System:
         return solution, _MAX_ITER
 
     def log_determinant(self, rng: np.random.Generator) -> float:
-        """Log determinant of the covariance of the targets, with random probes.
-
-        That of the preconditioner is exact; of the ratio of both, probes with the
-        covariance of the preconditioner take quadratic forms of the logarithm, read off
-        the tridiagonal matrix that conjugate gradients build.
-        """
+        """Log determinant of the covariance of the targets, with random probes."""
+        # That of the preconditioner is exact; of the ratio of both, probes with the
+        # covariance of the preconditioner take quadratic forms of the logarithm, read
+        # off the tridiagonal matrix that conjugate gradients build.
         exact = np.sum(np.log(self.spread)) + np.sum(np.log(self.variances[self.top]))
         exact += 2.0 * np.sum(np.log(np.diagonal(self.factor)))
         ratio = 0.0

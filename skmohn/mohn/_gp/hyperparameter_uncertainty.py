@@ -1,16 +1,15 @@
-"""What not knowing the hyperparameters adds to the variance of predictions.
+"""Variance of predictions by the uncertainty of the hyperparameters."""
 
-With few rows many hyperparameters are nearly as likely as the best ones. Their
-posterior is taken to be normal with the curvature at the maximum (Laplace), and the
-posterior mean of the function to be linear in them.
-
-Source: Garnett, Osborne and Hennig, Active learning of linear embeddings for Gaussian
-processes, UAI 2014, section 4.
-"""
+# With few rows many hyperparameters are nearly as likely as the best ones. Their
+# posterior is taken to be normal with the curvature at the maximum (Laplace), and the
+# posterior mean of the function to be linear in them.
+#
+# Source: Garnett, Osborne and Hennig, Active learning of linear embeddings for Gaussian
+# processes, UAI 2014, section 4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from scipy.sparse import csr_array
 from skmohn._core._types import Term
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
+from skmohn.mohn._gp.hypercube import WalshPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
     LOG_BOUNDS,
     AggregatedData,
@@ -27,11 +27,14 @@ from skmohn.mohn._gp.marginal_likelihood import (
     density_curvature,
     log_density,
 )
+from skmohn.mohn._gp.nystroem import NystroemPosterior
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Contrast, Variable
 
+# Of all weights given the data, by each inference.
+Posterior: TypeAlias = ExactPosterior | WalshPosterior | NystroemPosterior
 # Beyond, hyperparameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200
 _MOST_AXES = 20
@@ -48,15 +51,10 @@ _LEAST_CURVATURE = 1.0
 
 @dataclass(frozen=True)
 class HyperparameterUncertainty:
-    """The posterior at hyperparameters to both sides of the best ones.
+    """Posteriors at hyperparameters to both sides of the best ones."""
 
-    Attributes
-    ----------
-    pairs : tuple of pairs of ExactPosterior
-        Half a standard deviation up and down along the principal axes that change the
-        function most.
-    """
-
+    # Half a standard deviation up and down along the principal axes that change the
+    # function most.
     pairs: tuple
 
     def slopes(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -73,11 +71,9 @@ class HyperparameterUncertainty:
         return np.sum(self.slopes(rows) ** 2, axis=1)
 
     def variance_of_weights(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """Variances of the means of weights, ndarray of shape (n_terms,).
-
-        Categories of categoricals are numbered after the inputs, see
-        `Covariance.split`.
-        """
+        """Variances of the means of weights, (n_terms,)."""
+        # Categories of categoricals are numbered after the inputs, see
+        # `Covariance.split`.
         variance = np.zeros(len(terms))
         for up, down in self.pairs:
             variance += (up.means_of(terms) - down.means_of(terms)) ** 2
@@ -101,7 +97,9 @@ class HyperparameterUncertainty:
 
 
 def contrasts_of(
-    posterior: ExactPosterior, variables: list[Variable], wanted: Sequence[Contrast]
+    posterior: Posterior,
+    variables: list[Variable],
+    wanted: Sequence[Contrast],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
     rows, alpha = posterior.dual_coefficients()
@@ -113,12 +111,10 @@ def contrasts_of(
 def marginalize_hyperparameters(
     posterior: ExactPosterior, n_rows: int
 ) -> tuple[HyperparameterUncertainty, float] | tuple[None, float]:
-    """How uncertain the hyperparameters of a posterior are, and what that is worth.
-
-    The posterior is of up to `MOST_ROWS` rows, the hyperparameters were learned from
-    `n_rows`. None when there are too many of them; with the log evidence over all less
-    that at the best ones.
-    """
+    """Uncertainty of the hyperparameters of a posterior, and its log-evidence gain."""
+    # The posterior is of up to `MOST_ROWS` rows, the hyperparameters were learned from
+    # `n_rows`. None when there are too many of them. The gain is the log evidence over
+    # all less that at the best ones.
     covariance, sample = posterior.covariance, posterior.sample
     best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.ard_rates)
     curvature = EvidenceCurvature.around(posterior)
@@ -144,30 +140,15 @@ def marginalize_hyperparameters(
 
 
 class EvidenceCurvature(NamedTuple):
-    """What a change of the hyperparameters changes, around the best ones.
+    """Changes of fit and evidence with the hyperparameters, around the best ones."""
 
-    Attributes
-    ----------
-    basis : ndarray of shape (n_directions, n_logs)
-
-    by_data, by_density : ndarrays of shape (n_directions, n_directions)
-        Negative Hessians of the log evidence and of the density.
-
-    density : float
-        Log density of the hyperparameters.
-
-    slopes : ndarray of shape (n_rows * n_targets, n_directions)
-        Of the fitted values.
-
-    ratios : ndarray of shape (n_others,)
-        Of other directions, curvature by the data over that of the density.
-    """
-
-    basis: np.ndarray
+    basis: np.ndarray  # (n_directions, n_logs)
+    # (n_directions, n_directions); negative Hessian of the log evidence.
     by_data: np.ndarray
-    by_density: np.ndarray
-    density: float
-    slopes: np.ndarray
+    by_density: np.ndarray  # (n_directions, n_directions); that of the density
+    density: float  # of the hyperparameters, logarithm
+    slopes: np.ndarray  # (n_rows * n_targets, n_directions); of the fitted values
+    # (n_others,); other directions: curvature by the data over the density's.
     ratios: np.ndarray
 
     @classmethod
@@ -193,20 +174,16 @@ class EvidenceCurvature(NamedTuple):
         )
 
     def gain_by_chance(self, row_ratio: float = 1.0) -> float:
-        """Nats that the best hyperparameters gain although others are true.
-
-        Half of how many hyperparameters the data determine, where they say `row_ratio`
-        times as much.
-        """
+        """Nats that the best hyperparameters gain although others are true."""
+        # Half of the number of hyperparameters that the data determine, for `row_ratio`
+        # times as many rows.
         ratios = np.append(eigvalsh(self.by_data, self.by_density), self.ratios)
         ratios = row_ratio * np.maximum(ratios, 0.0)
         return 0.5 * float(np.sum(ratios / (1.0 + ratios)))
 
     def log_occam_factor(self, row_ratio: float = 1.0) -> float:
-        """Log evidence over all hyperparameters less that at the best ones.
-
-        The data say `row_ratio` times as much as here.
-        """
+        """Log evidence over all hyperparameters less that at the best ones."""
+        # For `row_ratio` times as many rows as here.
         log_occam_factor = occam_factor(
             self.density, self.by_density, self.by_data * row_ratio
         )
@@ -215,10 +192,8 @@ class EvidenceCurvature(NamedTuple):
 
 
 def _directions(n_inputs: int, alphabets: tuple[Categorical, ...]) -> csr_array:
-    """Directions of the logarithms: one for each, but one for all levels of a column.
-
-    Levels differ little among each other, and there are many of them.
-    """
+    """Directions of the logarithms: one each, but one for all levels of a column."""
+    # Levels differ little among each other, and there are many of them.
     groups = [*range(n_inputs)]
     for size, is_ordered in alphabets:
         first = groups[-1] + 1 if groups else 0
@@ -232,24 +207,21 @@ def _directions(n_inputs: int, alphabets: tuple[Categorical, ...]) -> csr_array:
 def _split_directions(
     posterior: ExactPosterior, basis: csr_array
 ) -> tuple[NDArray[np.float64], Any]:
-    """Split directions: those that change the fitted values most, and the others.
-
-    The direction of the noise is among them; the others are returned apart.
-    """
-    if basis.shape[0] <= _MOST_DIRECTIONS:
+    """Split directions: those that change the fitted values most, and the others."""
+    # The direction of the noise is among them; the others are returned apart.
+    n_directions = len(basis.indptr) - 1
+    if n_directions <= _MOST_DIRECTIONS:
         return basis.toarray(), basis[:0]
     change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
-    order = np.append(np.argsort(change), basis.shape[0] - 1)
-    others, kept = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
+    order = np.append(np.argsort(change), n_directions - 1)
+    others, kept = np.split(order, [n_directions - _MOST_DIRECTIONS])
     return basis[np.sort(kept)].toarray(), basis[np.sort(others)]
 
 
 def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
-    """Slopes of the fitted values in all logarithms but that of the noise.
-
-    They are ``N K^-1 dK K^-1 y``, with N the noise and dK the slope of the covariance:
-    for each row a sum over all pairs of rows.
-    """
+    """Slopes of the fitted values in all logarithms but that of the noise."""
+    # They are ``N K^-1 dK K^-1 y``, with N the noise and dK the slope of the
+    # covariance: for each row a sum over all pairs of rows.
     covariance, sample = posterior.covariance, posterior.sample
     prior = covariance.prior
     pairs = GramMatrix(sample.rows, sample.rows, covariance.alphabets)
@@ -265,17 +237,16 @@ def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
 def _curvature(
     evidence: Evidence, best: NDArray[np.float64], basis: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """How evidence and fitted values change along directions of the logarithms.
-
-    Returned are the gradient, the negative Hessian along the directions, and the slopes
-    of the fitted values, (n_rows * n_targets, n_directions), without strong terms.
-    """
+    """Derivatives of evidence and fitted values along directions of the logarithms."""
+    # Returned are the gradient, the negative Hessian along the directions, and the
+    # slopes of the fitted values, (n_rows * n_targets, n_directions), without strong
+    # terms.
     n_inputs = evidence.sample.rows.inputs.shape[1]
 
     def look(
         logs: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients of the evidence, and what the fits leave of the targets."""
+        """Gradients of the evidence, and residuals of the fits."""
         return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
 
     # To one side: a gradient for each direction is most of the cost of a small fit.

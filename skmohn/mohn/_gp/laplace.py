@@ -1,19 +1,18 @@
-"""Classes under the product prior: logistic likelihoods, by Laplace's approximation.
+"""Classes under the product prior: logistic likelihoods, by Laplace's approximation."""
 
-Each output has a latent function that a logistic link turns into the chance of a class;
-all share one covariance. The posterior is taken to be normal around its mode.
-
-Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
-Algorithms 3.1 and 5.1.
-"""
+# Each output has a latent function that a logistic link turns into the chance of a
+# class; all share one covariance. The posterior is taken to be normal around its mode.
+#
+# Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+# Algorithms 3.1 and 5.1.
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
+from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._table.left_out import leave_observations_out
 from skmohn.mohn._table.rows import Categorical, EncodedRows, members_of
@@ -30,35 +29,16 @@ _FLAT = 1e-6
 
 
 class Mode(NamedTuple):
-    """The mode of one latent function, and the curvature around it.
+    """Mode of one latent function, and the curvature around it."""
 
-    Attributes
-    ----------
-    latent : ndarray of shape (n_rows,)
-        Without the offset.
-
-    alpha : ndarray of shape (n_rows,)
-        Inverse covariance times `latent`: observed less expected successes.
-
-    probability : ndarray of shape (n_rows,)
-        Chance of a success.
-
-    precision : ndarray of shape (n_rows, n_rows)
-        Inverse of the covariance and the inverse curvatures, ``R``.
-
-    variance : ndarray of shape (n_rows,)
-        Posterior variances of the latent function.
-
-    evidence : float
-        Log evidence, but for binomial coefficients.
-    """
-
-    latent: np.ndarray
+    latent: np.ndarray  # (n_rows,); without the offset
+    # (n_rows,); inverse covariance times `latent`: observed less expected successes.
     alpha: np.ndarray
-    probability: np.ndarray
+    probability: np.ndarray  # (n_rows,); of a success
+    # (n_rows, n_rows); inverse of the covariance and the inverse curvatures, ``R``.
     precision: np.ndarray
-    variance: np.ndarray
-    evidence: float
+    variance: np.ndarray  # (n_rows,); posterior variances of the latent function
+    evidence: float  # logarithm, but for binomial coefficients
 
 
 def find_mode(
@@ -68,11 +48,9 @@ def find_mode(
     offset: float,
     alpha: NDArray[np.float64] | None = None,
 ) -> Mode | None:
-    """The most likely latent function, by Newton's method.
-
-    Weights of the observations of the class, and of all, in each row. None where
-    rounding leaves no positive covariance.
-    """
+    """Find the most likely latent function by Newton's method."""
+    # `successes` and `totals` are the weights of the observations of the class, and of
+    # all, in each row. None where rounding leaves no positive covariance.
     n_rows = len(successes)
 
     def height(alpha: NDArray[np.float64], latent: NDArray[np.float64]) -> float:
@@ -86,7 +64,8 @@ def find_mode(
         # The transpose of a symmetric matrix, in LAPACK's order.
         return lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
 
-    alpha = np.zeros(n_rows) if alpha is None else alpha
+    if alpha is None:
+        alpha = np.zeros(n_rows)
     latent = covariance @ alpha
     best = height(alpha, latent)
     for _ in range(_MOST_STEPS):
@@ -121,10 +100,14 @@ def find_mode(
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     precision = root[:, None] * inverse * root
     variance = _posterior_variance(covariance, precision, root, inverse)
-    # At the mode; the steps' own sums have rounding errors.
-    alpha = successes - totals * probability
     return Mode(
-        latent, alpha, probability, precision, np.maximum(variance, 0.0), evidence
+        latent,
+        # At the mode; the steps' own sums have rounding errors.
+        successes - totals * probability,
+        probability,
+        precision,
+        np.maximum(variance, 0.0),
+        evidence,
     )
 
 
@@ -134,7 +117,7 @@ def _posterior_variance(
     root: NDArray[np.float64],
     inverse: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
+    """Variance of the latent function; `inverse` is of 1 plus the scaled covariance."""
     curvature = root**2
     variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, LEAST_CURVATURE)
     # Where there is hardly any curvature, that is a difference of equal numbers.
@@ -146,24 +129,14 @@ def _posterior_variance(
 
 
 class LaplaceEvidence:
-    """The approximate log evidence of classes as a function of the hyperparameters.
+    """Approximate log evidence of classes as a function of the hyperparameters."""
 
-    The noise has no part in it.
-
-    Parameters
-    ----------
-    rows : EncodedRows
-        Distinct ones.
-
-    counts : ndarray of shape (n_rows, n_classes)
-        Weights of the observations of each class in each row.
-
-    alphabets : tuple of Categorical, default=()
-    """
+    # The noise has no part in it.
 
     def __init__(
         self,
-        rows: EncodedRows,
+        rows: EncodedRows,  # distinct
+        # (n_rows, n_classes); weights of the observations of each class in each row.
         counts: NDArray[np.float64],
         alphabets: tuple[Categorical, ...] = (),
     ) -> None:
@@ -178,10 +151,10 @@ class LaplaceEvidence:
         priors = np.clip(priors, _LEAST_PRIOR, 1.0 - _LEAST_PRIOR)
         self.offsets = np.log(priors) - np.log1p(-priors)
         # Each climb takes small steps: the next mode is near.
-        self._alphas = [None] * len(self.offsets)
+        self._alphas: list[NDArray[np.float64] | None] = [None] * len(self.offsets)
 
     def mode(self, k: int, covariance: NDArray[np.float64]) -> Mode | None:
-        """The mode of one output, see :func:`find_mode`."""
+        """Mode of one output, see :func:`find_mode`."""
         mode = find_mode(
             covariance,
             self.successes[:, k],
@@ -226,11 +199,9 @@ def leave_one_out(
     is_success: NDArray[np.bool_],
     unit: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Means of the latent function at rows, each without one observation there.
-
-    Means without the offset, for each observation: its row, whether it was a success,
-    and its weight.
-    """
+    """Means of the latent function at rows, each without one observation there."""
+    # Without the offset. Each observation has a row, whether it is a success, and its
+    # weight.
     probability, variance = mode.probability[rows], mode.variance[rows]
     curvature, pull = (
         unit * probability * (1.0 - probability),
@@ -242,13 +213,10 @@ def leave_one_out(
 def leave_groups_out(
     mode: Mode, totals: NDArray[np.float64], group: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Means of the latent function at rows, each without all that its group has seen.
-
-    Around the mode the posterior is that of normal observations, whose variances are
-    the inverse curvatures: those of a group are left out at once.
-
-    Means without the offset; `totals` are the weights of the observations in each row.
-    """
+    """Means of the latent function at rows, each without the data of its group."""
+    # Around the mode the posterior is that of normal observations, whose variances are
+    # the inverse curvatures: those of a group are left out at once. The means are
+    # without the offset; `totals` are the weights of the observations in each row.
     curvature = totals * mode.probability * (1.0 - mode.probability)
     root = np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
     means = np.empty(len(totals))

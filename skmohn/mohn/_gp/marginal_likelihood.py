@@ -1,9 +1,9 @@
-"""Maximum evidence: what the data say about the hyperparameters of the product prior.
+"""Maximum evidence: hyperparameters of the product prior, learned from the data."""
 
-The log marginal likelihood of a Gaussian process (Rasmussen and Williams, Gaussian
-Processes for Machine Learning, 2006, Eq 5.8 and 5.9) and a weak prior on the rates,
-climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part of them.
-"""
+# The log marginal likelihood of a Gaussian process (Rasmussen and Williams, Gaussian
+# Processes for Machine Learning, 2006, Eq 5.8 and 5.9) and a weak prior on the rates,
+# climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part of
+# them.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
-from scipy.sparse import block_diag, diags_array
+from scipy.sparse import block_diag, csr_array, diags_array
 
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
@@ -79,38 +79,21 @@ _PER_ROW = ("target", "weight", "count", "within", "excess")
 
 @dataclass(frozen=True)
 class AggregatedData:
-    """What was observed, equal rows joined.
+    """Observations, equal rows joined."""
 
-    Attributes
-    ----------
-    rows : EncodedRows
-        Distinct ones.
-
-    target : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        Weighted means of the standardized target; several share one covariance.
-
-    weight : ndarray of shape (n_rows,)
-        Sums of the sample weights: the noise of a row is ``noise * excess / weight``.
-
-    count : ndarray of shape (n_rows,)
-        How many observations were joined.
-
-    within : ndarray of shape (n_rows,)
-        Weighted squares of the target around its mean in the row; of several, summed.
-
-    excess : ndarray of shape (n_rows,)
-        Noise variance relative to other rows.
-
-    log_weight : float
-        Sum of the logarithms of the weights of all observations; 0 for repeats.
-    """
-
-    rows: EncodedRows
+    rows: EncodedRows  # distinct ones
+    # (n_rows,); weighted means of the standardized target; several share one
+    # covariance.
     target: np.ndarray
+    # (n_rows,); sums of the sample weights: the noise of a row is ``noise * excess /
+    # weight``.
     weight: np.ndarray
-    count: np.ndarray
+    count: np.ndarray  # (n_rows,); number of observations that were joined
+    # (n_rows,); weighted squares of the target around its mean in the row; of several,
+    # summed.
     within: np.ndarray
-    excess: np.ndarray
+    excess: np.ndarray  # (n_rows,); noise variance relative to other rows
+    # Sum of the logarithms of the weights of all observations; 0 for repeats.
     log_weight: float
 
     def __len__(self) -> int:
@@ -118,7 +101,7 @@ class AggregatedData:
 
     @property
     def n_targets(self) -> int:
-        """How many targets there are."""
+        """Number of targets."""
         return self.target.shape[1] if self.target.ndim > 1 else 1
 
     def noise(self, prior: Prior) -> NDArray[np.float64]:
@@ -126,20 +109,21 @@ class AggregatedData:
         return prior.noise_variance * self.excess / self.weight
 
     def take(self, index: NDArray | slice) -> "AggregatedData":
-        """A part of the rows."""
-        parts = (getattr(self, name)[index] for name in _PER_ROW)
-        return AggregatedData(self.rows.take(index), *parts, self.log_weight)
+        """Select some of the rows."""
+        parts = {name: getattr(self, name)[index] for name in _PER_ROW}
+        return replace(self, rows=self.rows.take(index), **parts)
 
     def join(self, other: "AggregatedData") -> "AggregatedData":
-        """These rows, then others, whether or not some are equal."""
-        parts = (
-            np.concatenate([getattr(self, name), getattr(other, name)])
+        """Append other rows, whether or not some are equal."""
+        parts = {
+            name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in _PER_ROW
-        )
-        return AggregatedData(
-            self.rows.join(other.rows),
-            *parts,
-            self.log_weight + other.log_weight,
+        }
+        return replace(
+            self,
+            rows=self.rows.join(other.rows),
+            log_weight=self.log_weight + other.log_weight,
+            **parts,
         )
 
     def join_equal(self) -> "AggregatedData":
@@ -179,12 +163,10 @@ def join_equal_rows(
     sample_weight: NDArray[np.float64] | None = None,
     count: NDArray[np.float64] | None = None,
 ) -> AggregatedData:
-    """Join equal rows into one whose target is their mean; sort them.
-
-    Whole weights are repeats of a row; others are precisions, relative to a mean of 1.
-    `count` is how many observations each stands for, by default
-    :func:`count_observations`.
-    """
+    """Join equal rows into one whose target is their mean; sort them."""
+    # Integer weights are repeats of a row; others are precisions, relative to a mean of
+    # 1. `count` is the number of observations that each stands for, by default
+    # :func:`count_observations`.
     ones = np.ones(len(y))
     weight = ones if sample_weight is None else sample_weight
     count = count_observations(weight) if count is None else count
@@ -202,12 +184,12 @@ def join_equal_rows(
 
 
 def index_of_rows(rows: EncodedRows) -> NDArray[np.intp]:
-    """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
+    """Index of each row after :func:`join_equal_rows`, (n_rows,)."""
     return distinct_rows(rows)[0]
 
 
 def find_rows(rows: EncodedRows, among: EncodedRows) -> NDArray[np.intp]:
-    """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
+    """Index of equal rows among distinct ones, -1 for none."""
     index = index_of_rows(among.join(rows))
     first = np.full(index.max(initial=-1) + 1, -1)
     first[index[: len(among)]] = np.arange(len(among))
@@ -215,22 +197,13 @@ def find_rows(rows: EncodedRows, among: EncodedRows) -> NDArray[np.intp]:
 
 
 class Evidence:
-    """The log evidence of a sample as a function of the hyperparameters.
-
-    Parameters
-    ----------
-    sample : AggregatedData
-
-    alphabets : tuple of Categorical, default=()
-
-    dtype : dtype, default=float64
-        float32 halves the time where the noise is not small.
-    """
+    """Log evidence of a sample as a function of the hyperparameters."""
 
     def __init__(
         self,
         sample: AggregatedData,
         alphabets: tuple[Categorical, ...] = (),
+        # float32 halves the time where the noise is not small.
         dtype: type = np.float64,
     ) -> None:
         self.sample = sample
@@ -244,7 +217,7 @@ class Evidence:
 
     @cached_property
     def _memory(self) -> NDArray:
-        """Where product and covariance are written: new memory takes a while."""
+        """Memory of product and covariance: allocating it takes a while."""
         return np.empty((2, len(self.sample), len(self.sample)), self.dtype)
 
     def value(self, prior: Prior) -> float:
@@ -264,11 +237,9 @@ class Evidence:
     def slopes(
         self, priors: Sequence[Prior]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Gradients at several hyperparameters, and what each fit leaves.
-
-        As of :meth:`value_and_slope`, and targets less fitted values, (n_priors, n_rows
-        * n_targets); 0 where the covariance is not positive.
-        """
+        """Gradients at several hyperparameters, and residuals of each fit."""
+        # As :meth:`value_and_slope`; residuals are (n_priors, n_rows * n_targets), 0
+        # where the covariance is not positive.
         slopes = np.zeros((len(priors), len(priors[0].to_logs())))
         left = np.zeros((len(priors), self.sample.target.size))
         for k, prior in enumerate(priors):
@@ -297,10 +268,8 @@ class Evidence:
     def _outer(
         self, factor: NDArray[np.float64], alpha: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory.
-
-        Of several targets, the sum.
-        """
+        """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory."""
+        # Of several targets, the sum.
         # Twice the lower half in place of both.
         inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
         columns, beta = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
@@ -334,7 +303,7 @@ class Evidence:
 
 
 def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior:
-    """Where the search for hyperparameters begins."""
+    """Start of the search for hyperparameters."""
     n_categoricals = max(n_inputs + len(alphabets), 1)
     return Prior(
         np.full(n_inputs, 1.0 / n_categoricals),
@@ -351,7 +320,7 @@ def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior
 
 
 class Climbable(Protocol):
-    """An evidence with its slope, and the covariances between its rows."""
+    """Evidence with its slope, and the covariances between its rows."""
 
     pairs: GramMatrix
 
@@ -359,28 +328,13 @@ class Climbable(Protocol):
 
 
 class EvidenceOptimum(NamedTuple):
-    """Where a climb ended, and what it has learned on the way.
-
-    Attributes
-    ----------
-    prior : Prior
-
-    n_evaluations : int
-
-    n_rows : int
-        Distinct ones that were asked.
-
-    steps : Steps
-        The coordinates of the climb.
-
-    inverse : LbfgsInvHessProduct
-        Inverse of the negative Hessian in these coordinates, as far as it was met.
-    """
+    """Maximum that an ascent reached, and the curvature that it has met."""
 
     prior: Prior
     n_evaluations: int
-    n_rows: int
-    steps: Steps
+    n_rows: int  # distinct rows used
+    steps: Steps  # coordinates of the ascent
+    # Of the negative Hessian in these coordinates, as far as it was met.
     inverse: LbfgsInvHessProduct
 
     def steps_for(self, n_rows: int) -> Steps:
@@ -389,7 +343,7 @@ class EvidenceOptimum(NamedTuple):
         return self.learned_steps().scaled(math.sqrt(self.n_rows / n_rows))
 
     def learned_steps(self) -> Steps:
-        """Coordinates for a further climb on the same rows."""
+        """Coordinates for a further ascent on the same rows."""
         if not self.inverse.n_corrs:
             return self.steps
         # All other directions are as they were.
@@ -410,13 +364,11 @@ def maximize_evidence(
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
     steps: Steps | None = None,
 ) -> EvidenceOptimum:
-    """Maximize the evidence times the density of the hyperparameters.
-
-    It ends when two steps gain less than `tol` nats for each row. `report` is called
-    after each iteration with the logarithm reached and the hyperparameters, and
-    returns whether to stop. Steps change the logarithms by about a standard deviation
-    each.
-    """
+    """Maximize the evidence times the density of the hyperparameters."""
+    # Ends when two steps gain less than `tol` nats for each row. `report` is called
+    # after each iteration with the logarithm reached and the hyperparameters, and
+    # returns whether to stop. Steps change the logarithms by about a standard deviation
+    # each.
     n_inputs, n_rates = len(start.ard_rates), len(start.to_logs()) - 3
     bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
     lowest, highest = np.log([*bounds, (least_noise, np.inf)]).T
@@ -476,7 +428,7 @@ def maximize_evidence(
 
 
 def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps:
-    """Standard deviations if the data said as much as a density of spread 1 would."""
+    """Standard deviations for data as informative as a density of spread 1."""
     parts = []
     for part in _curvatures(n_inputs, alphabets):
         if part.ndim == 1:
@@ -484,7 +436,7 @@ def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps
         else:
             root, one = np.linalg.cholesky(part + np.eye(len(part))), np.eye(len(part))
             parts.append(solve_triangular(root, one, lower=True).T)
-    return Steps.plain(block_diag(parts, format="csr"))
+    return Steps.plain(csr_array(block_diag(parts)))
 
 
 def log_density(
@@ -493,11 +445,9 @@ def log_density(
     alphabets: tuple[Categorical, ...] = (),
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
 ) -> tuple[float, NDArray[np.float64]]:
-    """Log density of the hyperparameters, but for a constant, and its gradient.
-
-    `ends` are means and standard deviations of the logarithms of `scale`, `linear`,
-    `noise`; the slope is returned as well.
-    """
+    """Log density of the hyperparameters, but for a constant, and its gradient."""
+    # `ends` are means and standard deviations of the logarithms of `scale`, `linear`,
+    # `noise`.
     center = -math.log(max(n_inputs + len(alphabets), 1))
     difference, slope = logs.copy(), np.empty_like(logs)
     difference[:-3] -= center
@@ -518,13 +468,11 @@ def log_density(
 
 
 def density_curvature(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Any:
-    """Negative Hessian of :func:`log_density`, which is the same everywhere.
-
-    The flat density of `linear` has the curvature of the normal one that is as high.
-    """
+    """Negative Hessian of :func:`log_density`, which is the same everywhere."""
+    # The flat density of `linear` has the curvature of the normal one that is as high.
     parts = _curvatures(n_inputs, alphabets)
     parts = [diags_array(part) if part.ndim == 1 else part for part in parts]
-    return block_diag(parts, format="csr")
+    return csr_array(block_diag(parts))
 
 
 def _curvatures(
@@ -553,12 +501,9 @@ def learn_prior(
     most_rows: int = _SECOND_STAGE,
     first: EvidenceOptimum | None = None,
 ) -> EvidenceOptimum:
-    """Hyperparameters of maximum evidence.
-
-    `first` is a climb on a part of the rows, or on all, that has been made already; it
-    takes the place of `start`. The last stage has up to `most_rows`, which `seed`
-    draws.
-    """
+    """Learn the hyperparameters of maximum evidence."""
+    # `first` is an ascent on some or all rows that has been made already; it replaces
+    # `start`. The last stage has up to `most_rows`, which `seed` draws.
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE
     if is_small and first is None:

@@ -21,6 +21,7 @@ from skmohn.mohn._gp.hypercube import WalshPosterior, is_on_cube
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
     MOST_ROWS,
     HyperparameterUncertainty,
+    Posterior,
     contrasts_of,
     marginalize_hyperparameters,
 )
@@ -114,9 +115,9 @@ class GPModel(Model):
         has that of all.
     """
 
-    posterior: ExactPosterior | WalshPosterior | NystroemPosterior
+    posterior: Posterior
     y_mean: float
-    y_std: float
+    y_std: float  # pyright: ignore[reportIncompatibleMethodOverride]
     n_observed: float
     inference: str
     noise_map: NoiseMap | None
@@ -131,12 +132,12 @@ class GPModel(Model):
 
     @property
     def covariance(self) -> Covariance:
-        """The prior with its hyperparameters and strong terms."""
+        """Prior with its hyperparameters and strong terms."""
         return self.posterior.covariance
 
     @property
     def prior(self) -> Prior:
-        """The hyperparameters."""
+        """Hyperparameters."""
         return self.covariance.prior
 
     @property
@@ -167,11 +168,9 @@ class GPModel(Model):
         return self.y_mean + self.y_std * self.posterior.latent_mean(rows)
 
     def to_product_sum(self) -> ProductSum:
-        """Write out the mean: products of training rows and strong terms, and lines.
-
-        Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for
-        a category those of the product prior; strong terms have ``x_i``.
-        """
+        """Write out the mean: products of training rows and strong terms, and lines."""
+        # Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and
+        # for a category those of the product prior; strong terms have ``x_i``.
         written = write_products(self.covariance, *self.posterior.dual_coefficients())
         return written.scale(self.y_std, self.y_mean)
 
@@ -244,11 +243,8 @@ class GPModel(Model):
     def weights_of(
         self, terms: Sequence[Term], given: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior means and standard deviations of weights but the constant.
-
-        Means and standard deviations; `given` takes the hyperparameters as known,
-        which takes less time.
-        """
+        """Posterior means and standard deviations of weights but the constant."""
+        # `given` takes the hyperparameters as known, which takes less time.
         means, variances = self.posterior.weights_of(terms)
         if self.hyperparameter_uncertainty is not None and not given:
             variances = variances + self.hyperparameter_uncertainty.variance_of_weights(
@@ -257,16 +253,14 @@ class GPModel(Model):
         return self.y_std * means, self.y_std * np.sqrt(variances)
 
     def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        """A priori standard deviations of weights, see `weights_of`."""
+        """Prior standard deviations of weights, see `weights_of`."""
         return self.y_std * self.covariance.weight_stds(terms)
 
     def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
-        """The significant weights and their standard deviations.
-
-        See :func:`~skmohn.mohn._gp.term_variances.find_significant_terms`.
-        """
+        """Significant weights and their standard deviations."""
+        # See :func:`~skmohn.mohn._gp.term_variances.find_significant_terms`.
         terms, means, stds = find_significant_terms(self, max_order)
         graph = WalshPolynomial.sort(terms, means, self.weight_posterior(())[0])
         errors = dict(zip(terms, stds, strict=True))
@@ -304,17 +298,15 @@ class GPModel(Model):
         return self.y_std * means, self.y_std * stds
 
     def function_variance(self, variables: list[Variable] | None = None) -> float:
-        """Variance of the standardized posterior mean over variables, unclipped.
-
-        On inputs of -1 and +1 it is the sum of the squares of all weights but the
-        constant.
-        """
+        """Variance of the standardized posterior mean over variables, unclipped."""
+        # On inputs of -1 and +1 it is the sum of the squares of all weights but the
+        # constant.
         return self.posterior.mean_variance(variables).variance()
 
     def variance_parts(
         self, variables: list[Variable] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each variable has of :meth:`function_variance`."""
+        """Parts of :meth:`function_variance` by variable."""
         parts = self.posterior.mean_variance(variables)
         return parts.first_order(), parts.total()
 
@@ -350,7 +342,7 @@ class GPModel(Model):
         ).with_targets(y)
 
     def _require_room(self, n_rows: int) -> None:
-        if self.inference in ("cholesky", "subset"):
+        if isinstance(self.posterior, ExactPosterior):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
                 _exact_bytes(n_all),
@@ -378,18 +370,16 @@ def fit_gp(
     report: Callable[[float, Prior], bool] | None = None,
     at_most: float = math.inf,
 ) -> GPModel:
-    """Learn all weights under the product prior.
-
-    Whole weights are repeats, others inverse variances relative to a mean of 1. A given
-    covariance is taken as it is, with its strong terms; else hyperparameters start at
-    `start`, or go on from the climb `first`. A fit for which no way fits in
-    `memory_budget` bytes is refused. Of a model whose description is longer than
-    `at_most` the range of predictions is left out: no one will ask it for any.
-    """
+    """Learn all weights under the product prior."""
+    # Integer weights are repeats, others inverse variances relative to a mean of 1. A
+    # covariance is used as it is, with its strong terms; else hyperparameters start at
+    # `start`, or go on from the optimum `first`. Refused where nothing fits in
+    # `memory_budget` bytes. A model whose description is longer than `at_most` gets no
+    # range of predictions: it will not be used.
     require_domain(transform, y)
     standard, center, scale = standardize(transform.forward(y), sample_weight)
     sample = join_equal_rows(rows, standard, sample_weight)
-    route, n_inducing = choose_route(sample, alphabets, memory_budget)
+    choice = choose_inference(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
     if covariance is None:
         search = start, max_iter, seed, report
@@ -397,34 +387,21 @@ def fit_gp(
         n_evaluations = best.n_evaluations
         covariance = Covariance(best.prior, alphabets)
     shuffled = np.random.default_rng(seed).permutation(len(sample))
-    drawn = sample
-    if len(sample) > MOST_LEFT_OUT:
-        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
-    covariance, posterior, noise_map, noise_exponent = _condition_drawn(
-        covariance, drawn, strong_terms, max_order, noise
+    covariance, sample, known, noise_map, noise_exponent = _condition_drawn(
+        covariance, sample, shuffled, strong_terms, max_order, noise
     )
-    if noise_map is not None and noise_exponent:
-        excess = noise_map.weighing(sample.rows) ** noise_exponent
-        sample = replace(sample, excess=excess)
-    rate = None
-    if route == "nystroem":
-        n_part = _most_exact(memory_budget)
-        route, posterior, rate = _condition_many(
-            covariance, sample, shuffled, n_part, n_inducing, seed
-        )
-    elif route == "hadamard":
-        posterior = WalshPosterior.condition(covariance, sample)
-    elif posterior is None or drawn is not sample:
-        posterior = ExactPosterior.condition(covariance, sample)
+    inference, posterior, rate = _condition(
+        covariance, sample, known, choice, shuffled, memory_budget, seed
+    )
     uncertainty = None, 0.0
     if is_fitted:
-        uncertainty = _marginalize_hyperparameters(posterior, sample, shuffled, route)
+        uncertainty = _marginalize(posterior, sample, shuffled, inference)
     model = GPModel(
         posterior,
         center,
         scale,
         float(sample.count.sum()),
-        route,
+        inference,
         noise_map,
         noise_exponent,
         n_evaluations,
@@ -453,33 +430,70 @@ def _learn_prior(
     return learn_prior(sample, alphabets, *search, most_rows=most_rows, first=first)
 
 
-def _marginalize_hyperparameters(
-    posterior: Any, sample: AggregatedData, shuffled: NDArray[np.intp], route: str
+def _marginalize(
+    posterior: Posterior,
+    sample: AggregatedData,
+    shuffled: NDArray[np.intp],
+    inference: str,
 ) -> tuple[HyperparameterUncertainty | None, float]:
     """Uncertainty of hyperparameters, and log Occam factor, by some of many rows."""
-    if len(sample) > MOST_ROWS or route != "cholesky":
-        few = sample.take(shuffled[:MOST_ROWS])
-        posterior = ExactPosterior.condition(posterior.covariance, few)
-    return marginalize_hyperparameters(posterior, len(sample))
+    if (
+        inference == "cholesky"
+        and isinstance(posterior, ExactPosterior)
+        and len(sample) <= MOST_ROWS
+    ):
+        return marginalize_hyperparameters(posterior, len(sample))
+    few = sample.take(shuffled[:MOST_ROWS])
+    few = ExactPosterior.condition(posterior.covariance, few)
+    return marginalize_hyperparameters(few, len(sample))
 
 
 def _condition_drawn(
     covariance: Covariance,
     sample: AggregatedData,
+    shuffled: NDArray[np.intp],
     strong_terms: bool,
     max_order: int | None,
     noise: str,
-) -> tuple[Covariance, ExactPosterior | None, NoiseMap | None, float]:
-    """Covariance with strong terms, posterior of drawn rows, and noise by row."""
+) -> tuple[Covariance, AggregatedData, ExactPosterior | None, NoiseMap | None, float]:
+    """Learn strong terms and the noise of each row by as many rows as time allows."""
+    # Returned are the covariance with the terms, the sample with the noise, their
+    # posterior if it is known by now, the map of the noise, and its exponent.
     if not strong_terms and noise != "auto":
-        return covariance, None, None, 0.0
-    posterior = ExactPosterior.condition(covariance, sample)
+        return covariance, sample, None, None, 0.0
+    drawn = sample
+    if len(sample) > MOST_LEFT_OUT:
+        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
+    posterior = ExactPosterior.condition(covariance, drawn)
     if strong_terms:
         posterior = find_strong_terms(posterior, max_order)
+    known = posterior if drawn is sample else None
     if noise != "auto":
-        return posterior.covariance, posterior, None, 0.0
+        return posterior.covariance, sample, known, None, 0.0
     noise_map, noise_exponent = fit_noise_model(posterior)
-    return posterior.covariance, posterior, noise_map, noise_exponent
+    if noise_map is not None and noise_exponent:
+        excess = noise_map.weighing(sample.rows) ** noise_exponent
+        sample, known = replace(sample, excess=excess), None
+    return posterior.covariance, sample, known, noise_map, noise_exponent
+
+
+def _condition(
+    covariance: Covariance,
+    sample: AggregatedData,
+    known: ExactPosterior | None,
+    choice: tuple[str, int],
+    shuffled: NDArray[np.intp],
+    memory_budget: float,
+    seed: int,
+) -> tuple[str, Posterior, float | None]:
+    """Condition on all rows, or on a part of them, by what `choose_inference` chose."""
+    inference, n_inducing = choice
+    if inference == "nystroem":
+        n_part = _most_exact(memory_budget)
+        return _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed)
+    if inference == "hadamard":
+        return inference, WalshPosterior.condition(covariance, sample), None
+    return inference, known or ExactPosterior.condition(covariance, sample), None
 
 
 def _condition_many(
@@ -490,14 +504,10 @@ def _condition_many(
     n_inducing: int,
     seed: int,
 ) -> tuple[str, NystroemPosterior, float] | tuple[str, ExactPosterior, float]:
-    """Condition on a part of the rows or, by inducing rows, on all.
-
-    A rough function is known better by the former, a smooth one by the latter. Rows
-    that are not in the part say which, as each is left out of the latter.
-
-    Returned are the route, the posterior, and the log evidence of an observation of the
-    part.
-    """
+    """Condition on a part of the rows or, by inducing rows, on all."""
+    # A rough function is estimated better by the former, a smooth one by the latter.
+    # Rows outside of the part decide, as each is held out of the latter. Returned are
+    # the inference, the posterior, and the log evidence of an observation of the part.
     part = sample.take(shuffled[:n_part])
     fraction = len(part) / len(sample)
     part = replace(part, log_weight=fraction * sample.log_weight)
@@ -519,13 +529,10 @@ def _condition_many(
     return "nystroem", through, rate
 
 
-def choose_route(
+def choose_inference(
     sample: AggregatedData, alphabets: tuple[Categorical, ...], memory_budget: float
 ) -> tuple[str, int]:
-    """How to condition on a sample.
-
-    With the number of inducing rows of ``"nystroem"``.
-    """
+    """Choose how to condition on a sample, and the number of inducing rows."""
     n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
     is_exact = _is_exact(n_rows, memory_budget)
     can_transform = (
@@ -544,11 +551,9 @@ def choose_route(
 def choose_inducing(
     n_rows: int, memory_budget: float, is_inverted: bool = False
 ) -> int:
-    """Number of inducing rows; 0 where a Cholesky factor of all rows can be had.
-
-    `is_inverted` where all rows are to be left out in turn. Refused where not even few
-    fit in the budget.
-    """
+    """Number of inducing rows; 0 where a Cholesky factor of all rows fits."""
+    # `is_inverted` where all rows are to be left out in turn. Refused where not even
+    # few fit in the budget.
     if _is_exact(n_rows, memory_budget, is_inverted):
         return 0
     n_inducing = min(_INDUCING, n_rows)
@@ -577,15 +582,15 @@ def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> b
 
 
 def _exact_bytes(n_rows: int) -> float:
-    """Covariance, of which the factor takes the place, and some rows of it."""
+    """Bytes of a covariance, which the factor overwrites, and of some of its rows."""
     return 8.0 * 1.2 * n_rows**2
 
 
 def _learned_bytes(n_rows: int) -> float:
-    """Covariance, factor, inverse and two products with them."""
+    """Bytes of covariance, factor, inverse and two products with them."""
     return _MANY_BYTES * n_rows**2
 
 
 def _walsh_bytes(n_inputs: int) -> float:
-    """A dozen cubes, or batches of smaller ones."""
+    """Bytes of a dozen cubes, or of batches of smaller ones."""
     return 8.0 * 12.0 * max(2**n_inputs, 2**21)

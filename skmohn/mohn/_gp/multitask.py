@@ -1,11 +1,10 @@
-"""Several targets of the same rows: which share hyperparameters, and their models.
+"""Several targets of the same rows: which share hyperparameters, and their models."""
 
-One set of hyperparameters is learned for all targets from a part of the rows, and then
-one for each target alone. A target shares where its own set gains fewer nats than it
-costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4). Targets
-that share are given one Cholesky factor. A target with strong terms, or rows weighed by
-its own noise, takes a factor of its own beside the shared hyperparameters.
-"""
+# One set of hyperparameters is learned for all targets from a part of the rows, and
+# then one for each target alone. A target shares where its own set gains fewer nats
+# than it costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4).
+# Targets that share are given one Cholesky factor. A target with strong terms, or rows
+# weighed by its own noise, takes a factor of its own beside the shared hyperparameters.
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -39,7 +38,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
     maximize_evidence,
     start_prior,
 )
-from skmohn.mohn._gp.model import GPModel, choose_route, fit_gp
+from skmohn.mohn._gp.model import GPModel, choose_inference, fit_gp
 from skmohn.mohn._gp.shared import SharedFactor
 from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
@@ -66,17 +65,13 @@ _MOST_SHARED = 1600
 
 
 class MultitaskGP:
-    """Several targets, and the models of those that share hyperparameters.
+    """Several targets, and the models of those that share hyperparameters."""
 
-    Parameters
-    ----------
-    samples : SolverData
-        With targets of shape (n_samples, n_targets).
-
-    settings : FitSettings
-    """
-
-    def __init__(self, samples: SolverData, settings: FitSettings) -> None:
+    def __init__(
+        self,
+        samples: SolverData,  # y is (n_samples, n_targets)
+        settings: FitSettings,
+    ) -> None:
         self.samples, self.settings, self.group = samples, settings, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.term_names.alphabets
@@ -90,19 +85,19 @@ class MultitaskGP:
 
     @cached_property
     def members(self) -> list[int]:
-        """The targets that share, a list of int."""
+        """Targets that share, a list of int."""
         return self._sharing[0]
 
     @cached_property
     def _sharing(self) -> tuple[list[int], EvidenceOptimum | None]:
-        """These targets, and a climb for them on a part of the rows."""
+        """Mask of targets that share, and an ascent for them on some rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
             return [], None
         sample, scale = self.join(vary), self.samples.target_transform
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
-        singles = [self.join(k).take(drawn) for k in vary]
+        singles = [self.join(int(k)).take(drawn) for k in vary]
         are_coupled, found = select_coupled_tasks(
             sample.take(drawn),
             singles,
@@ -118,11 +113,11 @@ class MultitaskGP:
 
     @property
     def asked(self) -> EvidenceOptimum | None:
-        """The climb of those that share on a part of the rows."""
+        """Optimum of the evidence for those that share, on some of the rows."""
         return self._sharing[1]
 
     def _keep_scale(self, sharing: NDArray[np.intp], prior: Prior) -> NDArray[np.bool_]:
-        """Which targets have no use for a scale of their own."""
+        """Mask of targets that have no use for a scale of their own."""
         samples, covariance = self.samples, Covariance(prior, self.alphabets)
         data = self.rows, samples.y[:, sharing], samples.sample_weight
         return keep_scale(covariance, *data, samples.seed)
@@ -133,11 +128,9 @@ class MultitaskGP:
         start: Prior | None = None,
         report: Callable[[float, Prior], bool] | None = None,
     ) -> GPModel | None:
-        """The model of one target by the hyperparameters of all that share.
-
-        The first target that is asked for reports. None where it has to have
-        hyperparameters of its own.
-        """
+        """Model of one target by the hyperparameters of all that share."""
+        # Only the first call reports. None where the target needs hyperparameters of
+        # its own.
         if k not in self.members:
             return None
         if self.group is None:
@@ -154,28 +147,20 @@ class MultitaskGP:
         return self.rows.inputs.shape[1] + len(self.alphabets) > 0
 
     def join(self, targets: NDArray[np.intp] | int | list[int]) -> AggregatedData:
-        """The standardized sample of one target or several."""
+        """Standardized sample of one target or several."""
         standard = self.standard[:, targets]
         return join_equal_rows(self.rows, standard, self.samples.sample_weight)
 
 
 class TaskView(NamedTuple):
-    """What is learned of one target with others.
-
-    Attributes
-    ----------
-    together : Together
-
-    k : int
-        Which target it is.
-    """
+    """One target of several that are learned together."""
 
     together: MultitaskGP
-    k: int
+    k: int  # its number
 
     @property
     def coding(self) -> InputCoding | None:
-        """The coding of all that share; None where the target may have its own."""
+        """Coding of all that share; None where the target may have its own."""
         together = self.together
         # Targets decide of levels alone; it takes time to find out which ones share.
         if together.may_have_levels and not self.is_member:
@@ -194,13 +179,13 @@ class TaskView(NamedTuple):
 
     @property
     def is_shared(self) -> bool:
-        """Whether a model of several targets was made, this one's among them."""
+        """Whether a model of several targets was made, with this one among them."""
         return self.together.group is not None and self.is_member
 
     def model(
         self, start: Prior | None, report: Callable[[float, Prior], bool] | None
     ) -> GPModel | None:
-        """See `MultitaskGP.model`."""
+        """Model of this target, see `MultitaskGP.model`."""
         return self.together.model(self.k, start, report)
 
 
@@ -212,12 +197,10 @@ def select_coupled_tasks(
     max_iter: int = MAX_ITER,
     earlier: EvidenceOptimum | None = None,
 ) -> tuple[NDArray[np.bool_], EvidenceOptimum]:
-    """Which targets are best explained by hyperparameters that they share.
-
-    The sample is of all targets, a part of the rows, `singles` the same of each; there
-    are `row_ratio` times as many rows. `earlier` is a climb for all on other rows.
-    Returned are which share, none or two at least, and their last climb.
-    """
+    """Select the targets that are best explained by hyperparameters that they share."""
+    # `sample` has all targets at some of the rows, `singles` has each of them; there
+    # are `row_ratio` times as many rows. `earlier` is an ascent for all on other rows.
+    # Returned are which share, none or two at least, and their last ascent.
     n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
     if earlier is None:
         found = maximize_evidence(evidence, start_prior(n_inputs, alphabets), max_iter)
@@ -276,7 +259,7 @@ class _Group:
         self.targets = together.members
         self.sample = together.join(self.targets)
         alphabets, seed = together.alphabets, together.samples.seed
-        self.route, _ = choose_route(self.sample, alphabets, settings.memory_budget)
+        self.route, _ = choose_inference(self.sample, alphabets, settings.memory_budget)
         found = learn_prior(
             self.sample,
             alphabets,
@@ -299,7 +282,7 @@ class _Group:
         self.log_occam_factor = log_occam_factor / len(self.targets)
 
     def model(self, k: int) -> GPModel:
-        """The model of one target."""
+        """Model of one target."""
         together, settings = self.together, self.together.settings
         samples, index = together.samples, self.targets.index(k)
         options = {
@@ -327,7 +310,7 @@ class _Group:
         noise_map, noise_exponent = None, 0.0
         if options["noise"] == "auto":
             noise_map, noise_exponent = fit_noise_model(found, self.smoothed[index])
-            if noise_exponent:
+            if noise_map is not None and noise_exponent:
                 weighed = replace(sample, excess=noise_map.known**noise_exponent)
                 found = ExactPosterior.condition(found.covariance, weighed)
         y = samples.y[:, k]
@@ -352,7 +335,7 @@ class _Group:
 
     @cached_property
     def posteriors(self) -> list[ExactPosterior]:
-        """Of each target; those without strong terms of their own share a factor."""
+        """Posteriors; targets without strong terms of their own share a factor."""
         factor = SharedFactor(self.covariance, self.sample)
         max_order = self.together.settings.max_order
         singles = [factor.condition(self.together.join(k)) for k in self.targets]
@@ -360,15 +343,16 @@ class _Group:
 
     @cached_property
     def smoothed(self) -> list[SmoothedResiduals]:
-        """What leave-one-out residuals say of each target's noise."""
+        """Noise of each target, regressed on leave-one-out residuals."""
         return smooth_noise(self.posteriors)
 
     @cached_property
     def _shifted_factors(self) -> list[list[SharedFactor]]:
         """Factors to both sides of the hyperparameters."""
+        uncertainty = self.hyperparameter_uncertainty
         return [
             [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
-            for pair in self.hyperparameter_uncertainty.pairs
+            for pair in (() if uncertainty is None else uncertainty.pairs)
         ]
 
     def _uncertainty_of(self, index: int) -> HyperparameterUncertainty | None:

@@ -1,11 +1,10 @@
-"""An approximate posterior for many rows: all information passes through some of them.
+"""Approximate posterior for many rows: all information passes through some of them."""
 
-The function is known by its values at m inducing rows, a part of the data; what they do
-not explain is left out of the likelihood and kept in the variance.
-
-Source: Titsias, Variational learning of inducing variables in sparse Gaussian
-processes, AISTATS 2009, Eq 6, 9 and 10.
-"""
+# The function is known by its values at m inducing rows, a part of the data; what they
+# do not explain is left out of the likelihood and kept in the variance.
+#
+# Source: Titsias, Variational learning of inducing variables in sparse Gaussian
+# processes, AISTATS 2009, Eq 6, 9 and 10.
 
 import math
 from collections.abc import Sequence
@@ -34,33 +33,20 @@ _LEAST_KEPT = 1e-9
 
 @dataclass(frozen=True)
 class NystroemPosterior:
-    """All weights given the data, through the values at inducing rows.
+    """Posterior of all weights through the values at inducing rows."""
 
-    Attributes
-    ----------
-    covariance : Covariance
-
-    inducing : EncodedRows
-
-    root : ndarray of shape (m, m)
-        Lower Cholesky factor of what the data say of the whitened inducing values, plus
-        the identity.
-
-    projection : ndarray of shape (m,) or (m, n_targets)
-        Whitened covariances with the targets, over the noise, times the targets.
-
-    target_square, log_rest, lost : float
-        Sums over the data for the evidence: weighted squares, what does not depend on
-        the inducing values, and the variance that they leave unexplained.
-    """
+    # `target_square`, `log_rest` and `lost` are sums over the data for the evidence.
 
     covariance: Covariance
     inducing: EncodedRows
+    # (m, m); lower Cholesky factor of the data's precision of the whitened inducing
+    # values plus the identity.
     root: np.ndarray
+    # (m,); whitened covariances with the targets, over the noise, times the targets.
     projection: np.ndarray
-    target_square: float
-    log_rest: float
-    lost: float
+    target_square: float  # weighted squares
+    log_rest: float  # terms that do not depend on the inducing values
+    lost: float  # variance that the inducing values leave unexplained
 
     @classmethod
     def condition(
@@ -146,10 +132,7 @@ class NystroemPosterior:
     def leave_one_out(
         self, sample: AggregatedData
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Means and variances of targets that it was conditioned on, given all others.
-
-        The inducing rows stay.
-        """
+        """Means and variances of its targets given all others; inducing rows stay."""
         center, residual = self._center(), np.empty_like(sample.target)
         kept = np.empty(len(sample))
         noise = sample.noise(self.covariance.prior)
@@ -229,6 +212,6 @@ class NystroemPosterior:
         return cho_solve((self.root, True), self.projection, check_finite=False)
 
     def _gain(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is left of the explained variance, less what it was."""
+        """Part of the explained variance that is left, less what it was."""
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return np.einsum("mt,mt->t", left, left) - np.einsum("mt,mt->t", known, known)

@@ -12,11 +12,9 @@ from skmohn.mohn._table.rows import EncodedRows
 def write_products(
     covariance: Covariance, rows: EncodedRows, alpha: NDArray[np.float64]
 ) -> ProductSum:
-    """Write out the mean: products of training rows and strong terms, and lines.
-
-    Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for a
-    category those of the product prior; strong terms have ``x_i``.
-    """
+    """Write out the mean: products of training rows and strong terms, and lines."""
+    # Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for a
+    # category those of the product prior; strong terms have ``x_i``.
     tau, linear = covariance.prior.tau, covariance.prior.main_effect_variance
     strong = covariance.terms
     weights = [

@@ -1,9 +1,8 @@
-"""One Cholesky factor for several targets of the same rows and hyperparameters.
+"""One Cholesky factor for several targets of the same rows and hyperparameters."""
 
-Each target has a posterior of its own, which answers like any other. What depends on
-the rows alone (covariances with rows asked about, variances, factors of further rows)
-is computed once for all of them within :func:`remember`.
-"""
+# Each target has a posterior of its own, which answers like any other. What depends on
+# the rows alone (covariances with rows asked about, variances, factors of further rows)
+# is computed once for all of them within :func:`remember`.
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ _T = TypeVar("_T")
 
 @contextmanager
 def remember() -> Iterator[None]:
-    """Compute what several targets share once, while they are asked the same."""
+    """Cache, within the context, what several targets share."""
     token = _KNOWN.set({})
     try:
         yield
@@ -48,7 +47,7 @@ def _recall(key: tuple[Any, ...], compute: Callable[[], _T]) -> _T:
 
 
 def _digest(*arrays: NDArray) -> bytes:
-    """What tells arrays from others."""
+    """Key that distinguishes arrays."""
     state = blake2b()
     for array in arrays:
         state.update(f"{array.dtype.str}{array.shape}".encode())
@@ -57,40 +56,25 @@ def _digest(*arrays: NDArray) -> bytes:
 
 
 class SharedFactor:
-    """The covariance of rows that several targets share, and what solves by it.
-
-    Parameters
-    ----------
-    covariance : Covariance
-
-    sample : AggregatedData
-        Whose rows and noise are those of all targets.
-
-    lower : ndarray of shape (n_rows, n_rows), default=None
-        Its Cholesky factor; None to compute it when it is needed.
-
-    Attributes
-    ----------
-    alphas : list of ndarrays of shape (n_rows,)
-        Inverse covariance times each target.
-    """
+    """Covariance of rows that several targets share, and its Cholesky factor."""
 
     def __init__(
         self,
         covariance: Covariance,
-        sample: AggregatedData,
+        sample: AggregatedData,  # its rows and noise are those of all targets
+        # (n_rows, n_rows); its Cholesky factor; None: computed at first use.
         lower: NDArray[np.float64] | None = None,
     ) -> None:
         self.covariance = covariance
         # The targets are not part of it.
         self.sample = replace(sample, target=np.zeros(len(sample)))
-        self.alphas = []
+        self.alphas = []  # (n_rows,); inverse covariance times each target
         if lower is not None:
             self.lower = lower
 
     @cached_property
     def lower(self) -> NDArray[np.float64]:
-        """The Cholesky factor."""
+        """Cholesky factor."""
         return ExactPosterior.condition(self.covariance, self.sample).factor
 
     @cached_property
@@ -106,7 +90,7 @@ class SharedFactor:
         return {name: part for name, part in vars(self).items() if name not in made}
 
     def condition(self, sample: AggregatedData) -> TargetPosterior:
-        """The posterior of one more target."""
+        """Posterior of one more target."""
         own = ExactPosterior._solve(self.covariance, sample, self.lower)
         self.alphas.append(own.alpha)
         index = len(self.alphas) - 1
@@ -124,27 +108,19 @@ class SharedFactor:
 
 @dataclass(frozen=True)
 class TargetPosterior(ExactPosterior):
-    """One target's posterior, whose factor is that of others too.
-
-    Attributes
-    ----------
-    shared : SharedFactor
-
-    index : int
-        Which of its targets this is.
-    """
+    """Posterior of one target, whose factor is shared with others."""
 
     shared: SharedFactor
-    index: int
+    index: int  # of the target
 
     @cached_property
     def factor(self) -> NDArray[np.float64]:
-        """The shared Cholesky factor."""
+        """Shared Cholesky factor."""
         return self.shared.lower
 
     @cached_property
     def precisions(self) -> NDArray[np.float64]:
-        """Those of all that share the factor."""
+        """Precisions, those of all that share the factor."""
         return self.shared.precisions
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:

@@ -1,13 +1,13 @@
-"""Variance of the posterior mean over independent variables, and each one's part of it.
+"""Variance of the posterior mean over independent variables, and its parts."""
 
-The posterior mean is ``sum_r alpha_r k(x, x_r)`` with a covariance k that is a product
-over the variables. Over independent variables the mean of a product of two covariances
-is again a product, so that variances are sums over pairs of rows, without any sampling.
-
-The parts are those of the decomposition of a function into parts that depend on a set
-of variables and on nothing else: Sobol, Global sensitivity indices for nonlinear
-mathematical models, Mathematics and Computers in Simulation 55, 2001.
-"""
+# The posterior mean is ``sum_r alpha_r k(x, x_r)`` with a covariance k that is a
+# product over the variables. Over independent variables the mean of a product of two
+# covariances is again a product, so that variances are sums over pairs of rows, without
+# any sampling.
+#
+# The parts are those of the decomposition of a function into parts that depend on a set
+# of variables and on nothing else: Sobol, Global sensitivity indices for nonlinear
+# mathematical models, Mathematics and Computers in Simulation 55, 2001.
 
 from __future__ import annotations
 
@@ -33,25 +33,14 @@ _LARGEST = 1.0 - 1e-15
 
 
 class PairVariance:
-    """Of a posterior mean that is known by numbers at rows.
-
-    Parameters
-    ----------
-    covariance : Covariance
-
-    rows : EncodedRows
-
-    alpha : ndarray of shape (n_rows,)
-
-    variables : list of Variable, default=None
-        Each input and categorical is in one. None for :func:`make_variables`.
-    """
+    """Variance of a posterior mean that has coefficients at rows."""
 
     def __init__(
         self,
         covariance: Covariance,
         rows: EncodedRows,
-        alpha: NDArray[np.float64],
+        alpha: NDArray[np.float64],  # (n_rows,)
+        # Each input and categorical is in one; None: :func:`make_variables`.
         variables: list[Variable] | None = None,
     ) -> None:
         prior = covariance.prior
@@ -66,10 +55,11 @@ class PairVariance:
         # Lines go by matrix products, all at once.
         self.lines = [f for f in self.factors if f.is_line]
         self.others = [f for f in self.factors if not f.is_line]
-        self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
+        inputs = [f.variable.input for f in self.lines if f.variable.input is not None]
+        self.inputs = rows.inputs[:, inputs]
 
     def variance(self) -> float:
-        """Of the whole function."""
+        """Variance of the whole function."""
         whole = 0.0
         for part, block in self._blocks(is_half=True):
             earlier, own = np.split(block, [part.start], axis=1)
@@ -79,7 +69,7 @@ class PairVariance:
         return max(whole, 0.0)
 
     def first_order(self) -> NDArray[np.float64]:
-        """Of the parts that depend on one variable alone, by variable."""
+        """Variance of the parts that depend on one variable alone, by variable."""
         found = []
         for factor in self.factors:
             (constant, slope), more = self._product_line(factor), self._added(factor)
@@ -88,7 +78,7 @@ class PairVariance:
         return np.array(found)
 
     def total(self) -> NDArray[np.float64]:
-        """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
+        """Variance of all parts with a variable, by variable. O(n n_rows^2)."""
         inputs, lines = self.inputs, np.zeros(len(self.lines))
         ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
         real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
@@ -125,13 +115,10 @@ class PairVariance:
     def contrasts(
         self, wanted: Sequence[Contrast]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Covariances that say what moving one variable does, averaged over all others.
-
-        Wanted are numbers of variables, and from where to where each moves: an input
-        and a category. The product of the covariances, (n_rows, n_wanted), with the
-        numbers of the rows is the mean; returned with the variances before any data are
-        seen.
-        """
+        """Covariances with effects of moving one variable, averaged over all others."""
+        # A contrast has the number of a variable, and from where to where it moves: an
+        # input and a category. The product of the covariances, (n_rows, n_wanted), with
+        # the coefficients of the rows is the mean; returned with the prior variances.
         covariance = self.covariance
         tau, linear = covariance.prior.tau, covariance.prior.main_effect_variance
         base = covariance.prior.signal_variance * np.prod(
@@ -166,11 +153,9 @@ class PairVariance:
     def _blocks(
         self, is_half: bool = False
     ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield some rows, and what each pair of them and all adds to the mean square.
-
-        Of the product part, its constant included; with `is_half` not of all, but of
-        those up to the last of them.
-        """
+        """Yield slices of rows, and what their pairs add to the mean square."""
+        # Of the product part, its constant included; with `is_half`, pairs with rows up
+        # to the last of the slice alone.
         taus = np.array([factor.tau for factor in self.lines])
         shared = np.array([factor.shared for factor in self.lines])
         log_size = np.sum(np.log1p(shared)) - 2.0 * np.sum(np.log1p(taus))
@@ -194,10 +179,8 @@ class PairVariance:
     def _product_line(
         self, factor: _Factor
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What the product part is along one variable: a constant and a slope by level.
-
-        All other variables are averaged over.
-        """
+        """Product part along one variable: a constant and a slope by level."""
+        # All other variables are averaged over.
         rest = self.constants / factor.mean / (1.0 + factor.tau)
         table = factor.table[:, factor.categories]
         return table @ rest, factor.tau * (table @ (rest * factor.x))
@@ -205,7 +188,7 @@ class PairVariance:
     def _added(
         self, factor: _Factor
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What depends on this variable alone a priori, as a constant and a slope."""
+        """Part that depends on this variable alone a priori: a constant and a slope."""
         covariance, alpha, variable = self.covariance, self.alpha, factor.variable
         linear = covariance.prior.main_effect_variance
         constant = np.zeros(len(factor.table))
@@ -218,7 +201,7 @@ class PairVariance:
         return constant, np.full(len(factor.table), slope)
 
     def _additive_variances(self) -> list[float]:
-        """What these add to the variance of the product part, by variable."""
+        """Variance that these add to that of the product part, by variable."""
         found = []
         for factor in self.factors:
             line, more = self._product_line(factor), self._added(factor)
@@ -238,13 +221,13 @@ class PairVariance:
             yield [self.by_input[i] for i in term], term, own
 
     def _strong_terms(self) -> Iterator[tuple[list[_Factor], float]]:
-        """Those of several inputs, as factors and weights."""
+        """Strong terms of several inputs, as factors and weights."""
         for factors, term, own in self._own_terms():
             if len(term) > 1:
                 yield factors, own * float(parity(self.rows.inputs, term) @ self.alpha)
 
     def _strong_slope(self, factor: _Factor) -> float:
-        """What terms of several inputs have of a line along one of them."""
+        """Slope of a line along one input, by terms of several."""
         return sum(
             weight * _mean_product(factors, [factor])
             for factors, weight in self._strong_terms()
@@ -252,10 +235,8 @@ class PairVariance:
         )
 
     def _strong_variance(self, factor: _Factor | None) -> float:
-        """What terms of several inputs add to the variance, or to that of a variable.
-
-        Of one variable; None for the whole variance.
-        """
+        """Variance by terms of several inputs, in all or of one variable."""
+        # `factor` None: the whole variance.
         found, strong = 0.0, list(self._strong_terms())
         for factors, weight in strong:
             if factor is not None and factor not in factors:
@@ -305,7 +286,7 @@ def _joint_mean(
 
 
 class _Factor:
-    """A variable's factor of the covariance of any value with those at rows."""
+    """Variable's factor of the covariance of any value with those at rows."""
 
     def __init__(
         self, variable: Variable, covariance: Covariance, rows: EncodedRows
@@ -334,10 +315,8 @@ class _Factor:
         # The factor between two values, averaged over both.
         plain = self.table[:, : len(frequency)]
         weights = frequency * mean
-        self.both = frequency @ plain @ frequency + self.tau * (
-            weights @ plain @ weights
-        )
-        self.both = float(self.both) / (1.0 + self.tau)
+        both = frequency @ plain @ frequency + self.tau * (weights @ plain @ weights)
+        self.both = float(both) / (1.0 + self.tau)
         # By the categories of two rows: means of the products of their factors, which
         # are lines in either row's input.
         self.pairs = np.array(
@@ -354,12 +333,10 @@ class _Factor:
             self._find_signs()
 
     def _find_signs(self) -> None:
-        """Write the means of products by the signs of rows as a pair of factors.
-
-        The mean over the input of ``(1 + tau x x_r) (1 + tau x x_s)`` at ``x_r, x_s``
-        of -1 and +1 is ``gain_r gain_s (1 + shared x_r x_s)``. Where the mean of the
-        input is 0, the gains are 1, and it is so at all values.
-        """
+        """Write the means of products by the signs of rows as a pair of factors."""
+        # The mean over the input of ``(1 + tau x x_r) (1 + tau x x_s)`` at ``x_r, x_s``
+        # of -1 and +1 is ``gain_r gain_s (1 + shared x_r x_s)``. Where the mean of the
+        # input is 0, the gains are 1, and it is so at all values.
         up, down = 1.0 + self.tau * self.x_mean, 1.0 - self.tau * self.x_mean
         square = min(self.tau**2 * self.spread, _LARGEST)
         apart = 1.0 - square
@@ -373,12 +350,12 @@ class _Factor:
         self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
 
     def at(self, x: float, category: int) -> NDArray[np.float64]:
-        """The factor of one value with those at rows, ndarray of shape (n_rows,)."""
+        """Factor of one value with those at rows, ndarray of shape (n_rows,)."""
         line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
         return line * self.table[category, self.categories]
 
     def between(self, one: tuple[float, int], other: tuple[float, int]) -> float:
-        """The factor of two values."""
+        """Factor of two values."""
         (x, c), (y, d) = one, other
         return (1.0 + self.tau * x * y) / (1.0 + self.tau) * self.table[c, d]
 
@@ -389,12 +366,10 @@ class _Factor:
         other_constant: NDArray[np.float64] | None = None,
         other_slope: NDArray[np.float64] | None = None,
     ) -> float:
-        """Covariance of two functions of the variable, or variance of one.
-
-        Both are lines in the input, by category.
-        """
+        """Covariance of two functions of the variable, or variance of one."""
+        # Both are lines in the input, by category.
         frequency, mean, square = self.variable[2:]
-        if other_constant is None:
+        if other_constant is None or other_slope is None:
             other_constant, other_slope = constant, slope
         center = frequency @ (constant + slope * mean)
         other = frequency @ (other_constant + other_slope * mean)
@@ -404,29 +379,21 @@ class _Factor:
         return float(frequency @ joint)
 
     def multiply(self, part: slice, block: NDArray[np.float64]) -> None:
-        """Multiply by the means of the products of the factors of some rows and others.
-
-        The others are the first ones of all.
-        """
+        """Multiply by mean products of the factors of some rows and the first rows."""
         categories, lines = self.categories.astype(np.uint32), self.tau * self.x
         base = np.empty((2, self.pairs.shape[1]))
         multiply_means(categories, lines, self.pairs, part.start, base, block)
 
 
 class CubeVariance:
-    """Of a posterior mean of which all weights are known, over inputs of -1 and +1.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (2 ** n_inputs,)
-        Bit i of an index says whether input i is in the set.
-
-    variables : list of Variable, default=None
-        Inputs, one after the other. None for -1 and +1 equally probable.
-    """
+    """Variance of a posterior mean of which all weights are known, on the cube."""
 
     def __init__(
-        self, weights: NDArray[np.float64], variables: list[Variable] | None = None
+        self,
+        # (2 ** n_inputs,); bit i of an index: input i is in the set.
+        weights: NDArray[np.float64],
+        # Inputs in their order; None: -1 and +1 are equally probable.
+        variables: list[Variable] | None = None,
     ) -> None:
         self.n_inputs = len(weights).bit_length() - 1
         if variables is not None:
@@ -441,14 +408,14 @@ class CubeVariance:
         self.squares[0] = 0.0
 
     def variance(self) -> float:
-        """Of the whole function."""
+        """Variance of the whole function."""
         return float(self.squares.sum())
 
     def first_order(self) -> NDArray[np.float64]:
-        """Of the weights of single inputs."""
+        """Variance by the weights of single inputs."""
         return self.squares[1 << np.arange(self.n_inputs)]
 
     def total(self) -> NDArray[np.float64]:
-        """Of all weights with an input, by input."""
+        """Variance by all weights with an input, by input."""
         halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(self.n_inputs))
         return np.array([half[:, 1].sum() for half in halves])

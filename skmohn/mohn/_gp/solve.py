@@ -54,13 +54,11 @@ def solve_gp(
     report: Report,
     at_most: float = math.inf,
 ) -> FitResult | None:
-    """Learn all weights under the product prior.
-
-    `report` is called with a record, the weights listed so far and the model or what
-    makes it. `at_most` is the length of another description: where that by the
-    hyperparameters of a part of the rows is far longer, they are not learned from all.
-    None where that is out of reach.
-    """
+    """Learn all weights under the product prior."""
+    # `report` is called with a record, the weights listed so far and the model or a
+    # function that makes it. `at_most` is the length of another description: where that
+    # by the hyperparameters of a part of the rows is far longer, they are not learned
+    # from all. None where that is out of reach.
     term_names = samples.term_names
     model = _learn(samples, settings, report, at_most)
     if model is None:
@@ -139,7 +137,7 @@ def solve_additive_categories(
 def _learn(
     samples: SolverData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
-    """The model, or None where its description is out of reach."""
+    """Model, or None where its description is out of reach."""
     alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
     noise = settings.gp_options.noise
     fit = partial(
@@ -192,11 +190,9 @@ def _on_own_scale(
     noise: str,
     max_iter: int,
 ) -> GPModel:
-    """The model on the target's own scale, if the mean of y beats that on another.
-
-    A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
-    heavy tails these can contradict it.
-    """
+    """Refit on the target's own scale, if the mean of y beats that on another."""
+    # A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
+    # heavy tails these can contradict it.
     data = samples.rows.as_float(), samples.y, samples.sample_weight
     if not model.is_transformed or len(samples.y) > MOST_LEFT_OUT:
         return model
@@ -208,11 +204,9 @@ def _on_own_scale(
 
 
 def _is_out_of_reach(fit: Callable[..., GPModel], noise: str, at_most: float) -> bool:
-    """Whether the description by known hyperparameters is far longer than another.
-
-    Strong weights and a map of the noise take long to find: they are looked for only
-    where the description is far longer without.
-    """
+    """Whether the description by known hyperparameters is far longer than another."""
+    # Strong weights and a map of the noise take long to find: they are sought only
+    # where the description is far longer without.
     for options in (
         {"noise": "constant", "strong_terms": False},
         {"noise": noise},
@@ -260,7 +254,7 @@ def _earlier_prior(samples: SolverData) -> Prior | None:
 def _settle(
     fit: Callable[..., GPModel], alphabets: tuple[Categorical, ...], prior: Prior
 ) -> GPModel:
-    """The model with hyperparameters as they are."""
+    """Model with hyperparameters as they are."""
     return fit(
         covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )

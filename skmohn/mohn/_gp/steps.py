@@ -1,8 +1,7 @@
-"""Coordinates of a climb: changes of the hyperparameters, a standard deviation each.
+"""Coordinates of an ascent: changes of hyperparameters by a standard deviation."""
 
-Columns with many categories or levels have tens of thousands of hyperparameters, so
-that no square matrix of them is made.
-"""
+# Columns with many categories or levels have tens of thousands of hyperparameters, so
+# that no square matrix of them is made.
 
 from dataclasses import dataclass
 from typing import Self
@@ -14,30 +13,23 @@ from scipy.sparse import csr_array, diags_array
 
 @dataclass(frozen=True)
 class Steps:
-    """A square matrix: few numbers that are not 0, plus a product of narrow matrices.
+    """Square matrix: sparse, plus a product of narrow matrices."""
 
-    Its columns are the coordinates. The last one alone moves the noise.
+    # Its columns are the coordinates. The last one alone moves the noise.
 
-    Attributes
-    ----------
-    few : csr_array of shape (n_logs, n_logs)
-
-    left, right : ndarrays of shape (n_logs, rank)
-    """
-
-    few: csr_array
-    left: np.ndarray
-    right: np.ndarray
+    few: csr_array  # (n_logs, n_logs)
+    left: np.ndarray  # (n_logs, rank)
+    right: np.ndarray  # (n_logs, rank)
 
     @classmethod
     def plain(cls, few: csr_array) -> Self:
-        """Those of a sparse matrix."""
-        none = np.empty((few.shape[0], 0))
+        """Steps of a sparse matrix."""
+        none = np.empty((len(few.indptr) - 1, 0))
         return cls(few, none, none)
 
     @property
     def of_noise(self) -> float:
-        """How far the last coordinate moves the noise."""
+        """Change of the noise by the last coordinate."""
         return self.few[-1, -1] + self.left[-1] @ self.right[-1]
 
     def __matmul__(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -55,10 +47,7 @@ class Steps:
     def along(
         self, directions: NDArray[np.float64], change: NDArray[np.float64]
     ) -> "Steps":
-        """Steps of other lengths along some directions, as they are along all others.
-
-        The directions are orthonormal.
-        """
+        """Change the lengths of steps along some orthonormal directions alone."""
         more = self @ (directions @ (change - np.eye(len(change))))
         return self._plus(more, directions)._mirrored()
 
@@ -79,4 +68,4 @@ class Steps:
         signs = np.ones(len(axis))
         signs[-1] = -1.0
         few, right = mirrored.few @ diags_array(signs), mirrored.right * signs[:, None]
-        return Steps(few.tocsr(), mirrored.left, right)
+        return Steps(csr_array(few), mirrored.left, right)

@@ -1,12 +1,11 @@
-"""Single weights that are stronger than the product prior expects.
+"""Single weights that are stronger than the product prior expects."""
 
-A weight's score test asks how much the evidence would gain from a variance of its own:
-with ``q = u' alpha`` and ``s = u' K^-1 u``, ``z^2 = q^2 / s``, the best further
-variance is ``(q^2 - s) / s^2`` and gains ``(z^2 - 1 - log z^2) / 2``.
-
-Source: Tipping and Faul, Fast marginal likelihood maximization for sparse Bayesian
-models, AISTATS 2003, Eq 18 to 22.
-"""
+# A weight's score test asks how much the evidence would gain from a variance of its
+# own: with ``q = u' alpha`` and ``s = u' K^-1 u``, ``z^2 = q^2 / s``, the best further
+# variance is ``(q^2 - s) / s^2`` and gains ``(z^2 - 1 - log z^2) / 2``.
+#
+# Source: Tipping and Faul, Fast marginal likelihood maximization for sparse Bayesian
+# models, AISTATS 2003, Eq 18 to 22.
 
 import math
 from collections.abc import Sequence
@@ -16,9 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
-from skmohn._core._types import Term
+from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._gp.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._gp.weight_prior import Covariance, parity
@@ -51,7 +49,7 @@ _MOST_CANDIDATES = 50_000
 def highest_order(
     n_inputs: int, wanted: int | None = None, n_groups: int | None = None
 ) -> int:
-    """Order up to which all sets can be looked at; of each group they have one."""
+    """Highest order of which all sets can be screened; of each group they have one."""
     highest = min(wanted or _HIGHEST_ORDER, n_inputs if n_groups is None else n_groups)
     while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
         highest -= 1
@@ -65,10 +63,8 @@ def screen(
     most: int,
     groups: NDArray[np.intp] | None = None,
 ) -> list[Term]:
-    """The sets of one order whose parities have the largest products with a vector.
-
-    The largest first; of each group of inputs, sets have one at most.
-    """
+    """Find the sets of one order whose parities best match a vector."""
+    # The largest first; of each group of inputs, sets have one at most.
     n_inputs = inputs.shape[1]
     if order == 1:
         sums = np.abs(inputs.T @ vector)
@@ -94,10 +90,8 @@ def screen(
 def find_strong_terms(
     posterior: ExactPosterior, max_order: int | None = None
 ) -> ExactPosterior:
-    """Give weights a variance of their own while the description length falls.
-
-    Without `max_order` of three inputs at most, or fewer where inputs are many.
-    """
+    """Add variance to single weights while the description length falls."""
+    # Without `max_order` of three inputs at most, or fewer where inputs are many.
     extended = _PosteriorUpdate(posterior)
     for _ in range(_MOST_ROUNDS):
         found = _strongest(extended, max_order)
@@ -122,14 +116,9 @@ def find_strong_terms(
 
 
 class _PosteriorUpdate:
-    """A posterior with further strong terms, by the lemma of Woodbury.
+    """Posterior with further strong terms, by the lemma of Woodbury."""
 
-    Its inverse covariance is that of the posterior less ``less @ less.T``.
-
-    Parameters
-    ----------
-    posterior : ExactPosterior
-    """
+    # Its inverse covariance is that of the posterior less ``less @ less.T``.
 
     def __init__(self, posterior: ExactPosterior) -> None:
         self.posterior, self.sample = posterior, posterior.sample
@@ -137,7 +126,7 @@ class _PosteriorUpdate:
         self.less = np.empty((len(posterior.sample), 0))
 
     def add(self, term: Term, variance: float) -> None:
-        """Give a weight a variance of its own beside that which it has."""
+        """Add further variance to a weight."""
         covariance = self.covariance
         self.covariance = replace(
             covariance,
@@ -156,7 +145,7 @@ class _PosteriorUpdate:
         return self.posterior.squares(columns) - np.einsum("dj,dj->j", own, own)
 
     def leave_one_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """See `ExactPosterior.leave_one_out`."""
+        """Leave-one-out means and variances, see `ExactPosterior.leave_one_out`."""
         group = self.sample.rows.group
         if group is not None:
             root, _ = lapack.dtrtri(self.posterior.factor, lower=1)
@@ -183,7 +172,7 @@ def _noise_level(posterior: Any) -> float:
 def _strongest(
     posterior: _PosteriorUpdate, max_order: int | None
 ) -> tuple[tuple[int, int], float] | tuple[tuple[int, ...], float] | None:
-    """The term that shortens the description most, and its variance, or None."""
+    """Term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
     present, terms, prices, bars = posterior.covariance.terms, [], [], []
     for order in range(1, highest_order(inputs.shape[1], max_order) + 1):
@@ -211,7 +200,7 @@ def _strongest(
 
 
 class Scored(Protocol):
-    """A model of which weights are looked for, such as a `GPModel`."""
+    """Model whose weights are tested, such as a `GPModel`."""
 
     @property
     def posterior(self) -> Any: ...
@@ -234,13 +223,10 @@ def find_significant_terms(
     tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]
     | tuple[list[tuple[int, int]], NDArray[np.float64], NDArray[np.float64]]
 ):
-    """Weights that are further from 0 than any zero is likely to be.
-
-    The test is Student's t of least squares, as of the terms of sparse models, beside
-    all other weights, which have their prior; see `find_significant` for the bar.
-
-    Their means and standard deviations are returned as well.
-    """
+    """Significant weights, with their means and standard deviations."""
+    # The test is Student's t of least squares, as for the terms of sparse models,
+    # beside all other weights, which have their prior; see `find_significant` for the
+    # bar.
     rows, alpha = model.dual_coefficients()
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))

@@ -1,9 +1,9 @@
-"""Selection of the target transform and of the levels of numeric columns.
+"""Selection of the target transform and of the levels of numeric columns."""
 
-The evidence says both. It is that of a Gaussian process with the Jacobian of the scale.
-
-Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2004.
-"""
+# The evidence says both. It is that of a Gaussian process with the Jacobian of the
+# scale.
+#
+# Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2004.
 
 from __future__ import annotations
 
@@ -74,28 +74,16 @@ _LARGEST_LOSS = 1.03
 
 
 class Scale(NamedTuple):
-    """What was chosen.
+    """Choice of a transform and of levels."""
 
-    Attributes
-    ----------
-    transform : Unchanged, Logarithm or YeoJohnson
-        Of the target.
-
-    has_levels : bool
-        Whether numbers have levels, where that was asked.
-
-    maximize_evidence : EvidenceOptimum or None
-        Hyperparameters that a part of the rows has said with both; None where nothing
-        was asked.
-    """
-
-    transform: Unchanged | Logarithm | YeoJohnson
-    has_levels: bool
+    transform: Unchanged | Logarithm | YeoJohnson  # of the target
+    has_levels: bool  # whether numbers have levels, where that was chosen
+    # Optimum for a part of the rows with both; None: no choice.
     maximize_evidence: EvidenceOptimum | None = None
 
 
 class _Trial(NamedTuple):
-    """Hyperparameters on a scale, and what rows say of them."""
+    """Hyperparameters on a scale, with evidence and errors of the rows."""
 
     transform: Transform
     has_levels: bool
@@ -119,14 +107,11 @@ def choose_scale(
     sample_weight: NDArray[np.float64] | None,
     seed: int,
 ) -> Scale:
-    """Choose the scale of the target, and whether numbers have levels on it.
-
-    Another scale is taken for its evidence, and unless it costs accuracy.
-
-    The last `n_levels` categoricals are levels; it is chosen whether they are used.
-    Several targets, (n_rows, n_targets), are asked of levels alone. `wanted` is the
-    transform; None for the target as it is.
-    """
+    """Choose the scale of the target, and whether numbers have levels on it."""
+    # Another scale is taken for its evidence, and unless it costs accuracy. The last
+    # `n_levels` categoricals are levels; it is chosen whether they are used. For
+    # several targets, (n_rows, n_targets), levels alone are chosen. `wanted` is the
+    # transform; None for the target as it is.
     first = Logarithm() if wanted == "log" else Unchanged()
     is_chosen = wanted in ("auto", "yeo-johnson") and y.ndim == 1
     if not (is_chosen or n_levels):
@@ -152,7 +137,9 @@ def choose_scale(
             heights, _ = part.evaluate(powers, trial.posterior)
             power = powers[int(np.argmax(heights))]
             # The scale of the target is among the powers.
-            contenders = [] if is_open and power.power == 1.0 else [power]
+            contenders: list[Transform] = []
+            if not (is_open and power.power == 1.0):
+                contenders.append(power)
             if is_open and np.min(y) > 0.0:
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
@@ -171,12 +158,10 @@ _Data = TypeVar("_Data", bound=SolverData)
 
 
 def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:
-    """Choose the scale of the target, and between lines and levels of numbers.
-
-    Before the first solver: what it reports is encoded as the data then are. Targets
-    that are learned together have the coding of all. The scale alone is chosen by
-    `solve_gp`, which not all strategies end with.
-    """
+    """Choose the scale of the target, and between lines and levels of numbers."""
+    # Before the first solver, so that its reports are encoded like the data. Targets
+    # that are learned together have the coding of all. The scale alone is chosen by
+    # `solve_gp`, which not all strategies end with.
     shared = None if samples.multitask is None else samples.multitask.coding
     if shared is not None:
         return samples if shared.thresholds else samples.without_levels()
@@ -198,11 +183,9 @@ def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:
 def _costs_accuracy(
     levels: _Trial, lines: _Trial, part: _Part, compared: _Part
 ) -> bool:
-    """Whether the error of held-out rows is larger with levels than without.
-
-    Levels can reproduce single rows, and noise. Where one row has a large fraction of
-    the sum of squares, or signals are weak, refitted folds must agree.
-    """
+    """Whether the error of held-out rows is larger with levels than without."""
+    # Levels can reproduce single rows, and noise. Where one row has a large fraction of
+    # the sum of squares, or signals are weak, refitted folds must agree.
     if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
         return True
     is_doubtful = levels.is_weak or part.largest_fraction() > _LARGE_FRACTION
@@ -212,13 +195,11 @@ def _costs_accuracy(
 def _likeliest_accurate(
     own: _Trial, others: list[_Trial], part: _Part, compared: _Part
 ) -> _Trial:
-    """The trial of highest evidence that costs no accuracy; `own` where all do.
-
-    Leave-one-out errors at hyperparameters of all rows are optimistic where these
-    reproduce a large target. Where one row has a large fraction of the sum of squares,
-    a trial that seems to cost accuracy is taken if its error in refitted folds is
-    smaller.
-    """
+    """Trial of highest evidence that costs no accuracy; `own` where all do."""
+    # Leave-one-out errors at hyperparameters of all rows are optimistic where these
+    # reproduce a large target. Where one row has a large fraction of the sum of
+    # squares, a trial that seems to cost accuracy is taken if its error in refitted
+    # folds is smaller.
     most, most_of_refits = _LARGEST_LOSS * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
@@ -239,11 +220,8 @@ def keep_scale(
     sample_weight: NDArray[np.float64] | None,
     seed: int,
 ) -> NDArray[np.bool_]:
-    """Which targets no other scale explains better with the same covariance.
-
-    The covariance is that of the targets as they are; for each of these, whether it
-    keeps its scale.
-    """
+    """Mask of targets that no other scale explains better with the same covariance."""
+    # The covariance is that of the targets as they are.
     part, own, keeps = _Part.draw(rows, targets, sample_weight, seed), None, []
     for y, asked in zip(targets.T, part.y.T, strict=True):
         one = part._replace(y=asked)
@@ -271,20 +249,12 @@ def _powers(
 
 
 class _Part(NamedTuple):
-    """The samples at some distinct rows.
-
-    Attributes
-    ----------
-    rows : EncodedRows
-
-    y, weight, count : ndarrays of shape (n_samples,)
-        Targets, sample weights and how many observations they stand for.
-    """
+    """Samples at some distinct rows."""
 
     rows: EncodedRows
-    y: np.ndarray
-    weight: np.ndarray
-    count: np.ndarray
+    y: np.ndarray  # (n_samples,); targets
+    weight: np.ndarray  # (n_samples,); sample weights
+    counts: np.ndarray  # (n_samples,); number of observations that each stands for
 
     @classmethod
     def draw(
@@ -295,10 +265,8 @@ class _Part(NamedTuple):
         seed: int,
         n_rows: int | None = None,
     ) -> Self:
-        """Draw distinct rows; all where there are no more.
-
-        By default as many as hyperparameters are learned from: fewer of wide tables.
-        """
+        """Draw distinct rows; all where there are no more."""
+        # By default as many as hyperparameters are learned from: fewer of wide tables.
         if n_rows is None:
             n_columns = rows.inputs.shape[1] + rows.categories.shape[1]
             most = math.isqrt(MOST_PRODUCTS // max(n_columns, 1))
@@ -308,11 +276,11 @@ class _Part(NamedTuple):
         shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
         some = np.flatnonzero(np.isin(index, shuffled[:n_rows]))
         rows = rows.take(some)
-        count = count_observations(weight)[some]
-        return cls(rows, y[some], weight[some], count)
+        counts = count_observations(weight)[some]
+        return cls(rows, y[some], weight[some], counts)
 
     def has_density(self) -> bool:
-        """Whether the targets differ enough to be told from a few values."""
+        """Whether the targets have more than a few values."""
         return len(np.unique(self.y)) >= _FEWEST_VALUES
 
     def largest_fraction(self) -> float:
@@ -327,10 +295,8 @@ class _Part(NamedTuple):
         has_levels: bool = False,
         first: EvidenceOptimum | None = None,
     ) -> _Trial:
-        """Learn the hyperparameters on a scale.
-
-        What is a sum on one takes products on another.
-        """
+        """Learn the hyperparameters on a scale."""
+        # A sum on one scale is a product on another, so that hyperparameters differ.
         sample = self._observe(transform, alphabets)
         maximize_evidence = learn_prior(sample, alphabets, first=first)
         posterior = ExactPosterior.condition(
@@ -347,10 +313,8 @@ class _Part(NamedTuple):
         return float(self.evaluate([trial.transform], own)[1][0])
 
     def error_of_refits(self, trial: _Trial) -> float:
-        """Mean squared error of cross-validation with refitted hyperparameters.
-
-        In the unit of :meth:`error`. Folds do not depend on the order of the rows.
-        """
+        """Mean squared error of cross-validation with refitted hyperparameters."""
+        # In the unit of :meth:`error`. Folds do not depend on the order of the rows.
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
         index = self.rows.group
         if index is None:
@@ -392,10 +356,8 @@ class _Part(NamedTuple):
         return join_equal_rows(self._rows_of(alphabets), standard, self.weight)
 
     def _rows_of(self, alphabets: tuple[Categorical, ...]) -> EncodedRows:
-        """The rows without levels, if they are not among the alphabets.
-
-        Then an unknown number is equal to one in the middle.
-        """
+        """Rows without levels, if they are not among the alphabets."""
+        # Then an unknown number is equal to one in the middle.
         categories = self.rows.categories[:, : len(alphabets)]
         return replace(self.rows, categories=categories, unknown=None)
 
@@ -411,12 +373,10 @@ class _Part(NamedTuple):
         transforms: Sequence[Transform],
         posterior: ExactPosterior,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What the targets say of scales.
-
-        Of each scale the log density of the targets, but for a constant, and the mean
-        square of what rows are off that all others predict. The covariance is taken as
-        that on each scale, but for a factor.
-        """
+        """Log densities of the targets on scales, and leave-one-out errors."""
+        # One of each for every scale: the log density but for a constant; the mean
+        # square of residuals, each predicted from all other rows. The covariance is
+        # taken as that on each scale, but for a factor.
         y, weight = self.y, self.weight
         index = index_of_rows(self._rows_of(posterior.covariance.alphabets))
         shape = len(posterior.sample), len(y)
@@ -429,7 +389,7 @@ class _Part(NamedTuple):
         noise = total * posterior.sample.noise(posterior.covariance.prior)
         squares = np.sum(means * left / variance[:, None], axis=0)
         squares += (weight / noise[index]) @ (standard - means[index]) ** 2
-        n_observed = self.count.sum()
+        n_observed = self.counts.sum()
         # Targets may be all equal here.
         spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
         # Log determinant: of the rows, and of what samples differ by in each.
@@ -442,7 +402,7 @@ class _Part(NamedTuple):
             zip(transforms, parts, strict=True)
         ):
             value = level - n_observed * (0.5 * math.log(spread[k]) + math.log(size))
-            evidence.append(value + float(self.count @ scale.log_slope(y)))
+            evidence.append(value + float(self.counts @ scale.log_slope(y)))
             mean = center + size * (means[:, k] - left[:, k])
             mean, _ = moments(scale, mean, size * np.sqrt(spread[k] * variance))
             mean = np.clip(mean, np.min(y), np.max(y))

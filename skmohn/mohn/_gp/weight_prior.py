@@ -1,4 +1,4 @@
-"""What the product prior says of values and weights before any data are seen."""
+"""Product prior of values and weights, before any data are seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,27 +21,13 @@ from skmohn.mohn._table.rows import EncodedRows, row_blocks, sizes_of
 
 @dataclass(frozen=True)
 class Covariance:
-    """Prior covariances of function values and of weights.
-
-    Attributes
-    ----------
-    prior : Prior
-
-    alphabets : tuple of Categorical, default=()
-        The categories of each categorical.
-
-    terms : tuple of tuples of int, default=()
-        Sets of inputs whose weights have a variance of their own, beside that of the
-        product.
-
-    variances : tuple of float, default=()
-        Those variances.
-    """
+    """Prior covariances of function values and of weights."""
 
     prior: Prior
-    alphabets: tuple = ()
+    alphabets: tuple = ()  # the categories of each categorical
+    # Sets of inputs whose weights have further variance, beside the product's.
     terms: tuple = ()
-    variances: tuple = ()
+    variances: tuple = ()  # of these
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables, which are soon made again."""
@@ -83,12 +69,10 @@ class Covariance:
     def with_weight(
         self, rows: EncodedRows, term: Term, categories: Sequence[tuple[int, int]] = ()
     ) -> NDArray[np.float64]:
-        """Covariance of a weight with the function at rows.
-
-        It connects the inputs of `term`, and categoricals by pairs (categorical,
-        category). With these it is the part of the function that depends on all of them
-        and on nothing else, at these categories.
-        """
+        """Covariance of a weight with the function at rows."""
+        # It connects the inputs of `term`, and categoricals by pairs (categorical,
+        # category). With these it is the part of the function that depends on all of
+        # them and on nothing else, at these categories.
         tau, chosen = self.prior.tau, dict(categories)
         product = parity(rows.inputs, term)
         values, linear = self._variance_of_signs(term) * product, 0.0
@@ -105,10 +89,8 @@ class Covariance:
         return values + self.prior.main_effect_variance * linear + extra * product
 
     def split(self, members: Term) -> tuple[Term, tuple[tuple[int, int], ...]]:
-        """Take a set apart: its inputs, then its categoricals and their categories.
-
-        Inputs are numbered first, then the categories of all categoricals.
-        """
+        """Split a set into its inputs, and its categoricals with their categories."""
+        # Inputs are numbered first, then the categories of all categoricals.
         n_inputs = len(self.prior.ard_rates)
         term = tuple(m for m in members if m < n_inputs)
         others = [m for m in members if m >= n_inputs]
@@ -122,12 +104,10 @@ class Covariance:
     def screening(
         self, rows: EncodedRows
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-        """Columns whose products are covariances with weights of the product part.
-
-        Returned are the covariance with the constant, but for a factor; what each
-        member of a set multiplies it by, (n_rows, n_members), see :meth:`split`; and
-        the group of each member, of which no set has two.
-        """
+        """Columns whose products are covariances with weights of the product part."""
+        # Returned are the covariance with the constant, but for a factor; what each
+        # member of a set multiplies it by, (n_rows, n_members), see :meth:`split`; and
+        # the group of each member, of which no set has two.
         base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
         for i, (factors, _) in enumerate(self.tables):
             seen = factors[:, rows.categories[:, i]]
@@ -172,10 +152,8 @@ class Covariance:
         return np.sqrt([self.of_weight(*self.split(term)) for term in terms])
 
     def all_weights(self) -> NDArray[np.float64]:
-        """Variances of all 2^n weights of two-valued inputs.
-
-        Bit i of the index says whether input i is in the set.
-        """
+        """Variances of all 2^n weights of two-valued inputs."""
+        # Bit i of an index is 1 if input i is in the set.
         variances = np.array([self.prior.signal_variance])
         for tau in self.prior.tau:
             fractions = np.array([1.0, tau]) / (1.0 + tau)

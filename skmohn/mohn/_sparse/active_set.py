@@ -17,28 +17,16 @@ ALIAS_TOLERANCE = 1e-7
 
 
 class ActiveSet:
-    """Least squares on a set of weights, with Gram matrix and Cholesky factor.
+    """Least squares on a set of weights, with Gram matrix and Cholesky factor."""
 
-    The constant is always the first weight, written as the empty set.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-
-    y : ndarray of shape (n_samples,)
-
-    always : sequence of tuples of int, default=()
-        Weights that are never dropped, except those aliased with the constant or with
-        each other.
-
-    Attributes
-    ----------
-    n_fixed : int
-        Number of weights that are never dropped: the first, with the constant.
-    """
+    # The constant is always the first weight, written as the empty set.
 
     def __init__(
-        self, design: Design, y: NDArray[np.float64], always: Sequence[Term] = ()
+        self,
+        design: Design,
+        y: NDArray[np.float64],  # (n_samples,)
+        # Never dropped, except if aliased with the constant or with each other.
+        always: Sequence[Term] = (),
     ) -> None:
         self.design = design
         self.y = y
@@ -61,6 +49,7 @@ class ActiveSet:
         self.gram = np.array([[self.design.weight_sum]])
         self.target = self.design.project(self.columns, self.y)
         self.factor = np.sqrt(self.gram)
+        # Number of weights that are never dropped: the constant and the first ones.
         self.n_fixed = 1 + self.add(self.always)
         self.solve()
 
@@ -140,10 +129,8 @@ class ActiveSet:
 def _independent(
     gram: NDArray[np.float64], scale: float
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Cholesky factor of a well-conditioned part of ``gram`` and its indices.
-
-    Of collinear columns the first is kept.
-    """
+    """Cholesky factor of a well-conditioned part of ``gram`` and its indices."""
+    # Of collinear columns the first is kept.
     # A batch without aliases, the usual case, factors in the given order.
     factor, info = lapack.dpotrf(gram, lower=1)
     if info == 0 and np.diag(factor).min() ** 2 > ALIAS_TOLERANCE * scale:

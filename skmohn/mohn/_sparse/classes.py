@@ -18,29 +18,15 @@ _MOST_STEPS = 1000
 
 
 class LogisticModel(NamedTuple):
-    """Log odds that are sums of products of inputs.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-
-    weights : ndarray of shape (1, n_terms) or (n_classes, n_terms)
-        Of two classes, for the second one.
-
-    constants : ndarray of shape (1,) or (n_classes,)
-
-    C : float
-        Inverse strength of the penalty.
-
-    root : ndarray of shape (n_outputs * (n_terms + 1), rank), default=None
-        Times its transpose the covariance of weights, by output, each with its constant
-        last; None where they are too many, or their posterior is not normal.
-    """
+    """Log odds that are sums of products of inputs."""
 
     terms: list[Term]
-    weights: np.ndarray
-    constants: np.ndarray
-    C: float
+    weights: np.ndarray  # (1, n_terms); of two classes, for the second one
+    constants: np.ndarray  # (1,)
+    C: float  # inverse strength of the penalty
+    # (n_outputs * (n_terms + 1), rank); times its transpose the covariance of weights,
+    # by output, each with its constant last; None where they are too many, or their
+    # posterior is not normal.
     root: np.ndarray | None = None
     name = "sparse"
 
@@ -101,7 +87,7 @@ def _covariance_root(
     sample_weight: NDArray[np.float64] | None,
     C: float,
 ) -> NDArray[np.float64]:
-    """See `LogisticModel.root`: Laplace's approximation, by the penalized curvature."""
+    """Root of the covariance by Laplace's approximation, see `LogisticModel.root`."""
     wider = np.column_stack([columns, np.ones(len(columns))])
     weight = np.ones(len(columns)) if sample_weight is None else sample_weight
     n_columns, n_outputs = wider.shape[1], chances.shape[1]

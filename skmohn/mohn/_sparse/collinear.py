@@ -1,9 +1,8 @@
-"""Sets of inputs that are nearly collinear with the terms of a model.
+"""Sets of inputs that are nearly collinear with the terms of a model."""
 
-Of collinear columns a search keeps the best, which need not be the cause. So the
-others are listed: each member of a set is replaced by inputs that are correlated with
-it, and the products are compared with that of the set.
-"""
+# Of collinear columns a search keeps the best, which need not be the cause. So the
+# others are listed: each member of a set is replaced by inputs that are correlated with
+# it, and the products are compared with that of the set.
 
 from collections.abc import Iterator, Sequence
 from itertools import product

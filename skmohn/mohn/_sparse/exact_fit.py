@@ -1,4 +1,4 @@
-"""Whether an exact fit can be due to chance."""
+"""Test whether an exact fit is due to chance."""
 
 import math
 from collections.abc import Sequence
@@ -20,43 +20,29 @@ _CLEARLY = math.log(1000.0)
 
 
 class ExactFitTest:
-    """Information in a target, against which exact fits are tested.
+    """Information in a target, against which exact fits are tested."""
 
-    Of all orders of the same n values, a model with k weights reproduces a fraction of
-    about ``exp(-(n - k) / n * information)``: k of the values determine the others. A
-    search tries many models, and reproduces one of these orders by chance unless naming
-    the model takes clearly fewer nats than that.
+    # Of all orders of the same n values, a model with k weights reproduces a fraction
+    # of about ``exp(-(n - k) / n * information)``: k of the values determine the
+    # others. A search tries many models, and reproduces one of these orders by chance
+    # unless naming the model takes clearly fewer nats than that.
+    # Equal rows with equal targets show that the target is a function of the inputs,
+    # but not which, and a function of any kind could be found by chance where it is
+    # known in part. So they count once, unless the rows are all combinations of the
+    # inputs: then only noise in the target could make a model that reproduces them
+    # wrong, and each sample is evidence against that.
 
-    Equal rows with equal targets show that the target is a function of the inputs, but
-    not which, and a function of any kind could be found by chance where it is known in
-    part. So they count once, unless the rows are all combinations of the inputs: then
-    only noise in the target could make a model that reproduces them wrong, and each
-    sample is evidence against that.
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features)
-
-    y : ndarray of shape (n_samples,)
-
-    Attributes
-    ----------
-    n_rows : int
-        Number of distinct rows.
-
-    n_values : int
-        Number of targets that count.
-
-    information : float
-        Logarithm of the number of ways to order them, in nats.
-    """
-
-    def __init__(self, inputs: NDArray, y: NDArray[np.float64]) -> None:
+    def __init__(
+        self,
+        inputs: NDArray,  # (n_samples, n_features)
+        y: NDArray[np.float64],  # (n_samples,)
+    ) -> None:
         rows, first = np.unique(inputs, axis=0, return_index=True)
-        self.n_rows, self.n_features = rows.shape
+        self.n_rows, self.n_features = rows.shape  # number of distinct rows
         counting = y if _are_all(rows) else y[first]
         counts = np.unique(_equal_values(counting)[1], return_counts=True)[1]
-        self.n_values = len(counting)
+        self.n_values = len(counting)  # number of targets that count
+        # Logarithm of the number of ways to order them, in nats.
         self.information = float(gammaln(self.n_values + 1) - gammaln(counts + 1).sum())
 
     def is_significant(self, terms: Sequence[Term]) -> bool:
@@ -85,10 +71,8 @@ def exact_error(y: NDArray[np.float64], spread: float) -> float:
 
 
 def rounding_variance(y: NDArray[np.float64]) -> float:
-    """Variance of rounding a target, uniform over its smallest step; 0 if constant.
-
-    A model of noisy data that seems to explain more has fitted the steps.
-    """
+    """Variance of rounding a target, uniform over its smallest step; 0 if constant."""
+    # A model of noisy data that explains more has fitted the steps.
     values, _ = _equal_values(y)
     steps = np.diff(values)
     return float(steps.min() ** 2 / 12.0) if steps.size else 0.0

@@ -107,10 +107,8 @@ def penalty_of(samples: SolverData, settings: FitSettings) -> float | Literal["a
 
 
 def _scaled_lasso(second: Moments) -> tuple[LassoFit, float]:
-    """Lasso whose penalty follows its own noise estimate, and this penalty.
-
-    Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
-    """
+    """Lasso whose penalty follows its own noise estimate, and this penalty."""
+    # Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
     n_terms = len(second.projection)
     penalty_factor = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
     noise = math.sqrt(second.target_square / second.weight_sum)

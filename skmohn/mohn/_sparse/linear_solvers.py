@@ -1,12 +1,11 @@
-"""Learning rules: the weights of a fixed set of columns.
+"""Learning rules: the weights of a fixed set of columns."""
 
-The model is ``f(x) = intercept + sum_j coef_j u_j(x)``. Least squares and the lasso
-need no rows once the second moments of the columns are known (:class:`Moments`); the
-delta rule goes through the rows one by one. The intercept is never penalized.
-
-[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
-Analytics 1:8, 2016. The equation numbers are those of this article.
-"""
+# The model is ``f(x) = intercept + sum_j coef_j u_j(x)``. Least squares and the lasso
+# need no rows once the second moments of the columns are known (:class:`Moments`); the
+# delta rule goes through the rows one by one. The intercept is never penalized.
+#
+# [S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+# Analytics 1:8, 2016. The equation numbers are those of this article.
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,35 +23,16 @@ _CONSTANT = 1e-14
 
 
 class Moments(NamedTuple):
-    """Weighted second moments of centered columns and of a centered target.
+    """Weighted second moments of centered columns and of a centered target."""
 
-    Attributes
-    ----------
-    gram : ndarray of shape (n_columns, n_columns)
-        ``sum_d w_d (u_i - mean_i)(u_j - mean_j)``; rows of constant columns are 0.
-
-    projection : ndarray of shape (n_columns,)
-        ``sum_d w_d (u_j - mean_j)(y - mean)``.
-
-    means : ndarray of shape (n_columns,)
-        Weighted means of the columns.
-
-    target_mean : float
-        Weighted mean of the target.
-
-    target_square : float
-        ``sum_d w_d (y - mean)^2``.
-
-    weight_sum : float
-        ``sum_d w_d``.
-    """
-
+    # (n_columns, n_columns); ``sum_d w_d (u_i - mean_i)(u_j - mean_j)``; rows of
+    # constant columns are 0.
     gram: np.ndarray
-    projection: np.ndarray
-    means: np.ndarray
-    target_mean: float
-    target_square: float
-    weight_sum: float
+    projection: np.ndarray  # (n_columns,); ``sum_d w_d (u_j - mean_j)(y - mean)``
+    means: np.ndarray  # (n_columns,); weighted means of the columns
+    target_mean: float  # weighted mean of the target
+    target_square: float  # ``sum_d w_d (y - mean)^2``
+    weight_sum: float  # ``sum_d w_d``
 
     def extend(
         self, design: Design, columns: Any, added: Any, y: NDArray[np.float64]
@@ -97,11 +77,9 @@ class Moments(NamedTuple):
         return float(self.target_mean - self.means @ coef)
 
     def residual_square(self, coef: NDArray[np.float64]) -> float:
-        """Compute ``sum_d w_d (y - f(x))^2``, at least 0.
-
-        The error is about 1e-15 of `target_square`: too coarse to detect an exact
-        model.
-        """
+        """Compute ``sum_d w_d (y - f(x))^2``, at least 0."""
+        # The error is about 1e-15 of `target_square`: too coarse to detect an exact
+        # model.
         explained = coef @ (2.0 * self.projection - self.gram @ coef)
         return max(float(self.target_square - explained), 0.0)
 
@@ -118,11 +96,9 @@ def moments(design: Design, columns: Any, y: NDArray[np.float64]) -> Moments:
 
 
 def first_estimate(moments: Moments) -> NDArray[np.float64]:
-    """Slope of the simple regression on each column ([S1] Eq 5); 0 if it is constant.
-
-    For columns of -1 and +1, half the difference between the means of the target over
-    ``u = 1`` and over ``u = -1``; defined for fractional columns too.
-    """
+    """Slope of the regression on each column alone ([S1] Eq 5); 0 if it is constant."""
+    # For columns of -1 and +1, half the difference between the means of the target over
+    # ``u = 1`` and over ``u = -1``; defined for fractional columns too.
     spread = np.diagonal(moments.gram)
     safe = np.where(spread > 0.0, spread, 1.0)
     return np.where(spread > 0.0, moments.projection / safe, 0.0)
@@ -137,13 +113,11 @@ class OLSFit(NamedTuple):
 
 
 def ols(moments: Moments, *, tol: float = 1e-12, in_order: bool = False) -> OLSFit:
-    """Least squares by a pivoted Cholesky factor of the Gram matrix.
-
-    A column is aliased when those chosen before it explain all but a fraction `tol` of
-    its square: the Gram matrix has lost what is much smaller. Aliased and constant
-    columns have coefficient 0. Of collinear columns LAPACK chooses the one kept; with
-    `in_order`, which is slower where there are any, it is the first.
-    """
+    """Least squares by a pivoted Cholesky factor of the Gram matrix."""
+    # A column is aliased when those chosen before it explain all but a fraction `tol`
+    # of its square: the Gram matrix has lost what is much smaller. Aliased and constant
+    # columns have coefficient 0. Of collinear columns LAPACK chooses the one kept; with
+    # `in_order`, which is slower where there are any, it is the first.
     coef = np.zeros(len(moments.projection))
     usable = np.flatnonzero(np.diagonal(moments.gram))
     if not len(usable):
@@ -168,11 +142,10 @@ def ols(moments: Moments, *, tol: float = 1e-12, in_order: bool = False) -> OLSF
 
 
 class LassoFit(NamedTuple):
-    """Lasso coefficients, intercept, sweeps, duality gap and violation.
+    """Lasso coefficients, intercept, sweeps, duality gap and violation."""
 
-    `duality_gap` bounds how far the objective is above its minimum; `violation` is the
-    largest breach of the optimality conditions, as a correlation with the target.
-    """
+    # `duality_gap` bounds how far the objective is above its minimum; `violation` is
+    # the largest breach of the optimality conditions, as a correlation with the target.
 
     coef: np.ndarray
     intercept: float
@@ -189,13 +162,10 @@ def lasso(
     tol: float = 1e-8,
     max_iter: int = 10_000,
 ) -> LassoFit:
-    """Lasso by coordinate descent on the Gram matrix, from `coef` or zeros.
-
-    Minimizes scikit-learn's objective
-    ``sum_d w_d (y - f(x))^2 / (2 sum_d w_d) + alpha * sum_j |coef_j|``
-    until no optimality condition is breached by more than `tol` times the norms of
-    column and target, in at most `max_iter` sweeps.
-    """
+    """Lasso by coordinate descent on the Gram matrix, from `coef` or zeros."""
+    # Minimizes scikit-learn's objective ``sum_d w_d (y - f(x))^2 / (2 sum_d w_d) +
+    # alpha * sum_j |coef_j|`` until no optimality condition is breached by more than
+    # `tol` times the norms of column and target, in at most `max_iter` sweeps.
     threshold = alpha * moments.weight_sum
     scale = np.sqrt(np.diagonal(moments.gram) * moments.target_square)
     if coef is None:
@@ -253,10 +223,8 @@ class DeltaFit(NamedTuple):
 def longest_step(
     n_weights: int, sample_weight: NDArray[np.float64] | None = None
 ) -> float:
-    """Longest step of the delta rule that never overshoots on inputs of -1 and +1.
-
-    `n_weights` is without the intercept.
-    """
+    """Longest step of the delta rule that never overshoots on inputs of -1 and +1."""
+    # `n_weights` is without the intercept.
     largest = 1.0 if sample_weight is None else max(sample_weight.max(), 1.0)
     return 1.0 / ((n_weights + 1) * largest)
 
@@ -274,18 +242,13 @@ def delta_rule(
     rng: np.random.Generator | None = None,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> DeltaFit:
-    """Correct the weights after every row, in proportion to the error ([S1] Eq 4).
-
-    ``w_j <- w_j + learning_rate * sample_weight * (y - f(x)) u_j(x)``, and the same
-    with ``u = 1`` for the intercept. Inputs are in [-1, 1], 0 for unknown.
-
-    "auto" is :func:`longest_step`; from twice that on the rule diverges on inputs of -1
-    and +1. The learning rate times the weight of a row is clipped to `longest`. `rng`
-    shuffles the rows in each epoch; None keeps their order. Errors of an epoch are
-    those before each correction.
-
-    Raises ValueError when the weights diverge.
-    """
+    """Correct the weights after every row, in proportion to the error ([S1] Eq 4)."""
+    # ``w_j <- w_j + learning_rate * sample_weight * (y - f(x)) u_j(x)``, and the same
+    # with ``u = 1`` for the intercept. Inputs are in [-1, 1], 0 for unknown. "auto" is
+    # :func:`longest_step`; from twice that on the rule diverges on inputs of -1 and +1.
+    # The learning rate times the weight of a row is clipped to `longest`. `rng`
+    # shuffles the rows in each epoch; None keeps their order. Errors of an epoch are
+    # those before each correction. ValueError is raised when the weights diverge.
     inputs = np.ascontiguousarray(inputs, dtype=np.float64)
     y = np.ascontiguousarray(y, dtype=np.float64)
     coef = np.array(coef, dtype=np.float64)

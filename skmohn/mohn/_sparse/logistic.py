@@ -1,14 +1,13 @@
-"""Products that discriminate classes: a forward search by the logistic score.
+"""Products that discriminate classes: a forward search by the logistic score."""
 
-A path of models that grow by the products with the highest score in ridge-penalized
-logistic regression on the products so far. For class k with probabilities ``p_k`` the
-score of a product u is ``g_k = sum_d u_d (1[y_d = k] - p_k(d))``; a weight for it
-would raise the penalized log-likelihood by about ``sum_k g_k^2 / (h_k + 1/C) / 2``,
-with ``h_k = sum_d p_k (1 - p_k) (u_d - mean u)^2``: one step of Newton's method.
-
-Sources: Rao, Proc. Cambridge Phil. Soc. 44 (1948), for the score; Lozano, Swirszcz
-and Abe, AISTATS (2011), for the greedy search.
-"""
+# A path of models that grow by the products with the highest score in ridge-penalized
+# logistic regression on the products so far. For class k with probabilities ``p_k`` the
+# score of a product u is ``g_k = sum_d u_d (1[y_d = k] - p_k(d))``; a weight for it
+# would raise the penalized log-likelihood by about ``sum_k g_k^2 / (h_k + 1/C) / 2``,
+# with ``h_k = sum_d p_k (1 - p_k) (u_d - mean u)^2``: one step of Newton's method.
+#
+# Sources: Rao, Proc. Cambridge Phil. Soc. 44 (1948), for the score; Lozano, Swirszcz
+# and Abe, AISTATS (2011), for the greedy search.
 
 import math
 from collections.abc import Callable, Generator, Sequence
@@ -49,32 +48,15 @@ _SIGNIFICANT = 1.5
 
 @dataclass(frozen=True)
 class LogisticControl:
-    """Limits of a search.
+    """Limits of a search."""
 
-    Parameters
-    ----------
-    max_order : int
-        Largest number of inputs in a product.
-
-    most : int
-        Most products beside those that the search begins with.
-
-    work_budget : float
-        Nanoseconds, from counts, for screening orders three and up.
-
-    groups : ndarray of shape (n_inputs,)
-        Inputs of one group are the categories of a categorical: no product has two of
-        them.
-
-    start : tuple of tuples of int
-        Products of the first model.
-    """
-
-    max_order: int
-    most: int
-    work_budget: float
+    max_order: int  # largest number of inputs in a product
+    most: int  # most products beside those that the search begins with
+    work_budget: float  # nanoseconds, from counts, for screening orders three and up
+    # (n_inputs,); inputs of one group are the categories of a categorical: no product
+    # has two of them.
     groups: np.ndarray
-    start: tuple[Term, ...]
+    start: tuple[Term, ...]  # products of the first model
 
 
 # Design, class indices and sample weights.
@@ -82,60 +64,17 @@ Validation: TypeAlias = tuple[Design, NDArray[np.integer], NDArray[np.float64] |
 
 
 class LogisticPath:
-    """Models of growing size on one training set, with their losses on another.
-
-    Parameters
-    ----------
-    design : PackedDesign, DenseDesign or PlaneDesign
-        Unweighted: sample weights enter by the residuals.
-
-    labels : ndarray of shape (n_samples,), int
-        Class indices, from 0.
-
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    n_classes : int
-
-    control : LogisticControl
-
-    validation : tuple of (design, labels, sample_weight), default=None
-
-    pairs : PairCacheView, default=None
-        Cached pairs of a wide table.
-
-    Attributes
-    ----------
-    terms : list of tuples of int
-        All products found so far, those of `control.start` first.
-
-    sizes : list of int
-        Number of these in each model.
-
-    held_chances : list of ndarray of shape (n_validation, n_classes)
-        Log-probabilities of the classes of each validation sample by model.
-
-    deviances : list of float
-        Mean log loss of the training samples by model.
-
-    ratios : list of float
-        By model, the score of the best product that it adds, relative to the chance
-        threshold of its rivals; inf of the first.
-
-    is_full : bool
-        Whether there is no product to add, or the size is at its limit.
-
-    frontier : TermScreening
-    """
+    """Models of growing size on one training set, with their losses on another."""
 
     def __init__(
         self,
-        design: Design,
-        labels: NDArray[np.integer],
-        sample_weight: NDArray[np.float64] | None,
+        design: Design,  # unweighted: sample weights enter by the residuals
+        labels: NDArray[np.integer],  # (n_samples,), int; class indices, from 0
+        sample_weight: NDArray[np.float64] | None,  # (n_samples,)
         n_classes: int,
         control: LogisticControl,
         validation: Validation | None = None,
-        pairs: PairCacheView | None = None,
+        pairs: PairCacheView | None = None,  # cached pairs of a wide table
     ) -> None:
         self.labels = labels
         self.weights = np.ones(len(labels)) if sample_weight is None else sample_weight
@@ -144,6 +83,7 @@ class LogisticPath:
         self.validation: Any = None
         self.design = design
         self.indicators = np.eye(n_classes)[labels]
+        # All products found so far, those of `control.start` first.
         self.terms = list(control.start)
         self.columns = self._columns(self.terms)
         if validation is not None:
@@ -151,11 +91,16 @@ class LogisticPath:
             if held_weight is None:
                 held_weight = np.ones(len(held_labels))
             self.validation = held_labels, held_weight
-        self.sizes: list[int] = []
+        self.sizes: list[int] = []  # number of these in each model
+        # (n_validation, n_classes); log-probabilities of the classes of each validation
+        # sample by model.
         self.held_chances: list[NDArray[np.float64]] = []
+        # Mean log loss of the training samples by model.
         self.deviances: list[float] = []
+        # By model, the score of the best product that it adds, relative to the chance
+        # threshold of its rivals; inf of the first.
         self.ratios = [math.inf]
-        self.is_full = False
+        self.is_full = False  # no product is left to add, or the size is at its limit
         self.frontier = TermScreening(
             design, control.max_order, control.work_budget, pairs=pairs
         )
@@ -276,7 +221,7 @@ class LogisticPath:
     def _propose(
         self, residuals: NDArray[np.float64], spreads: NDArray[np.float64], batch: int
     ) -> tuple[list[Term], float]:
-        """The products to add, the best first, and the ratio of the best."""
+        """Products to add, the best first, and the ratio of the best."""
         size = max(_FEWEST_SCORED, _SCORED * batch)
         if self.variant_pairs is not None:
             size = max(size, SCREENED)
@@ -302,11 +247,9 @@ class LogisticPath:
         spreads: NDArray[np.float64],
         batch: int,
     ) -> tuple[list[Term], float]:
-        """Score candidates exactly; keep the best that are not collinear.
-
-        Also returns the score of the best relative to the chance threshold of its
-        rivals.
-        """
+        """Score candidates exactly; keep the best that are not collinear."""
+        # Also returns the score of the best relative to the chance threshold of its
+        # rivals.
         present = set(self.terms)
         # Of collinear candidates, the smallest set comes first.
         found = in_order(set(found) - present)

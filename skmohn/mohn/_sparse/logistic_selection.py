@@ -1,9 +1,8 @@
-"""Number of products that the classes support.
+"""Number of products that the classes support."""
 
-A path on all samples and one on each fold grow side by side; the out-of-fold log loss
-determines the size. With too few samples for folds, the extended BIC does (Chen and
-Chen, Biometrika 95 (2008), gamma 1).
-"""
+# A path on all samples and one on each fold grow side by side; the out-of-fold log loss
+# determines the size. With too few samples for folds, the extended BIC does (Chen and
+# Chen, Biometrika 95 (2008), gamma 1).
 
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -58,7 +57,7 @@ def held_out_losses(
 
 
 def best_penalty(selection: SelectedModel) -> float:
-    """The C with the least out-of-fold log loss; the search's without folds."""
+    """C with the least out-of-fold log loss; the search's without folds."""
     if not selection.paths:
         return SEARCH_C
     weights = np.concatenate([path.validation[1] for path in selection.paths])
@@ -83,15 +82,14 @@ def choose_products(
     watch: Callable[..., Any] = no_progress,
     report: Callable[[LogisticPath, int, float | None], bool],
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
-    """Search for products and choose their number.
-
-    `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
-    samples have their own. A path has at most `max_rounds` models after the first; the
-    columns on all paths take at most `memory_budget` bytes. `watch` is a context
-    manager around each pass over all pairs, see `FitSettings`. `report` is called after
-    each model with the path, the model's position and its mean validation loss or None;
-    True ends the search. Returns what was selected, and the coverage of the search.
-    """
+    """Search for products and choose their number."""
+    # `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
+    # samples have their own. A path has at most `max_rounds` models after the first;
+    # the columns on all paths take at most `memory_budget` bytes. `watch` is a context
+    # manager around each pass over all pairs, see `FitSettings`. `report` is called
+    # after each model with the path, the model's position and its mean validation loss
+    # or None; True ends the search. Returned are what was selected, and the coverage of
+    # the search.
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
     path = _path(design, samples, control, pair_cache)
@@ -133,10 +131,7 @@ def choose_products(
 
 
 def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
-    """Stratified folds that keep equal rows and groups together.
-
-    There are none where the extended BIC chooses.
-    """
+    """Stratified folds that keep equal rows and groups together; none for the EBIC."""
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
     n_rows = groups.max() + 1
@@ -161,10 +156,8 @@ def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
 
 
 def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
-    """Join classes that have no member for each fold, if need be with the largest.
-
-    A class that is too rare for all folds is absent from some.
-    """
+    """Join classes that have no member for each fold, if need be with the largest."""
+    # A class that is too rare for all folds is absent from some.
     counts = np.bincount(labels)
     is_rare = counts[labels] < n_folds
     is_enough = is_rare.sum() >= n_folds
@@ -188,7 +181,7 @@ def _path(
     control: LogisticControl,
     pair_cache: PairCache | None,
 ) -> LogisticPath:
-    """The path of all samples."""
+    """Path of all samples."""
     return LogisticPath(
         design,
         samples.y,
@@ -207,7 +200,7 @@ def _fold(
     test: NDArray[np.intp],
     pair_cache: PairCache | None = None,
 ) -> LogisticPath:
-    """The path of a fold's training samples, validated on its held-out samples."""
+    """Path of a fold's training samples, validated on its held-out samples."""
 
     def take(rows: NDArray[np.intp]) -> Validation:
         weight = None if samples.sample_weight is None else samples.sample_weight[rows]
@@ -223,10 +216,7 @@ def _fold(
 def _losses_of(
     parts: Sequence[LogisticPath], length: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Out-of-fold log losses by model, and sample weights.
-
-    All at the temperature with the least of all losses.
-    """
+    """Out-of-fold log losses by model, at the best temperature; sample weights."""
     weights = np.concatenate([part.validation[1] for part in parts])
     losses = np.array(
         [
@@ -244,12 +234,10 @@ def _losses_of(
 def _judge(
     path: LogisticPath, losses: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Positions of the model to take and of the one with the least loss.
-
-    Where products within chance lower the loss significantly, the function is dense,
-    and the best model is taken. Otherwise the sparsest that is within a standard error
-    of it, without such products.
-    """
+    """Positions of the model to take and of the one with the least loss."""
+    # Where products within chance lower the loss significantly, the function is dense,
+    # and the best model is taken. Otherwise the sparsest that is within a standard
+    # error of it, without such products.
     sparsest, best = sparsest_of_the_best(losses, weights)
     beyond = _last_beyond_chance(path)
     if beyond < best:

@@ -1,16 +1,15 @@
-"""Approximate message passing with an empirical-Bayes prior.
+"""Approximate message passing with an empirical-Bayes prior."""
 
-Greedy pursuit compares one weight at a time with the residual. Message passing weighs
-all candidates together: it alternates between the pseudo-data ``r = w + noise`` that
-every candidate would see if all others were known as well as they are, and the
-posterior mean of ``w`` given ``r`` under a prior that is itself learned from ``r``. On
-parity columns, which are close to independent, this recovers structures from fewer
-samples than any convex method.
-
-Sources: Donoho, Maleki and Montanari, PNAS 106 (2009), for the iteration and its
-Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on
-a grid.
-"""
+# Greedy pursuit compares one weight at a time with the residual. Message passing weighs
+# all candidates together: it alternates between the pseudo-data ``r = w + noise`` that
+# every candidate would see if all others were known as well as they are, and the
+# posterior mean of ``w`` given ``r`` under a prior that is itself learned from ``r``.
+# On parity columns, which are close to independent, this recovers structures from fewer
+# samples than any convex method.
+#
+# Sources: Donoho, Maleki and Montanari, PNAS 106 (2009), for the iteration and its
+# Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on
+# a grid.
 
 import math
 from collections.abc import Collection, Generator, Sequence
@@ -44,11 +43,10 @@ _BYTES_BESIDE = 400
 
 
 class MixturePrior:
-    """A spike at zero and a symmetric mixture on an even grid of magnitudes.
+    """Prior of weights: a spike at zero and a symmetric mixture on an even grid."""
 
-    One prior belongs to each class of candidates, such as one order; it is relearned by
-    expectation maximization whenever it is used.
-    """
+    # One prior belongs to each class of candidates, such as one order; it is relearned
+    # by expectation maximization whenever it is used.
 
     def __init__(self) -> None:
         # Before the first use there is none.
@@ -62,11 +60,9 @@ class MixturePrior:
         noise: float,
         counts: NDArray[np.float64] | NDArray[np.intp],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean, variance and inclusion probability of each candidate.
-
-        `noise` is the standard deviation of the pseudo-data, `counts` the number of
-        sets that each candidate represents.
-        """
+        """Posterior mean, variance and inclusion probability of each candidate."""
+        # `noise` is the standard deviation of the pseudo-data, `counts` the number of
+        # sets that each candidate represents.
         largest = max(np.abs(pseudo_data).max(), np.finfo(float).tiny)
         # Weights below the noise are not identifiable: with components there the slab
         # would learn the noise instead.
@@ -152,17 +148,13 @@ def pass_messages(
     n_samples: float,
     max_iter: int = 150,
 ) -> Generator[float, None, tuple[NDArray[np.float64], NDArray[np.float64], float]]:
-    """Posterior of the weights of candidate columns; yields the cost of each iteration.
-
-    Columns are centered, of unit norm, and y is centered. Candidates of a class share a
-    prior; all classes ``0 .. max`` occur. `counts` are the numbers of sets with the
-    same column, `n_samples` the effective number of samples. Costs are roughly in
-    nanoseconds, from counts.
-
-    Returns posterior means, in the scale of unit-norm columns, posterior probabilities
-    that weights are not zero, and the effective noise of the best iteration, per
-    column.
-    """
+    """Infer the weights of candidate columns; yields the cost of each iteration."""
+    # Columns are centered, of unit norm, and y is centered. Candidates of a class share
+    # a prior; all classes ``0 .. max`` occur. `counts` are the numbers of sets with the
+    # same column, `n_samples` the effective number of samples. Costs are roughly in
+    # nanoseconds, from counts. Returned are posterior means, in the scale of unit-norm
+    # columns, posterior probabilities that weights are not zero, and the effective
+    # noise of the best iteration, per column.
     groups = [np.flatnonzero(classes == c) for c in range(classes.max() + 1)]
     priors = [MixturePrior() for _ in groups]
     coef = np.zeros(len(columns))
@@ -214,17 +206,13 @@ def infer_structure(
     memory_budget: float,
     heredity: bool,
 ) -> Generator[float, None, list[Term] | None]:
-    """Infer likely terms by message passing; yields the cost of each part.
-
-    Candidates are all sets up to the order `base`, the given terms of higher order, and
-    sets that extend two terms; with their columns they take at most `memory_budget`
-    bytes. With `heredity`, candidates of the base orders, too, have priors by order and
-    by the number of their subsets among the terms. Costs are roughly in nanoseconds,
-    from counts.
-
-    Returns the likely terms, the strongest first, at most as many as samples; None when
-    the candidates do not fit in memory.
-    """
+    """Infer likely terms by message passing; yields the cost of each part."""
+    # Candidates are all sets up to the order `base`, `terms` of higher order, and sets
+    # that extend two terms; with their columns they take at most `memory_budget` bytes.
+    # With `heredity`, candidates of the base orders, too, have priors by order and by
+    # the number of their subsets among the terms. Costs are roughly in nanoseconds,
+    # from counts. Returned are the likely terms, the strongest first, at most as many
+    # as samples; None when the candidates do not fit in memory.
     n = design.n_features
     room = memory_budget / bytes_of_candidate(design.n_samples)
     n_lowest = sum(math.comb(n, order) for order in range(1, base + 1))
@@ -263,12 +251,10 @@ def _lowest_sets(n_features: int, base: int) -> NDArray[np.int32]:
 def _merge(
     lowest: NDArray[np.int32], classes: NDArray[np.intp], first_equal: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Group sets with the same column and class; those of higher orders stay apart.
-
-    Where inputs repeat each other, most sets are duplicates. `classes` are those of the
-    sets of `lowest`, (n_lowest, base), then of higher ones. Returns the first set of
-    each group, and the group of each set.
-    """
+    """Group sets with the same column and class; those of higher orders stay apart."""
+    # Where inputs repeat each other, most sets are duplicates. `classes` are those of
+    # the sets of `lowest`, (n_lowest, base), then of higher ones. Returned are the
+    # first set of each group, and the group of each set.
     n_lowest = len(lowest)
     names = np.sort(np.append(first_equal, -1)[lowest], axis=1) + 1
     key = np.zeros(n_lowest, dtype=np.int64)
@@ -318,10 +304,8 @@ def _classes(
     present: Collection[Term],
     heredity: bool,
 ) -> NDArray[np.intp]:
-    """Number the classes of candidates: those of one order and support share a prior.
-
-    Without heredity those of the lowest orders, up to two, are one class.
-    """
+    """Number the classes of candidates, which share a prior: by order and support."""
+    # Without heredity those of the lowest orders, up to two, are one class.
     present, n_lowest = set(present), len(lowest)
     kinds = np.zeros((n_lowest + len(higher), 2), dtype=np.int64)
     if heredity:

@@ -1,11 +1,10 @@
-"""Bayesian linear regression on the weights of a sparse model.
+"""Bayesian linear regression on the weights of a sparse model."""
 
-The terms are taken as given. Their weights are independent a priori with one
-variance, which like the noise maximizes the evidence; the constant has the variance
-that it has in the product prior, so that the evidences of both models compare.
-
-Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86.
-"""
+# The terms are taken as given. Their weights are independent a priori with one
+# variance, which like the noise maximizes the evidence; the constant has the variance
+# that it has in the product prior, so that the evidences of both models compare.
+#
+# Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86.
 
 import math
 from collections.abc import Sequence
@@ -92,13 +91,13 @@ class SparseModel(Model):
 
     @classmethod
     def point(cls, graph: WalshPolynomial) -> "SparseModel":
-        """A model whose weights have unknown standard errors."""
+        """Model whose weights have unknown standard errors."""
         scale = power_of_two_scale(graph.weights)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
     def certain(cls, graph: WalshPolynomial) -> "SparseModel":
-        """A model that reproduces every sample."""
+        """Model that reproduces every sample."""
         return cls(graph, None, 0.0, math.inf, power_of_two_scale(graph.weights))
 
     @classmethod
@@ -109,12 +108,11 @@ class SparseModel(Model):
         y: NDArray[np.float64],
         left_out: float = 0.0,
     ) -> "SparseModel":
-        """Condition on samples, whose y is not constant. O(n_terms^3).
-
-        `left_out` is the RMSE of rows from which neither terms nor weights were chosen.
-        A smaller predictive standard deviation is raised to it: terms chosen by the
-        same rows fit them too well, and the posterior ignores alternative terms.
-        """
+        """Condition on samples, whose y is not constant. O(n_terms^3)."""
+        # `left_out` is the RMSE of rows from which neither terms nor weights were
+        # chosen. A smaller predictive standard deviation is raised to it: terms chosen
+        # by the same rows fit them too well, and the posterior ignores alternative
+        # terms.
         columns: Any = design.columns([(), *graph.terms])
         gram = design.gram(columns, columns)
         standard, _, scale = standardize(y, design.weights)
@@ -148,7 +146,7 @@ class SparseModel(Model):
         )
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """The sum of the terms."""
+        """Sum of the terms."""
         return self.polynomial.predict(rows.inputs)
 
     def sobol_variances(
@@ -183,10 +181,8 @@ class SparseModel(Model):
         sample_weight: NDArray[np.float64] | None,
         control: DeltaOptions,
     ) -> "SparseModel":
-        """Correct the weights by one epoch of the delta rule, in the order of the rows.
-
-        The new model has no posterior; its noise is the error before each correction.
-        """
+        """Correct the weights by one epoch of the delta rule, in the order of rows."""
+        # The new model has no posterior; its noise is the error before each correction.
         graph = self.polynomial
         unit = power_of_two_scale(np.concatenate([y, graph.weights, [graph.intercept]]))
         rate, longest = control.learning_rate, np.inf
@@ -341,11 +337,9 @@ def _are_whole(weights: NDArray[np.float64]) -> bool:
 def _maximize_evidence(
     gram: NDArray[np.float64], target: NDArray[np.float64], least_noise: float
 ) -> tuple[float, float, float]:
-    """Variances of weights and noise of maximum evidence, and the log density there.
-
-    `gram` has the inner products of the columns, the constant first, `target` theirs
-    with a target of mean 0 and variance 1.
-    """
+    """Variances of weights and noise of maximum evidence, and the log density there."""
+    # `gram` has the inner products of the columns, the constant first, `target` theirs
+    # with a target of mean 0 and variance 1.
     n = gram[0, 0]
     values, vectors = np.linalg.eigh(gram[1:, 1:])
     values = np.maximum(values, 0.0)

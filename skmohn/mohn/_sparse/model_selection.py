@@ -1,13 +1,12 @@
-"""Number of weights that noisy data support.
+"""Number of weights that noisy data support."""
 
-A pursuit with a falling threshold, the bar, gives a path of models, from the few
-weights that are significant among all their rivals to the many that barely are. The
-bar is chosen by k-fold validation of the whole search, or by the extended BIC where
-samples are too few to hold some out.
-
-Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
-models of each order counted separately.
-"""
+# A pursuit with a falling threshold, the bar, gives a path of models, from the few
+# weights that are significant among all their rivals to the many that barely are. The
+# bar is chosen by k-fold validation of the whole search, or by the extended BIC where
+# samples are too few to hold some out.
+#
+# Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
+# models of each order counted separately.
 
 import math
 from collections.abc import Generator, Sequence
@@ -69,33 +68,16 @@ Validation: TypeAlias = tuple[Design, NDArray[np.float64], NDArray[np.float64] |
 
 
 class RegularizationPath:
-    """Models of falling bars on one training set, each with its validation errors.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-        The training set.
-
-    y : ndarray of shape (n_samples,)
-
-    control : PursuitControl
-
-    validation : tuple of (design, y, sample_weight), default=None
-
-    pairs : PairCacheView, default=None
-        Cached pairs of a wide table.
-
-    guides : list of _Path, default=()
-        Without validation, paths that have gone as far and validate lower bars.
-    """
+    """Models of falling bars on one training set, each with its validation errors."""
 
     def __init__(
         self,
-        design: Design,
-        y: NDArray[np.float64],
+        design: Design,  # of the training set
+        y: NDArray[np.float64],  # (n_samples,)
         control: PursuitControl,
         validation: Validation | None = None,
-        pairs: PairCacheView | None = None,
+        pairs: PairCacheView | None = None,  # cached pairs of a wide table
+        # Without validation, paths that have gone as far and validate lower bars.
         guides: Sequence["RegularizationPath"] = (),
     ) -> None:
         self.data = design, y
@@ -138,10 +120,8 @@ class RegularizationPath:
         return not means or means[-1] == min(means)
 
     def error(self, position: int) -> NDArray[np.float64]:
-        """Squared error of each validation sample at one bar.
-
-        A path that ended early keeps its last model for the lower bars.
-        """
+        """Squared error of each validation sample at one bar."""
+        # A path that ended early keeps its last model for the lower bars.
         return self.errors[min(position, len(self.errors) - 1)]
 
     def mean_error(self, position: int) -> float:
@@ -154,34 +134,17 @@ class RegularizationPath:
 
 
 class PathValidation:
-    """Paths of models that are compared on held-out samples.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-
-    samples : SolverData
-
-    control : PursuitControl
-        May be replaced until they begin.
-
-    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
-
-    cv : int, default=5
-        Number of folds, unless the samples bring their own.
-
-    pair_cache : PairCache, default=None
-        Pairs of a wide table, which folds compare in shared passes.
-    """
+    """Paths of models that are compared on held-out samples."""
 
     def __init__(
         self,
         design: Design,
         samples: SolverData,
-        control: PursuitControl,
+        control: PursuitControl,  # may be replaced until they begin
         *,
-        selection: str = "auto",
-        cv: Any = 5,
+        selection: str = "auto",  # {"auto", "cv", "ebic", "lasso"}
+        cv: Any = 5,  # number of folds, unless the samples bring their own
+        # Of a wide table; folds compare its pairs in shared passes.
         pair_cache: PairCache | None = None,
     ) -> None:
         self.design, self.samples, self.control = design, samples, control
@@ -190,7 +153,7 @@ class PathValidation:
 
     @cached_property
     def paths(self) -> tuple[str, list[RegularizationPath], Folds | None]:
-        """What compares them, the paths, and the folds of a cross-validation."""
+        """Scorer of the paths, the paths, and the folds of a cross-validation."""
         design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
         n_rows = groups.max() + 1
@@ -301,10 +264,9 @@ def choose_model(
 
 
 def _worth_shrinking(design: Design, best: int) -> bool:
-    """Whether the lasso is cheap, or the function dense and the lasso affordable.
-
-    Dense: the best model has weights that are not significant among their rivals.
-    """
+    """Whether the lasso is cheap, or the function dense and the lasso affordable."""
+    # The function is dense where the best model has weights that are not significant
+    # among their rivals.
     work = design.n_samples * math.comb(design.n_features + 1, 2)
     dense = best >= _BARS_OF_A_STAGE
     return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
@@ -352,11 +314,9 @@ def _shrink(
 def sparsest_of_the_best(
     errors: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[int, int]:
-    """Positions of the sparsest model near the best, and of the best.
-
-    Near is within a standard error of the differences by sample. Errors are those of
-    held-out samples, (n_models, n_samples), by models from the sparsest on.
-    """
+    """Positions of the sparsest model near the best, and of the best."""
+    # Near is within a standard error of the differences by sample. Errors are those of
+    # held-out samples, (n_models, n_samples), by models from the sparsest on.
     means = np.average(errors, axis=1, weights=weights)
     best = int(np.argmin(means))
     differences = errors - errors[best]
@@ -399,12 +359,10 @@ def _ebic(design: Design, y: NDArray[np.float64], terms: list[Term]) -> float:
 
 
 def shorter(chosen: SelectedModel, search: Pursuit) -> SelectedModel:
-    """The significant terms of the search of all samples, if they are shorter.
-
-    Folds have fewer samples. Where these are too few to recover a function that all
-    samples recover, no model of the folds predicts anything, and validation keeps few
-    terms. The description is that of the data by the terms and their weights.
-    """
+    """Prefer the significant terms of the search of all samples, if shorter."""
+    # Folds have fewer samples. Where these are too few to recover a function that all
+    # samples recover, no model of the folds predicts anything, and validation keeps few
+    # terms. The description is that of the data by the terms and their weights.
     design, y = search.design, search.model.y
     found = [term for term in search.model.terms if term]
     found = Pursuit(design, y, search.control, start=found).significant_terms()

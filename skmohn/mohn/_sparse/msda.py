@@ -1,18 +1,17 @@
-"""Structure discovery by stochastic search: sample weights, learn, remove, repeat.
+"""Structure discovery by stochastic search: sample weights, learn, remove, repeat."""
 
-The algorithm of
-
-[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
-Analytics 1:8, 2016, and
-
-[S2] K. Swingler, "Learning and searching pseudo-Boolean surrogate functions from small
-samples", Evolutionary Computation 28(2), 2020, section 3.1.1.
-
-Two things are added to it. Each iteration also solves least squares on the weights it
-kept: once they hold the whole structure of a noise-free function this reproduces it to
-rounding, and the search is over. And the lasso's penalty follows the error of that
-solution, so that small weights come into reach as the large ones are found.
-"""
+# The algorithm of
+#
+# [S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+# Analytics 1:8, 2016, and
+#
+# [S2] K. Swingler, "Learning and searching pseudo-Boolean surrogate functions from
+# small samples", Evolutionary Computation 28(2), 2020, section 3.1.1.
+#
+# Two things are added to it. Each iteration also solves least squares on the weights it
+# kept: once they hold the whole structure of a noise-free function this reproduces it
+# to rounding, and the search is over. And the lasso's penalty follows the error of that
+# solution, so that small weights come into reach as the large ones are found.
 
 import time
 from collections.abc import Callable, Sequence
@@ -87,19 +86,16 @@ def discover(
     on_iteration: OnIteration | None = None,
     initial_terms: Sequence[Term] = (),
 ) -> tuple[Model, str, list[dict[str, Any]]]:
-    """Search for the weights of a sparse model ([S1]; [S2] Algorithm 1).
-
-    `learning_rule` is "lasso", "ols" or "delta". `max_order` None is the number of
-    inputs. `alpha` "auto" is the control's `penalty_factor`, or the best of several,
-    times the standard error of a weight at the model's current error; `learning_rate`
-    "auto" is a fifth of :func:`longest_step`. Validation samples choose the best model,
-    which is exact only if it is so on them. `on_iteration` is called with a record and
-    the model after each iteration, and returns whether to stop.
-
-    Returns least squares on the best terms, the stopping reason and the coverage. The
-    reason is "exact", "no_improvement",
-    "exhausted" (all sets were tried), "stopped" (by `on_iteration`) or "max_iter".
-    """
+    """Search for the weights of a sparse model ([S1]; [S2] Algorithm 1)."""
+    # `learning_rule` is "lasso", "ols" or "delta". `max_order` None is the number of
+    # inputs. `alpha` "auto" is the control's `penalty_factor`, or the best of several,
+    # times the standard error of a weight at the model's current error; `learning_rate`
+    # "auto" is a fifth of :func:`longest_step`. Validation samples choose the best
+    # model, which is exact only if it is so on them. `on_iteration` is called with a
+    # record and the model after each iteration, and returns whether to stop. Returned
+    # are least squares on the best terms, the stopping reason and the coverage. The
+    # reason is "exact", "no_improvement", "exhausted" (all sets were tried), "stopped"
+    # (by `on_iteration`) or "max_iter".
     control = MSDAOptions() if control is None else control
     search = _Search(
         design,
@@ -373,10 +369,8 @@ class _Search:
         return _Solved(model, fit.rank, rmse, held_out, score)
 
     def _criterion(self, terms: list[Term], rmse: float) -> float:
-        """Extended BIC per sample: the cost of the structure, order by order.
-
-        Without it a search among millions of weights fits any noise.
-        """
+        """Extended BIC per sample: the cost of the structure, order by order."""
+        # Without this cost a search among millions of weights fits any noise.
         kept = count_orders(terms, self.proposals.max_order)
         price = len(terms) * np.log(self.n_effective)
         for possible, n in zip(self.proposals.possible, kept.tolist(), strict=True):

@@ -1,12 +1,11 @@
-"""Cache of the best pairs of a wide table, for several searches.
+"""Cache of the best pairs of a wide table, for several searches."""
 
-A pass over all pairs costs much where columns are many, and a search has many
-residuals. So the best pairs of a pass are kept, and a search screens these first.
-Only where none of them is significant is another pass requested, unless a bound
-excludes all other pairs: between two residuals the score of a product changes by no
-more than the length of their difference (Cauchy and Schwarz). Searches on folds wait
-for each other, so that one pass serves them all.
-"""
+# A pass over all pairs costs much where columns are many, and a search has many
+# residuals. So the best pairs of a pass are kept, and a search screens these first.
+# Only where none of them is significant is another pass requested, unless a bound
+# excludes all other pairs: between two residuals the score of a product changes by no
+# more than the length of their difference (Cauchy and Schwarz). Searches on folds wait
+# for each other, so that one pass serves them all.
 
 import math
 from collections.abc import Callable, Generator, Iterable
@@ -22,58 +21,29 @@ from skmohn.mohn._design.pair_screening import best_pairs, count_parts, how_many
 
 
 class _Scan(NamedTuple):
-    """Result of a pass for one residual.
+    """Result of a pass for one residual."""
 
-    Attributes
-    ----------
-    residual : ndarray of shape (n_samples,)
-        As it was compared with pairs.
-
-    pairs : ndarray of shape (n_kept, 2)
-
-    least : float
-        Bound on the scores of all other pairs.
-    """
-
-    residual: np.ndarray
-    pairs: np.ndarray
-    least: float
+    residual: np.ndarray  # (n_samples,); as it was compared with pairs
+    pairs: np.ndarray  # (n_kept, 2)
+    least: float  # bound on the scores of all other pairs
 
 
 class PairCache:
-    """Pairs of one table, shared by all searches of a fit.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-        Of all samples.
-
-    n_jobs : int, default=None
-        Parts of the pairs that are scored at once.
-
-    watch : callable, default=no_progress
-        Context manager around each pass, see `FitSettings`.
-
-    Attributes
-    ----------
-    n_passes : int
-        Number of passes so far.
-
-    joint_searches : callable or None
-        Called before the second pass; returns searches, as of :func:`run_together`,
-        that begin now, so that they share it. None at first.
-    """
+    """Pairs of one table, shared by all searches of a fit."""
 
     def __init__(
         self,
-        design: Design,
-        n_jobs: int | None = None,
+        design: Design,  # of all samples
+        n_jobs: int | None = None,  # parts of the pairs that are scored at once
+        # Context manager around each pass, see `FitSettings`.
         watch: Callable[..., Any] = no_progress,
     ) -> None:
         self.design = design
         self.n_jobs = n_jobs
         self.watch = watch
-        self.n_passes = 0
+        self.n_passes = 0  # number of passes so far
+        # Called before the second pass; returns searches, as of :func:`run_together`,
+        # that begin now, so that they share it.
         self.joint_searches: Callable[[], Iterable[Search]] | None = None
         self.size = how_many_to_keep(design)
         self.whole = PairCacheView(self, design, slice(None))
@@ -111,28 +81,16 @@ class PairCache:
 
 
 class PairCacheView:
-    """Pairs of a table in some of its samples.
-
-    Parameters
-    ----------
-    pair_cache : PairCache
-
-    design : PackedDesign or DenseDesign
-        Of these samples.
-
-    rows : ndarray, int, or slice
-        Their indices in the table.
-
-    Attributes
-    ----------
-    wanted : tuple of ndarrays of shape (n_samples,) or None
-        Residuals to be compared with all pairs in the next pass.
-    """
+    """Pairs of a table in some of its samples."""
 
     def __init__(
-        self, pair_cache: PairCache, design: Design, rows: NDArray[np.intp] | slice
+        self,
+        pair_cache: PairCache,
+        design: Design,  # of these samples
+        rows: NDArray[np.intp] | slice,  # their indices in the table
     ) -> None:
         self.pair_cache, self.design, self.rows = pair_cache, design, rows
+        # (n_samples,); residuals to be compared with all pairs in the next pass.
         self.wanted: tuple[NDArray[np.float64], ...] | None = None
         self._scans: list[_Scan] = []
         self._listed: tuple[Any, Any, Any] = None, None, None
@@ -179,10 +137,8 @@ class PairCacheView:
         return [tuple(pairs[j].tolist()) for (j,) in found]
 
     def bound(self, residual: NDArray[np.float64]) -> float:
-        """Bound on the scores of pairs that :meth:`screen` does not compare.
-
-        As they would be compared in a pass, in the unit of the residual.
-        """
+        """Bound on the scores of pairs that :meth:`screen` does not compare."""
+        # As they would be compared in a pass, in the unit of the residual.
         rounded = self._compared(residual)
         return min(
             (
@@ -203,7 +159,7 @@ class PairCacheView:
         return math.sqrt(np.sum(vector**2 if weights is None else weights * vector**2))
 
     def _near(self, residual: NDArray[np.float64]) -> list[_Scan]:
-        """The first scan of all samples, and the one for the most similar residual."""
+        """First scan of all samples, and the one for the most similar residual."""
         whole = self.pair_cache.whole._scans
         known = [(scan, scan.residual) for scan in self._scans]
         if self is not self.pair_cache.whole:

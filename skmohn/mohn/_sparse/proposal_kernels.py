@@ -59,7 +59,7 @@ def _draw(weights, state):
 
 @jit
 def _index(table, key):
-    """Where ``key`` is or would be in the hash table. O(1) while it is half free."""
+    """Index of ``key``, or for it, in the hash table. O(1) while it is half free."""
     mask = table.shape[0] - 1
     index = np.int64(key & np.uint64(mask))
     while table[index] != _FREE and table[index] != key:

@@ -1,11 +1,10 @@
-"""Candidate weights of the stochastic search.
+"""Candidate weights of the stochastic search."""
 
-One distribution over orders, one over inputs that is reshaped while a set is drawn,
-and a table of the sets that are in use or discarded.
-
-[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
-Analytics 1:8, 2016. The equation numbers are those of this article.
-"""
+# One distribution over orders, one over inputs that is reshaped while a set is drawn,
+# and a table of the sets that are in use or discarded.
+#
+# [S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+# Analytics 1:8, 2016. The equation numbers are those of this article.
 
 import itertools
 import math
@@ -50,11 +49,9 @@ def updated_orders(
     mode: int,
     control: MSDAOptions,
 ) -> NDArray[np.float64]:
-    """Mix the past, the orders in the model and a Laplace at the mode ([S1] Eq 10).
-
-    All of shape (max_order,). Without weights in the model their fraction goes to the
-    other two. The mode is the lowest order with untried weights.
-    """
+    """Mix the past, the orders in the model and a Laplace at the mode ([S1] Eq 10)."""
+    # All of shape (max_order,). Without weights in the model their fraction goes to the
+    # other two. The mode is the lowest order with untried weights.
     alpha, beta = control.order_share, control.mode_share
     mixed = (1.0 - alpha - beta) * orders
     mixed = mixed + alpha * model_orders / max(model_orders.sum(), 1)
@@ -66,12 +63,10 @@ def updated_orders(
 def first_inputs(
     prior: NDArray[np.float64], contribution: NDArray[np.float64], exploitation: float
 ) -> NDArray[np.float64]:
-    """Distribution of a set's first input ([S1] Eq 11 to 13).
-
-    `prior` replaces the article's uniform ``1 / n``; `contribution` are the sums of the
-    sizes of the weights that contain each input. `exploitation` is from -1 (prefer
-    unused inputs) to 1 (prefer those used most).
-    """
+    """Distribution of a set's first input ([S1] Eq 11 to 13)."""
+    # `prior` replaces the article's uniform ``1 / n``; `contribution` are the sums of
+    # the sizes of the weights that contain each input. `exploitation` is from -1
+    # (prefer unused inputs) to 1 (prefer those used most).
     total = contribution.sum()
     if total == 0.0:
         return prior
@@ -83,54 +78,33 @@ def first_inputs(
 
 
 class Proposals:
-    """Sampler of sets of inputs that were not tried recently.
-
-    Parameters
-    ----------
-    n_features : int
-
-    control : MSDAOptions
-
-    seed : int
-        Determines all draws.
-
-    max_order : int, default=None
-        Highest order, at most `n_features`; None for `n_features`.
-
-    Attributes
-    ----------
-    possible : list of int
-        Number of sets of each order, from order 1.
-
-    used, tried : ndarray of shape (max_order,), int64
-        Number of sets per order that are in the model or discarded, and of those that
-        were proposed at any time.
-
-    orders : ndarray of shape (max_order,)
-        Distribution over orders, before exhausted orders are excluded.
-    """
+    """Sampler of sets of inputs that were not tried recently."""
 
     def __init__(
         self,
         n_features: int,
         control: MSDAOptions,
-        seed: int,
-        max_order: int | None = None,
+        seed: int,  # determines all draws
+        max_order: int | None = None,  # at most `n_features`, or None for it
     ) -> None:
         self.control = control
         self.n_features = n_features
         self.max_order = n_features if max_order is None else max_order
+        # Number of sets of each order, from order 1.
         self.possible = [math.comb(n_features, o + 1) for o in range(self.max_order)]
         self.limits = np.array(
             [_fraction_of(control.mopping_threshold, count) for count in self.possible]
         )
+        # (max_order,); distribution over orders, before exhausted orders are excluded.
         self.orders = self._initial_orders()
         self.prior = self._initial_inputs()
         self._state = np.array([seed % 2**64], dtype=np.uint64)
         self._keys = np.empty(n_features, dtype=np.uint64)
         kernels.random_keys(self._state, self._keys)
         self._shuffle = np.random.default_rng(seed)
+        # (max_order,), int64; sets by order that are in the model or discarded.
         self.used = np.zeros(self.max_order, dtype=np.int64)
+        # (max_order,), int64; sets by order that were proposed at any time.
         self.tried = np.zeros(self.max_order, dtype=np.int64)
         self._table = np.zeros(1024, dtype=np.uint64)
         self._tried_table = np.zeros(1024, dtype=np.uint64)
@@ -159,11 +133,9 @@ class Proposals:
         sets: Sequence[Term],
         coef: NDArray[np.float64],
     ) -> list[Term]:
-        """Sample new sets, given the model; mark them as used.
-
-        Samples `n_wanted` sets, and adds those left of nearly exhausted orders, at most
-        `n_most` in all. Sets are sorted, and none was used before.
-        """
+        """Sample new sets, given the model; mark them as used."""
+        # Samples `n_wanted` sets, and adds those left of nearly exhausted orders, at
+        # most `n_most` in all. Sets are sorted, and none was used before.
         self._reserve(n_most)
         proposed = self._mop_up(n_most)
         n_wanted = min(n_wanted, n_most - len(proposed))

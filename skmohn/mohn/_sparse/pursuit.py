@@ -1,11 +1,10 @@
-"""Structure discovery by pursuit: propose, solve and prune until the model is exact.
+"""Structure discovery by pursuit: propose, solve and prune until the model is exact."""
 
-A round proposes the weights that correlate best with the residual, among all sets of
-order one and two and all sets that extend a term found, solves least squares and
-prunes. When none is significant, three remedies follow, the cheapest first: screening
-a higher order exhaustively, message passing over all candidates together, and a lower
-threshold.
-"""
+# A round proposes the weights that correlate best with the residual, among all sets of
+# order one and two and all sets that extend a term found, solves least squares and
+# prunes. When none is significant, three remedies follow, the cheapest first: screening
+# a higher order exhaustively, message passing over all candidates together, and a lower
+# threshold.
 
 import math
 from collections.abc import Callable, Generator, Iterable, Sequence
@@ -56,72 +55,31 @@ _CHEAP_PASS = 1e9
 
 @dataclass(frozen=True)
 class PursuitControl:
-    """Limits of a pursuit.
+    """Limits of a pursuit."""
 
-    Parameters
-    ----------
-    max_order : int
-        Largest number of inputs in a weight.
-
-    max_rounds : int, default=200
-        Rounds of proposing and pruning.
-
-    work_budget : float, default=1e9
-        Cost of the exhaustive screening of orders 3 and up, roughly in nanoseconds,
-        computed from counts: it is the same on every computer.
-
-    memory_budget : float, default=1e9
-        Bytes that message passing may use for its columns.
-
-    max_screened : int, default=None
-        Highest order that is screened exhaustively; None for `max_order`.
-
-    always : tuple of tuples of int, default=()
-        Weights that are in every model.
-    """
-
-    max_order: int
-    max_rounds: int = 200
+    max_order: int  # largest number of inputs in a weight
+    max_rounds: int = 200  # of proposing and pruning
+    # Cost of the exhaustive screening of orders 3 and up, roughly in nanoseconds,
+    # computed from counts: it is the same on every computer.
     work_budget: float = 1e9
-    memory_budget: float = 1e9
+    memory_budget: float = 1e9  # bytes that message passing may use for its columns
+    # Highest order that is screened exhaustively; None for `max_order`.
     max_screened: int | None = None
-    always: tuple[Term, ...] = ()
+    always: tuple[Term, ...] = ()  # weights that are in every model
 
 
 class Pursuit:
-    """One run of structure discovery on one data set.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-
-    y : ndarray of shape (n_samples,)
-
-    control : PursuitControl
-
-    on_round : callable, default=None
-        Called with the search after each round; a true return value stops it.
-
-    start : sequence of tuples of int, default=()
-        Weights to begin with.
-
-    pairs : PairCacheView, default=None
-        Cached pairs of a wide table.
-
-    Attributes
-    ----------
-    is_too_wide : bool
-        Whether the candidates of message passing did not fit in memory.
-    """
+    """Run of structure discovery on one data set."""
 
     def __init__(
         self,
         design: Design,
-        y: NDArray[np.float64],
+        y: NDArray[np.float64],  # (n_samples,)
         control: PursuitControl,
+        # Called with the search after each round; a true return value stops it.
         on_round: Callable[["Pursuit"], object] | None = None,
-        start: Sequence[Term] = (),
-        pairs: PairCacheView | None = None,
+        start: Sequence[Term] = (),  # weights to begin with
+        pairs: PairCacheView | None = None,  # cached pairs of a wide table
     ) -> None:
         self.design = design
         self.control = control
@@ -147,6 +105,7 @@ class Pursuit:
         self.tabu: dict[Term, float] = {}
         self.likely: set[Term] = set()
         self.passes = 0
+        # The candidates of message passing did not fit in memory.
         self.is_too_wide = False
         self._screened: tuple[NDArray[np.float64] | None, list[Term]] = None, []
         # Of the same residual: sets with their scores, and pairs of variants.
@@ -166,10 +125,8 @@ class Pursuit:
         return last_of(self.steps())
 
     def steps(self) -> Generator[float, None, str]:
-        """Run in parts, so that a caller can defer the rest.
-
-        Yields the cost of each part, roughly in nanoseconds, from counts.
-        """
+        """Run in parts, so that a caller can defer the rest."""
+        # Yields the cost of each part, roughly in nanoseconds, from counts.
         while self.round < self.control.max_rounds:
             if self.is_exact():
                 self._drop_zeros()
@@ -192,11 +149,9 @@ class Pursuit:
     def descend(
         self, bar: float, is_thorough: bool = True
     ) -> Generator[float, None, list[Term]]:
-        """Lower the threshold to a bar; yield costs, and return the significant terms.
-
-        `is_thorough` makes passes over all pairs of a wide table, so that none is
-        missed.
-        """
+        """Lower the threshold to a bar; yield costs, return the significant terms."""
+        # `is_thorough` makes passes over all pairs of a wide table, so that none is
+        # missed.
         self.bar, self.is_thorough = bar, is_thorough
         for _ in range(_ROUNDS_PER_BAR):
             proposed = yield from self._look()
@@ -414,10 +369,8 @@ class Pursuit:
     # ----------------------------------------------------------------- remedies
 
     def _raise_order(self, most_work: float) -> Generator[float, None, bool]:
-        """Screen the next order in full, within the budget; add significant weights.
-
-        Yields costs, and returns whether it added anything.
-        """
+        """Screen the next order in full, within the budget; add significant weights."""
+        # Costs are yielded; returned is whether anything was added.
         batch, model = self._batch(), self.model
         raised = self.frontier.raise_order(
             [model.residual], model.rms, batch, most_work, model.terms
@@ -435,10 +388,8 @@ class Pursuit:
         return False
 
     def _pass_messages(self) -> Generator[float, None, bool]:
-        """Weigh all candidates together and restart from the likely ones.
-
-        Yields costs, and returns whether it restarted.
-        """
+        """Weigh all candidates together and restart from the likely ones."""
+        # Costs are yielded; returned is whether it restarted.
         if self.passes == _MOST_PASSES:
             return False
         seeds = self.likely.union(self.model.terms)

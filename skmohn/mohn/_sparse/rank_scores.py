@@ -1,16 +1,15 @@
-"""Targets as scores of their ranks, which have no outliers.
+"""Targets as scores of their ranks, which have no outliers."""
 
-The scores are those by which ranks test a shift best, if the noise is of Student's t:
-normal scores if it is normal. The degrees of freedom are estimated from the target
-itself, less its skewness, which is a matter of its transform.
-
-Sources: Hajek and Sidak, Theory of Rank Tests, Academic Press, 1967 (locally most
-powerful scores); Blom, Statistical Estimates and Transformed Beta-Variables, Wiley,
-1958 (the normal ones); Hoaglin, Summarizing shape numerically: the g-and-h
-distributions, in Exploring Data Tables, Trends, and Shapes, Wiley, 1985 (skewness by
-pairs of opposite order statistics); D'Agostino and Pearson, Biometrika 60 (1973) (the
-test of normality).
-"""
+# The scores are those by which ranks test a shift best, if the noise is of Student's t:
+# normal scores if it is normal. The degrees of freedom are estimated from the target
+# itself, less its skewness, which is a matter of its transform.
+#
+# Sources: Hajek and Sidak, Theory of Rank Tests, Academic Press, 1967 (locally most
+# powerful scores); Blom, Statistical Estimates and Transformed Beta-Variables, Wiley,
+# 1958 (the normal ones); Hoaglin, Summarizing shape numerically: the g-and-h
+# distributions, in Exploring Data Tables, Trends, and Shapes, Wiley, 1985 (skewness by
+# pairs of opposite order statistics); D'Agostino and Pearson, Biometrika 60 (1973) (the
+# test of normality).
 
 import math
 from collections.abc import Callable
@@ -48,14 +47,11 @@ def normal_scores(y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def tail_of(y: NDArray[np.float64]) -> float:
-    """Degrees of freedom of Student's t with the tails of a target; inf if normal.
-
-    Opposite order statistics are U above the median and L below it. On a scale that is
-    exponential by a factor g the logarithm of U / L is g z, and sqrt(U L) is
-    2 sinh(g z / 2) / g, where z is the normal score: both are then as far away as z.
-
-    Infinite, too, if a quarter of the targets or more equal the median.
-    """
+    """Degrees of freedom of Student's t with the tails of a target; inf if normal."""
+    # Opposite order statistics are U above the median and L below it. On a scale that
+    # is exponential by a factor g the logarithm of U / L is g z, and sqrt(U L) is 2
+    # sinh(g z / 2) / g, where z is the normal score: both are then as far away as z.
+    # Infinite, too, if a quarter of the targets or more equal the median.
     y, half = np.sort(y), len(y) // 2
     z, quarter = -normal_scores(y)[:half], len(y) // 4
     lower, upper = np.median(y) - y[:half], y[::-1][:half] - np.median(y)
@@ -119,16 +115,13 @@ def search_scores(
     pursue: Callable[..., FitResult],
     describe: Callable[..., FitResult],
 ) -> FitResult | None:
-    """A solution whose terms were chosen by scores of the target, if that is better.
-
-    With skewed or heavy-tailed noise, terms that fit a few outliers are significant by
-    chance. Scores have no outliers; they are better if their terms leave normal scores
-    closer to normal than `residual`, that of a search of the target itself. The weights
-    are those of the target, by least squares only.
-
-    `pursue` searches samples with a callback; `describe` makes a solution of an
-    `ActiveSet`, what chose it, a coverage and a warning.
-    """
+    """Select terms by scores of the target's ranks, if these fit better."""
+    # With skewed or heavy-tailed noise, terms that fit a few outliers are significant
+    # by chance. Scores have no outliers; they are better if their terms leave normal
+    # scores closer to normal than `residual`, that of a search of the target itself.
+    # The weights are those of the target, by least squares only. `pursue` searches
+    # samples with a callback; `describe` makes a result of an `ActiveSet`, what chose
+    # it, a coverage and a warning.
     y = samples.y
     is_open = settings.learning_rule == "ols" and settings.selection != "lasso"
     if not is_open or len(y) < FEWEST_ROWS:

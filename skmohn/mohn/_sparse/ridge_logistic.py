@@ -21,37 +21,24 @@ _MOST_STEPS, _MOST_HALVINGS = 100, 20
 
 @dataclass(frozen=True)
 class RidgeLogistic:
-    """Log odds of one class against all others.
+    """Log odds of one class against all others."""
 
-    Attributes
-    ----------
-    weights, stds : ndarrays of shape (n_inputs,)
-        Posterior means and standard deviations.
-
-    constant : float
-        Where all inputs are zero, if the function has mean zero in the data.
-
-    left_out : ndarray of shape (n_observations,)
-        Leave-one-out or leave-one-group-out posterior mean at each observation, less
-        the constant of the fit.
-
-    mass : ndarray of shape (n_spreads,)
-        Posterior probability of each prior standard deviation.
-
-    joint : ndarray of shape (n_inputs, rank), default=None
-        Times its transpose the posterior covariance; None where it is not known.
-    """
-
-    weights: NDArray[np.float64]
-    stds: NDArray[np.float64]
+    weights: NDArray[np.float64]  # (n_inputs,); posterior means
+    stds: NDArray[np.float64]  # (n_inputs,); posterior standard deviations
+    # Where all inputs are zero, if the function has mean zero in the data.
     constant: float
+    # (n_observations,); leave-one-out or leave-one-group-out posterior mean at each
+    # observation, less the constant of the fit.
     left_out: NDArray[np.float64]
+    # (n_spreads,); posterior probability of each prior standard deviation.
     mass: NDArray[np.float64]
+    # (n_inputs, rank); times its transpose the posterior covariance; None where it is
+    # not known.
     joint: NDArray[np.float64] | None = None
 
     @property
     def root(self) -> NDArray[np.float64]:
-        """As of `ProbitModel`."""
+        """Root of the covariance, as of `ProbitModel`."""
         return self.stds if self.joint is None else self.joint
 
     @property
@@ -66,11 +53,9 @@ class RidgeLogistic:
 
     @property
     def is_likely(self) -> NDArray[np.bool_]:
-        """Which weights are significant, see `find_significant`.
-
-        Their prior is a mixture, which least squares does not undo: the test keeps what
-        shrinkage takes.
-        """
+        """Mask of significant weights, see `find_significant`."""
+        # Their prior is a mixture, which least squares does not undo: the test keeps
+        # the shrinkage.
         ratios = np.divide(
             self.weights, self.stds, np.zeros(len(self.weights)), where=self.stds > 0.0
         )
@@ -90,16 +75,14 @@ def fit_ridge_logistic(
     group: NDArray[np.intp] | None = None,
     mass: NDArray[np.float64] | None = None,
 ) -> RidgeLogistic:
-    """Average Laplace posteriors over the prior variance of the log odds.
-
-    Weights of standardized columns are normal a priori with one variance, and the
-    constant has a flat density. Both classes occur. `weight` is that of an observation,
-    `unit` that of one of its repeats, which is left out at a time, or with its `group`.
-    `mass` are known probabilities of the prior standard deviations; None learns them.
-
-    Source: MacKay, The evidence framework applied to classification networks, Neural
-    Computation 4, 1992.
-    """
+    """Average Laplace posteriors over the prior variance of the log odds."""
+    # Weights of standardized columns are normal a priori with one variance, and the
+    # constant has a flat density. Both classes occur. `weight` is that of an
+    # observation, `unit` that of one of its repeats, which is left out at a time, or
+    # with its `group`. `mass` are known probabilities of the prior standard deviations;
+    # None learns them.
+    # Source: MacKay, The evidence framework applied to classification networks, Neural
+    # Computation 4, 1992.
     inputs = np.asarray(inputs, dtype=float)
     means = np.average(inputs, axis=0, weights=weight)
     scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
@@ -202,10 +185,8 @@ def _find_mode(
     is_success: NDArray[np.bool_],
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Penalized weights, then the constant, to rounding by Newton's method.
-
-    `LogisticRegression` stops earlier, where weights and repeats of rows differ.
-    """
+    """Penalized weights, then the constant, to rounding by Newton's method."""
+    # `LogisticRegression` stops earlier, where weights and repeats of rows differ.
     signs = np.where(is_success, 1.0, -1.0)
 
     def height(mode: NDArray[np.float64]) -> float:

@@ -24,37 +24,21 @@ _KEPT, _TOLD = 2**14, 2**12
 
 
 class Scan(NamedTuple):
-    """Tests of all inputs and pairs of them as the next product of a model.
+    """Tests of all inputs and pairs of them as the next product of a model."""
 
-    Attributes
-    ----------
-    singles : ndarray of shape (n_features,)
-        p-values of single inputs; NaN for those that are aliased with the model.
-
-    pairs : ndarray of shape (n_pairs, 2)
-        The most significant ones first.
-
-    of_pairs : ndarray of shape (n_pairs,)
-        Their p-values.
-
-    n_tried : int
-        Number of all pairs.
-    """
-
+    # (n_features,); p-values of inputs; NaN if aliased with the model.
     singles: np.ndarray
-    pairs: np.ndarray
-    of_pairs: np.ndarray
-    n_tried: int
+    pairs: np.ndarray  # (n_pairs, 2); the most significant ones first
+    of_pairs: np.ndarray  # (n_pairs,); their p-values
+    n_tried: int  # number of all pairs
 
 
 def p_values_of_terms(
     design: Design, y: NDArray[np.float64], terms: Sequence[Term]
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of products, each beside all others.
-
-    NaN for products that are aliased with those before them, without degrees of
-    freedom, and for a constant target.
-    """
+    """Two-sided p-values of products, each beside all others."""
+    # NaN for products that are aliased with those before them, without degrees of
+    # freedom, and for a constant target.
     if not np.ptp(y):
         return np.full(len(terms), np.nan)
     model = ActiveSet.of(design, y / power_of_two_scale(y), list(terms))
@@ -74,20 +58,17 @@ def correct_p_values(
     coverage: list[dict[str, Any]],
     given: Collection[Term] = (),
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Correct p-values for a search; return numbers of tests, and p-values.
-
-    If all that was tried was kept, terms are known beforehand: Bonferroni. Others are
-    tested in steps, the most significant first, beside those before: the null
-    hypothesis is that the residual is noise. The F test of the next few terms together
-    rejects it, times the number of ways to choose as many. If it is not rejected,
-    neither that term nor those after it are significant: together they reduce the
-    noise. If the terms before are the true ones, the probability that any other is
-    below a level is at most that level, however the search chose.
-
-    p-values are those of :func:`p_values_of_terms`. `coverage` has ``tried`` and
-    ``kept`` sets by order; `given` are terms that the search did not decide on. Tests
-    are those of a term and of those that it was chosen from.
-    """
+    """Correct p-values for a search; return numbers of tests, and p-values."""
+    # If all that was tried was kept, terms are known beforehand: Bonferroni. Others are
+    # tested in steps, the most significant first, beside those before: the null
+    # hypothesis is that the residual is noise. The F test of the next few terms
+    # together rejects it, times the number of ways to choose as many. If it is not
+    # rejected, neither that term nor those after it are significant: together they
+    # reduce the noise. If the terms before are the true ones, the probability that any
+    # other is below a level is at most that level, however the search chose.
+    # p-values are those of :func:`p_values_of_terms`. `coverage` has ``tried`` and
+    # ``kept`` sets by order; `given` are terms that the search did not decide on. Tests
+    # are those of a term and of those that it was chosen from.
     if all(row["tried"] == row["kept"] for row in coverage):
         n_tried = np.full(len(terms), len(terms))
         return n_tried, np.minimum(p_values * n_tried, 1.0)
@@ -193,11 +174,9 @@ def _p_values_of_prefixes(
 def p_values_of_further(
     model: ActiveSet, sets: Sequence[Term] | NDArray[np.int32]
 ) -> NDArray[np.float64]:
-    """Two-sided p-values of each product as the next of a model.
-
-    They are those that :func:`p_values_of_terms` has of the last product of the longer
-    model (Frisch and Waugh). NaN for products that are aliased with the model.
-    """
+    """Two-sided p-values of each product as the next of a model."""
+    # Equal to those that :func:`p_values_of_terms` has for the last product of the
+    # longer model (Frisch and Waugh). NaN for products that are aliased with the model.
     design = model.design
     n_spare = design.weight_sum - len(model) - 1
     square = model.rms**2 * design.weight_sum

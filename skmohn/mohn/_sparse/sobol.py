@@ -26,12 +26,10 @@ Contrast: TypeAlias = tuple[int, tuple[Any, Any], tuple[Any, Any]]
 def split_variance(
     graph: WalshPolynomial, variables: list[Variable]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Variance of a sum of products; first and total Sobol variances of variables.
-
-    In independent standardized inputs, ``x = mean + std z``, products are orthogonal:
-    the variance is the sum of the squares of their weights. In units of the square of
-    the largest weight: squares of weights themselves may overflow or underflow.
-    """
+    """Variance of a sum of products; first and total Sobol variances of variables."""
+    # In independent standardized inputs, ``x = mean + std z``, products are orthogonal:
+    # the variance is the sum of the squares of their weights. In units of the square of
+    # the largest weight: squares of weights themselves may overflow or underflow.
     n_inputs = max(graph.n_variables, _n_inputs(variables))
     means, variances = input_moments(n_inputs, variables)
     weights = graph.weights / power_of_two_scale(graph.weights)
@@ -50,11 +48,9 @@ def split_variance(
 def standardize_terms(
     terms: Sequence[Term], weights: NDArray[np.float64], means: NDArray[np.float64]
 ) -> tuple[list[Term], NDArray[np.float64]]:
-    """Expand a sum of products in inputs less their means.
-
-    Weights are (n_terms,) or (n_terms, n_functions). Returns all subsets of the
-    products except the empty one, as far as means are not 0, and their weights.
-    """
+    """Expand a sum of products in inputs less their means."""
+    # Weights are (n_terms,) or (n_terms, n_functions). Returned are all subsets of the
+    # products except the empty one, as far as means are not 0, and their weights.
     found: dict[Term, Any] = dict(zip(terms, weights, strict=True))
     with_input: dict[int, list[Term]] = {}
     for term in found:
@@ -78,11 +74,9 @@ def standardize_terms(
 def contrast_rows(
     n_inputs: int, variables: list[Variable], wanted: Sequence[Contrast]
 ) -> NDArray[np.float64]:
-    """Rows between which one input moves, and all others are at their means.
-
-    `n_inputs` are those of the function; see `Model.contrasts`. Starts and ends of
-    shape (2, n_wanted, n_inputs).
-    """
+    """Rows between which one input moves, and all others are at their means."""
+    # `n_inputs` are those of the function; see `Model.contrasts`. Starts and ends of
+    # shape (2, n_wanted, n_inputs).
     n_inputs = max(n_inputs, _n_inputs(variables))
     means, _ = input_moments(n_inputs, variables)
     rows = np.tile(means, (2, len(wanted), 1))
@@ -164,7 +158,7 @@ def _slope(
 
 
 def column_of(label: int | tuple[int, Any]) -> int:
-    """The column of an input, or of a category."""
+    """Column of an input, or of a category."""
     return label[0] if isinstance(label, tuple) else label
 
 
@@ -174,16 +168,13 @@ def sobol_variances_of_products(
     term_names: TermNames,
     variables: list[Variable],
 ) -> NDArray[np.float64]:
-    """Total Sobol indices of sums of products in which categories are inputs.
-
-    Categories of a categorical exclude each other, so that products of them are not
-    orthogonal: they are summed to the part of the function that depends on just these
-    variables. A category is +1 where it is present and else -1; weights are
-    (n_functions, n_terms); variables are inputs, then categoricals.
-
-    Returns the fraction of the variance of all functions together in which each
-    variable takes part; all are 0 where the functions are constant.
-    """
+    """Total Sobol indices of sums of products in which categories are inputs."""
+    # Categories of a categorical exclude each other, so that products of them are not
+    # orthogonal: they are summed to the part of the function that depends on just these
+    # variables. A category is +1 where it is present and else -1; weights are
+    # (n_functions, n_terms); variables are inputs, then categoricals. Returned is the
+    # fraction of the variance of all functions together in which each variable takes
+    # part; all are 0 where the functions are constant.
     weights = weights / power_of_two_scale(weights)
     values, chances = _categories_of_categoricals(terms, term_names, variables)
     n_members = len(term_names.groups)
@@ -238,10 +229,8 @@ def sobol_variances_of_products(
 def _categories_of_categoricals(
     terms: Sequence[Term], term_names: TermNames, variables: list[Variable]
 ) -> tuple[dict[int, Any], dict[int, Any]]:
-    """Values of the categories in terms, and the probabilities of these categories.
-
-    All other categories of a categorical are equivalent, and are one more, the last.
-    """
+    """Values of the categories in terms, and the probabilities of these categories."""
+    # All other categories of a categorical are equivalent, and are one more, the last.
     used = sorted(set(chain.from_iterable(terms)))
     n_inputs = term_names.n_categoricals - len(term_names.alphabets)
     values, chances, first = {}, {}, n_inputs

@@ -175,10 +175,8 @@ def _by_scores(
     always: tuple[Term, ...],
     conclude: Callable[[], FitResult],
 ) -> FitResult:
-    """The model of a search or, with noise far from normal, of one of rank scores.
-
-    That is often known before a model is selected, which then is not needed.
-    """
+    """Conclude a search or, with noise far from normal, one of rank scores."""
+    # The latter is often chosen before a model is selected, which then is not needed.
     if reason in ("exact", "stopped"):
         return conclude()
     solution, residual = None, search.model.residual
@@ -204,7 +202,7 @@ def _search(
     report: Report,
     always: tuple[Term, ...],
 ) -> tuple[Pursuit, PathValidation, str]:
-    """The search of all samples, its rivals by validation, and the stopping reason."""
+    """Search of all samples, its rivals by validation, and the stopping reason."""
     design = make_design(samples.inputs, samples.sample_weight)
     control = PursuitControl(
         max_order=min(settings.max_order or design.n_features, design.n_features),
@@ -253,7 +251,7 @@ def _conclude(
     settings: FitSettings,
     report: Report,
 ) -> FitResult:
-    """The model of a search: of all samples, or the one that validation chose."""
+    """Model of a search: of all samples, or the one that validation chose."""
     design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None

@@ -1,11 +1,10 @@
-"""Screening of terms: which orders were screened, which are next, what it may cost.
+"""Screening of terms: which orders were screened, which are next, what it may cost."""
 
-Two searches raise the order like this: pursuit, which compares sets with one
-residual, and the path of logistic models, which has one residual per class. Both
-screen the lowest orders in full and extend the terms found. Where the budget allows,
-higher orders are screened in full, or else the sets of the next order that hold an
-input of the model. Each search has its own scores and choices.
-"""
+# Two searches raise the order like this: pursuit, which compares sets with one
+# residual, and the path of logistic models, which has one residual per class. Both
+# screen the lowest orders in full and extend the terms found. Where the budget allows,
+# higher orders are screened in full, or else the sets of the next order that hold an
+# input of the model. Each search has its own scores and choices.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,45 +43,17 @@ Residuals: TypeAlias = Sequence[NDArray[np.float64]] | NDArray[np.float64]
 
 
 class TermScreening:
-    """Progress of a search among the sets of all orders.
-
-    Parameters
-    ----------
-    design : PackedDesign or DenseDesign
-
-    max_order : int
-        Largest number of inputs in a set.
-
-    work_budget : float
-        Nanoseconds, from counts, for screening orders three and up.
-
-    max_screened : int, default=None
-        Highest order that is screened exhaustively; None for `max_order`.
-
-    pairs : PairCacheView, default=None
-        Cached pairs of a wide table; None to screen all pairs each time.
-
-    Attributes
-    ----------
-    highest_productive_order : int
-        Highest order whose exhaustive screening was productive.
-
-    screened : dict of int to float
-        By order above the lowest, the error of the model that it was screened for.
-
-    parents : set of tuples of int
-        Sets whose extensions were screened.
-
-    held : dict of int to float
-        By input, the error of the model that its extensions by pairs were screened for.
-    """
+    """Progress of a search among the sets of all orders."""
 
     def __init__(
         self,
         design: Design,
-        max_order: int,
+        max_order: int,  # largest number of inputs in a set
+        # Nanoseconds, from counts, for screening orders three and up.
         work_budget: float,
+        # Highest order that is screened exhaustively; None for `max_order`.
         max_screened: int | None = None,
+        # Cached pairs of a wide table; None to screen all pairs each time.
         pairs: PairCacheView | None = None,
     ) -> None:
         self.design = design
@@ -90,17 +61,19 @@ class TermScreening:
         self.max_screened = max_screened or max_order
         self.pairs = pairs if max_order > 1 else None
         self.work_left = work_budget
+        # Highest order whose exhaustive screening was productive.
         self.highest_productive_order = BASE_ORDER
+        # By order above the lowest, the error of the model that it was screened for.
         self.screened: dict[int, float] = {}
-        self.parents: set[Term] = set()
+        self.parents: set[Term] = set()  # sets whose extensions were screened
+        # By input, the error of the model that its extensions by pairs were screened
+        # for.
         self.held: dict[int, float] = {}
         self._kept: dict[int, tuple[list[Term], Design]] = {}
 
     def screen_low_orders(self, residuals: Residuals, size: int) -> list[Term]:
-        """Find the best sets of the lowest orders, `size` per order and residual.
-
-        Sets that go well with several residuals are listed several times.
-        """
+        """Find the best sets of the lowest orders, `size` per order and residual."""
+        # Sets that go well with several residuals are listed several times.
         orders = range(1, min(BASE_ORDER, self.max_order) + 1)
         return [
             found for order in orders for found in self._screen(residuals, order, size)
@@ -113,11 +86,9 @@ class TermScreening:
         size: int,
         columns: Any = None,
     ) -> list[Term]:
-        """Find the best sets that extend a term by one input.
-
-        Terms below the lowest orders, or of the highest, have no extensions. `columns`
-        are those of the terms; None computes them.
-        """
+        """Find the best sets that extend a term by one input."""
+        # Terms below the lowest orders, or of the highest, have no extensions.
+        # `columns` are those of the terms; None computes them.
         at = [
             j
             for j, term in enumerate(terms)
@@ -142,14 +113,12 @@ class TermScreening:
         most_work: float = math.inf,
         terms: Sequence[Term] = (),
     ) -> Iterator[tuple[int, list[Term]]]:
-        """Screen the next orders in full, within the budget; yield the best sets.
-
-        If all sets of order three cost too much, only those that hold an input of the
-        model are screened, for terms in order of preference. The best sets of an order
-        that cannot be screened twice are kept, and scored for residuals that are not
-        yet due for a screening: `error` is that of the model now. `most_work` bounds
-        the cost of all these orders, beside the budget.
-        """
+        """Screen the next orders in full, within the budget; yield the best sets."""
+        # If all sets of order three cost too much, only those that hold an input of the
+        # model are screened, for terms in order of preference. The best sets of an
+        # order that cannot be screened twice are kept, and scored for residuals that
+        # are not yet due for a screening: `error` is that of the model now. `most_work`
+        # bounds the cost of all these orders, beside the budget.
         if not size:
             return
         most = how_many_to_keep(self.design, fewest=1)
@@ -180,10 +149,8 @@ class TermScreening:
         self.highest_productive_order = max(self.highest_productive_order, order)
 
     def coverage(self, terms: Iterable[Term] = ()) -> list[dict[str, Any]]:
-        """Count the ``possible`` and the ``tried`` sets of each order, each once.
-
-        Orders up to the highest of the terms have a row even if nothing was scored.
-        """
+        """Count the ``possible`` and the ``tried`` sets of each order, each once."""
+        # Orders up to the highest of the terms have a row even if nothing was scored.
         highest, coverage = len(count_orders(terms)), []
         for order in range(1, self.max_order + 1):
             n = self.design.n_features
@@ -275,11 +242,9 @@ class TermScreening:
 def chance_thresholds(
     terms: Sequence[Term], present: set[Term], n_features: int, n_rivals: int = 1
 ) -> NDArray[np.float64]:
-    """Largest score of each set's rivals by chance, in standard deviations.
-
-    Sets that extend terms of the model, `present`, have fewer rivals. Each is compared
-    with `n_rivals` residuals.
-    """
+    """Largest score of each set's rivals by chance, in standard deviations."""
+    # Sets that extend terms of the model, `present`, have fewer rivals. Each is
+    # compared with `n_rivals` residuals.
     orders = [len(term) for term in terms]
     possible = {order: math.comb(n_features, order) for order in set(orders)}
     path_validation = np.array([possible[order] for order in orders], dtype=float)

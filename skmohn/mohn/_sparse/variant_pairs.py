@@ -1,11 +1,10 @@
-"""Interactions of two variants: up to four products of their columns, tested together.
+"""Interactions of two variants: up to four products of columns, tested together."""
 
-A variant that is coded both by its counts and by heterozygotes has two columns, and
-two variants have four products. An effect of the 3 x 3 genotypes may spread over all
-four, so that none is significant although they are together. Products of one pair of
-variants enter and leave a model together: the most significant subset, by the score
-test with as many degrees of freedom as it has products.
-"""
+# A variant that is coded both by its counts and by heterozygotes has two columns, and
+# two variants have four products. An effect of the 3 x 3 genotypes may spread over all
+# four, so that none is significant although they are together. Products of one pair of
+# variants enter and leave a model together: the most significant subset, by the score
+# test with as many degrees of freedom as it has products.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -45,15 +44,12 @@ Weigh: TypeAlias = Callable[
 
 
 class VariantPairs:
-    """All pairs of variants whose columns have several products.
+    """All pairs of variants whose columns have several products."""
 
-    Parameters
-    ----------
-    design : PlaneDesign
-        Its `variants` are the variant that each column codes.
-    """
-
-    def __init__(self, design: Design) -> None:
+    def __init__(
+        self,
+        design: Design,  # `variants` are the variant that each column codes
+    ) -> None:
         self.design, self.variants = design, cast(NDArray, design.variants)
         self._n = int(self.variants.max()) + 1
         self._columns: dict[int, list[int]] = {}
@@ -70,11 +66,9 @@ class VariantPairs:
 
     @cached_property
     def bars(self) -> NDArray[np.float64]:
-        """Chance thresholds of the best subset of each size: explained squares.
-
-        In the variance of the noise, with the probability of the squared threshold of a
-        single product among as many rivals.
-        """
+        """Chance thresholds of the best subset of each size: explained squares."""
+        # In the variance of the noise, with the probability of the squared threshold of
+        # a single product among as many rivals.
         bars = [2.0 * math.log(max(math.comb(len(self.variants), 2), 10))]
         n_pairs = max(math.comb(len(self._columns), 2), 10)
         for size in range(2, _MOST + 1):
@@ -96,13 +90,11 @@ class VariantPairs:
         may_enter: Callable[[Term], bool] | None = None,
         known: dict[int, Any] | None = None,
     ) -> tuple[list[list[Term]], NDArray[np.float64]]:
-        """Replace products of one pair by the best subset; return subsets and ratios.
-
-        `ratios` are the scores of the candidates `found` relative to chance. Pairs of
-        variants in the model's `terms` are not joined, nor those below the ratio
-        `least`, nor products that may not enter. `known` caches subsets between calls
-        that differ only in `found` and `least`.
-        """
+        """Replace products of one pair by the best subset; return subsets, ratios."""
+        # `ratios` are the scores of the candidates `found` relative to chance. Pairs of
+        # variants in the model's `terms` are not joined, nor those below the ratio
+        # `least`, nor products that may not enter. `known` caches subsets between calls
+        # that differ only in `found` and `least`.
         keys, ratios = self._keys(found), np.asarray(ratios)
         is_open = (keys >= 0) & ~np.isin(keys, self._keys(terms))
         pairs, owners = np.unique(keys[is_open], return_inverse=True)
@@ -133,7 +125,7 @@ class VariantPairs:
         return subsets, np.append(ratios[alone], [ratio for _, ratio in best.values()])
 
     def _keys(self, terms: Sequence[Term]) -> NDArray[np.intp]:
-        """A number for the pair of variants of each product; -1 of other terms."""
+        """Number for the pair of variants of each product; -1 of other terms."""
         keys = np.full(len(terms), -1)
         at = [j for j, term in enumerate(terms) if len(term) == 2]
         if at:
@@ -177,12 +169,10 @@ class VariantPairs:
     def joint_ratios(
         self, model: ActiveSet, errors: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Test weights together with the others of their pair of variants.
-
-        Given standard errors, returns ratios of what the subsets explain to their
-        chance thresholds, 0 of single products, and whether the others of a subset are
-        as significant without this one.
-        """
+        """Test weights together with the others of their pair of variants."""
+        # `errors` are standard errors. Returned are ratios of what the subsets explain
+        # to their chance thresholds, 0 of single products, and whether the others of a
+        # subset are as significant without this one.
         subsets, keys = {}, self._keys(model.terms)
         for j in range(model.n_fixed, len(keys)):
             subsets.setdefault(int(keys[j]), []).append(j)

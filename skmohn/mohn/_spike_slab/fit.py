@@ -77,14 +77,12 @@ def fit_spike_slab(
     seed: int = 0,
     most_work: float = math.inf,
 ) -> SpikeSlabModel | None:
-    """Learn the posterior of all sets up to an order; None if all runs diverge.
-
-    By message passing from `starts`, averaged by their evidence; where the columns of
-    likely sets are collinear, weights are sampled from the best end, within `most_work`
-    nanoseconds, by `seed`. The evidence is that of the best end. Inputs are in [-1, 1],
-    0 where unknown, and y is not constant. Integer weights are repeats, others inverse
-    variances relative to a mean of 1.
-    """
+    """Learn the posterior of all sets up to an order; None if all runs diverge."""
+    # By message passing from `starts`, averaged by their evidence; where the columns of
+    # likely sets are collinear, weights are sampled from the best end, within
+    # `most_work` nanoseconds, by `seed`. The evidence is that of the best end. Inputs
+    # are in [-1, 1], 0 where unknown, and y is not constant. Integer weights are
+    # repeats, others inverse variances relative to a mean of 1.
     sample = _Standard.of(inputs, y, sample_weight, max_order)
     vamp = Vamp(
         sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
@@ -125,12 +123,10 @@ def fit_additive(
     sample_weight: NDArray[np.float64] | None,
     transform: Transform = UNCHANGED,
 ) -> SpikeSlabModel:
-    """Learn one normal prior for the weights of all inputs: a slab without a spike.
-
-    It is ridge regression on standardized columns, whose R2 `integrate_r2` learns. Of a
-    transformed target, predictions stay in the range of the targets. The other
-    parameters are those of `fit_spike_slab`.
-    """
+    """Learn one normal prior for the weights of all inputs: a slab without a spike."""
+    # This is ridge regression on standardized columns, whose R2 `integrate_r2` learns.
+    # Of a transformed target, predictions stay in the range of the targets. The other
+    # parameters are those of `fit_spike_slab`.
     sample = _Standard.of(inputs, transform.forward(y), sample_weight, 1)
     values, observed = sample.spectrum.values, sample.observed
     n_terms = len(sample.candidates.terms)
@@ -158,43 +154,18 @@ def fit_additive(
 
 
 class _Standard(NamedTuple):
-    """Standardized columns and target.
-
-    Attributes
-    ----------
-    candidates : Candidates
-
-    spectrum : Spectrum
-        Of the columns.
-
-    observed : Observed
-
-    n_observed : float
-        Number of observations.
-
-    weight_sum : float
-
-    least_noise : float
-
-    center, scale : float
-        Of the target.
-
-    n_inputs : int
-
-    log_weight : float
-        Sum of the logarithms of weights that are precisions.
-    """
+    """Standardized columns and target."""
 
     candidates: Candidates
-    spectrum: Spectrum
+    spectrum: Spectrum  # of the columns
     observed: Observed
-    n_observed: float
+    n_observed: float  # number of observations
     weight_sum: float
     least_noise: float
-    center: float
-    scale: float
+    center: float  # of the target
+    scale: float  # of the target
     n_inputs: int
-    log_weight: float
+    log_weight: float  # sum of the logarithms of weights that are precisions
 
     @classmethod
     def of(
@@ -296,10 +267,8 @@ class _Standard(NamedTuple):
 def standardize_columns(
     inputs: NDArray, weight: NDArray[np.float64], max_order: int
 ) -> tuple[Candidates, NDArray[np.float64]]:
-    """Columns of mean 0 and mean square 1, times the square roots of the weights.
-
-    Of all sets up to an order whose columns vary, (n_terms, n_rows).
-    """
+    """Standardize columns, and multiply them by the square roots of the weights."""
+    # Of all sets up to an order whose columns vary, (n_terms, n_rows).
     n_inputs = inputs.shape[1]
     sizes = range(1, min(max_order, n_inputs) + 1)
     sets = tuple(chain.from_iterable(combinations(range(n_inputs), k) for k in sizes))
@@ -321,22 +290,11 @@ def standardize_columns(
 
 
 class Run(NamedTuple):
-    """A run of message passing.
+    """Run of message passing."""
 
-    Attributes
-    ----------
-    key : float
-        Minus the length of its description, by which runs compare.
-
-    state : State
-
-    evidence : float
-        Its logarithm.
-    """
-
-    key: float
+    key: float  # minus its description length, by which runs compare
     state: State
-    evidence: float
+    evidence: float  # its logarithm
 
 
 def rank_runs(
@@ -346,12 +304,10 @@ def rank_runs(
     at_rest: float = _AT_REST,
     behind: float = NEAR,
 ) -> list[Run]:
-    """Runs that did not diverge, the one with the shortest description first.
-
-    `charge` is the log Occam factor of a run's hyperparameters. The evidence of a run
-    that has not converged is less exact: `behind` is subtracted, by default the nats
-    within which runs go on.
-    """
+    """Runs that did not diverge, the one with the shortest description first."""
+    # `charge` is the log Occam factor of a run's hyperparameters. The evidence of a run
+    # that has not converged is less exact: `behind` is subtracted, by default the nats
+    # within which runs go on.
     runs = []
     for state in vamp.run(starts):
         evidence = vamp.log_evidence(state)
@@ -368,14 +324,11 @@ def rank_runs(
 def average_runs(
     mean_of: Callable[[State], NDArray[np.float64]], runs: Sequence[Run]
 ) -> WeightMarginals:
-    """Average runs by their evidence; noise and priors are those of the first.
-
-    They are modes of one posterior: where several fit about as well, one of them alone
-    is too sure of its weights. `mean_of` has the posterior mean of a run.
-
-    Source: Hoeting, Madigan, Raftery and Volinsky, Bayesian model averaging: a
-    tutorial, Statistical Science 14, 1999.
-    """
+    """Average runs by their evidence; noise and priors are those of the first."""
+    # Runs are modes of one posterior: where several fit about as well, one of them
+    # alone has too small standard errors. `mean_of` has the posterior mean of a run.
+    # Source: Hoeting, Madigan, Raftery and Volinsky, Bayesian model averaging: a
+    # tutorial, Statistical Science 14, 1999.
     best, probability = runs[0].state, softmax([run.key for run in runs])
     means = np.stack([mean_of(run.state) for run in runs], axis=1)
     inclusion, variance = (
@@ -393,11 +346,9 @@ def average_runs(
 
 
 def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
-    """Log Occam factor of the hyperparameters.
-
-    Noise and signal variance have the densities of other models. The information on the
-    signal variance is that of the slabs, see `charge_priors`.
-    """
+    """Log Occam factor of the hyperparameters."""
+    # Noise and signal variance have the densities of other models. The information on
+    # the signal variance is that of the slabs, see `charge_priors`.
     sizes = [members.stop - members.start for members in classes]
     power = sum(
         size * float(prior.power[0])
@@ -415,18 +366,16 @@ def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
 
 
 def charge_priors(state: State, classes: Sequence[slice]) -> float:
-    """Log Occam factor of the spikes and slabs of one run, see `_charge`.
-
-    The number of nonzero weights of a class is log-uniform up to all of them. Its
-    information is that of the inclusions, and that of the variance is by how much the
-    squares of the weights differ from their expectation: where all are weak there is
-    hardly any, and learning them costs nothing. The center costs half the logarithm of
-    the number that it is learned from.
-
-    Sources: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978;
-    Louis, Finding the observed information matrix when using the EM algorithm, Journal
-    of the Royal Statistical Society B 44, 1982 (the information on mixture weights).
-    """
+    """Log Occam factor of the spikes and slabs of one run, see `_charge`."""
+    # The number of nonzero weights of a class is log-uniform up to all of them. Its
+    # information is that of the inclusions, and that of the variance is by how much the
+    # squares of the weights differ from their expectation: where all are weak there is
+    # hardly any, and learning them costs nothing. The center costs half the logarithm
+    # of the number that it is learned from.
+    # Sources: Schwarz, Estimating the dimension of a model, Annals of Statistics 6,
+    # 1978; Louis, Finding the observed information matrix when using the EM algorithm,
+    # Journal of the Royal Statistical Society B 44, 1982 (the information on mixture
+    # weights).
     charge = 0.0
     squares = state.variance[:, 0] + state.mean[:, 0] ** 2
     for members, prior in zip(classes, state.priors, strict=True):

@@ -1,4 +1,4 @@
-"""The posterior of all sets of low orders."""
+"""Posterior of all sets of low orders."""
 
 import math
 from collections.abc import Sequence
@@ -36,23 +36,13 @@ from skmohn.mohn._table.variables import Variable
 _LEAST_KEPT = 1e-9
 
 
-def find_discoveries(inclusion: NDArray) -> NDArray[np.bool_]:
-    """The most weights, each likelier not zero, of which few are expected to be zero.
-
-    Parameters
-    ----------
-    inclusion : ndarray of shape (n_weights,)
-        Probability that each is not zero.
-
-    Returns
-    -------
-    is_found : ndarray of shape (n_weights,), bool
-        The likeliest, whose mean probability of being zero is at most
-        `MEAN_EXCLUSION`. Certain ones make no room for those likelier zero.
-
-    Source: Newton, Noueiry, Sarkar and Ahlquist, Detecting differential gene expression
-    with a semiparametric hierarchical mixture method, Biostatistics 5, 2004.
-    """
+def find_discoveries(
+    inclusion: NDArray,  # (n_weights,); probability that each is not zero
+) -> NDArray[np.bool_]:
+    """Mask of the likeliest weights, few of which are expected to be zero."""
+    # These are the most of those likelier not zero, (n_weights,), whose mean
+    # probability of being zero is at most `MEAN_EXCLUSION`. Certain ones make no room
+    # for those likelier zero.
     order = np.argsort(-inclusion, kind="stable")
     expected = np.cumsum(1.0 - inclusion[order]) / np.arange(1.0, len(order) + 1.0)
     is_found = np.zeros(len(order), dtype=bool)
@@ -63,20 +53,11 @@ def find_discoveries(inclusion: NDArray) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Sets of inputs whose columns vary, and how these are standardized.
+    """Sets of inputs whose columns vary, and how these are standardized."""
 
-    Attributes
-    ----------
-    terms : tuple of tuples of int
-        By order.
-
-    means, stds : ndarrays of shape (n_terms,)
-        Of the columns in the rows of the fit.
-    """
-
-    terms: tuple[Term, ...]
-    means: NDArray[np.float64]
-    stds: NDArray[np.float64]
+    terms: tuple[Term, ...]  # by order
+    means: NDArray[np.float64]  # (n_terms,); of the columns in the rows of the fit
+    stds: NDArray[np.float64]  # (n_terms,)
 
     @cached_property
     def classes(self) -> list[slice]:
@@ -175,11 +156,10 @@ class SpikeSlabModel(Model):
 
     @cached_property
     def beliefs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Probability that each weight is not zero, and its standard deviation.
-
-        Those of the fit, or given pseudo-data, which replace data without prior. If all
-        weights are nonzero a priori, it is one minus the two-sided p-value of the sign.
-        """
+        """Probability that each weight is not zero, and its standard deviation."""
+        # Those of the fit, or for pseudo-data, which replace data without prior. If all
+        # weights are nonzero a priori, it is one minus the two-sided p-value of the
+        # sign.
         posterior, data = self.posterior, self.data
         if self.is_additive:
             stds = np.sqrt(posterior.variances()[:-1])
@@ -200,7 +180,7 @@ class SpikeSlabModel(Model):
 
     @property
     def _significant(self) -> NDArray:
-        """Which weights of an additive model are significant."""
+        """Mask of significant weights of an additive model."""
         means, stds = self.posterior.mean[:-1], np.sqrt(self.posterior.variances()[:-1])
         prior_stds = np.full(len(means), self.posterior.precision**-0.5)
         df = noise_df(self.n_observed, self.posterior.n_fitted())
@@ -213,7 +193,7 @@ class SpikeSlabModel(Model):
         return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """The sum of all terms."""
+        """Sum of all terms."""
         return self.polynomial.predict(rows.inputs)
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -286,11 +266,9 @@ class SpikeSlabModel(Model):
     def significant_terms(
         self, max_order: int | None = None
     ) -> tuple[WalshPolynomial, NDArray[np.float64]]:
-        """Weights that are likely nonzero, and their standard deviations.
-
-        Those of `find_discoveries`; for an additive model, those that are significant,
-        as of other models of all weights.
-        """
+        """Weights that are likely nonzero, and their standard deviations."""
+        # Those of `find_discoveries`; for an additive model, those that are
+        # significant, as of other models of all weights.
         inclusion, stds = self.beliefs
         graph, most = self.polynomial, max_order or math.inf
         is_allowed = np.array([len(term) <= most for term in graph.terms], dtype=bool)

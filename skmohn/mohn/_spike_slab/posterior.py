@@ -1,4 +1,4 @@
-"""The normal belief about all weights, which has the data."""
+"""Normal belief about all weights, which has the data."""
 
 import math
 from dataclasses import dataclass, replace
@@ -12,30 +12,14 @@ from skmohn.mohn._spike_slab.vamp import Spectrum
 
 @dataclass(frozen=True)
 class NormalPosterior:
-    """Weights with one normal prior, conditioned on the data.
+    """Weights with one normal prior, conditioned on the data."""
 
-    Attributes
-    ----------
-    mean : ndarray of shape (n_weights,)
-
-    spectrum : Spectrum
-        Of the columns of the rows so far, times the square roots of their weights.
-
-    precision : float
-        Of the prior of each weight.
-
-    noise : float
-        Variance of the noise.
-
-    log_density : float, default=0.0
-        Of all targets of :meth:`update`.
-    """
-
-    mean: NDArray[np.float64]
+    mean: NDArray[np.float64]  # (n_weights,)
+    # Of the columns of the rows so far, times the square roots of their weights.
     spectrum: Spectrum
-    precision: float
-    noise: float
-    log_density: float = 0.0
+    precision: float  # of the prior of each weight
+    noise: float  # variance of the noise
+    log_density: float = 0.0  # of all targets of :meth:`update`
 
     @property
     def _known(self) -> NDArray[np.float64]:
@@ -53,10 +37,8 @@ class NormalPosterior:
         return float(np.sum(1.0 - self._known))
 
     def root(self, most: int) -> NDArray[np.float64]:
-        """A square root of the covariance of the weights.
-
-        Of more than `most` weights: their standard deviations instead.
-        """
+        """Square root of the covariance of the weights."""
+        # Of more than `most` weights: their standard deviations instead.
         if len(self.mean) > most:
             return np.sqrt(self.variances())
         vectors = self.spectrum.vectors
@@ -66,12 +48,10 @@ class NormalPosterior:
     def variance_at(
         self, columns: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Variance of the function in rows, and the residual fraction of their own fit.
-
-        Columns are (n_weights, n_rows). The fraction is that of an observation's error
-        that remains if its row was among those of the fit, with a weight of 1; it is
-        computed without the difference of almost equal numbers.
-        """
+        """Variance of the function in rows, and the residual fraction of their fit."""
+        # Columns are (n_weights, n_rows). The fraction is that of an observation's
+        # error that remains if its row was among those of the fit, with a weight of 1;
+        # it is computed without the difference of almost equal numbers.
         values, vectors = self.spectrum
         squares = (vectors.T @ columns) ** 2
         own = np.einsum("jr,jr->r", columns, columns)

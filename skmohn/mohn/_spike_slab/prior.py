@@ -1,12 +1,11 @@
-"""Spike-and-slab priors of weights, one for each class of candidates.
+"""Spike-and-slab priors of weights, one for each class of candidates."""
 
-A weight is zero with probability ``1 - inclusion``; otherwise it is normal around
-``+center`` or ``-center``, both equally probable. A center of zero is the usual slab,
-one far from zero that of couplings of one strength and either sign.
-
-Source: Vila and Schniter, Expectation-maximization Gaussian-mixture approximate
-message passing, IEEE Transactions on Signal Processing 61, 2013.
-"""
+# A weight is zero with probability ``1 - inclusion``; otherwise it is normal around
+# ``+center`` or ``-center``, both equally probable. A center of zero is the usual slab,
+# one far from zero that of couplings of one strength and either sign.
+#
+# Source: Vila and Schniter, Expectation-maximization Gaussian-mixture approximate
+# message passing, IEEE Transactions on Signal Processing 61, 2013.
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,43 +26,25 @@ _TINY = 1e-12
 
 
 class Denoised(NamedTuple):
-    """Posterior of weights given pseudo-data.
+    """Posterior of weights given pseudo-data."""
 
-    Attributes
-    ----------
-    mean, variance, inclusion : ndarrays of shape (n_weights, n_starts)
-
-    included, square, signed : ndarrays of shape (n_starts,)
-        Sums over the weights of the inclusion probability, and of that times the mean
-        square and times the mean size along the nearest center.
-    """
-
-    mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    inclusion: NDArray[np.float64]
+    mean: NDArray[np.float64]  # (n_weights, n_starts)
+    variance: NDArray[np.float64]  # (n_weights, n_starts)
+    inclusion: NDArray[np.float64]  # (n_weights, n_starts)
+    # (n_starts,); sums over the weights: inclusion probability.
     included: NDArray[np.float64]
-    square: NDArray[np.float64]
+    square: NDArray[np.float64]  # (n_starts,); this times the mean square
+    # (n_starts,); this times the mean size along the nearest center.
     signed: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class SpikeSlab:
-    """Prior of the weights of one class, in the runs from several starts.
+    """Prior of the weights of one class, in the runs from several starts."""
 
-    Attributes
-    ----------
-    inclusion : ndarray of shape (n_starts,)
-        Probability that a weight is not zero.
-
-    variance : ndarray of shape (n_starts,)
-        Of each half of the slab.
-
-    center : ndarray of shape (n_starts,)
-        Of one half of the slab, and minus that of the other. One of 0 stays there.
-    """
-
-    inclusion: NDArray[np.float64]
-    variance: NDArray[np.float64]
+    inclusion: NDArray[np.float64]  # (n_starts,); probability that a weight is not zero
+    variance: NDArray[np.float64]  # (n_starts,); of each half of the slab
+    # (n_starts,); of one half of the slab, minus that of the other; 0 stays 0.
     center: NDArray[np.float64]
 
     def take(self, starts: NDArray[np.intp]) -> "SpikeSlab":

@@ -1,13 +1,12 @@
-"""Spike-and-slab class models, by message passing with a third belief.
+"""Spike-and-slab class models, by message passing with a third belief."""
 
-It has the class of each row, and replaces it by a normal pseudo-target for the belief
-that has the columns. The class is the sign of the latent function plus normal noise
-with variance 1, so that all its moments are closed forms.
-
-Sources: Schniter, Rangan and Fletcher, Vector approximate message passing for the
-generalized linear model, arXiv:1612.01186; Rasmussen and Williams, Gaussian Processes
-for Machine Learning, 2006, Eq 3.82 to 3.87 (the moments).
-"""
+# It has the class of each row, and replaces it by a normal pseudo-target for the belief
+# that has the columns. The class is the sign of the latent function plus normal noise
+# with variance 1, so that all its moments are closed forms.
+#
+# Sources: Schniter, Rangan and Fletcher, Vector approximate message passing for the
+# generalized linear model, arXiv:1612.01186; Rasmussen and Williams, Gaussian Processes
+# for Machine Learning, 2006, Eq 3.82 to 3.87 (the moments).
 
 import math
 from collections.abc import Sequence
@@ -61,59 +60,34 @@ _LEAST_VARIANCE, _LEAST_SITE = 1e-12, 1e-9
 
 @dataclass(frozen=True)
 class ClassState(State):
-    """Beliefs in the runs from several starts; see `State`, whose noise is the sites'.
+    """Beliefs in runs from several starts; see `State`, whose noise is the sites'."""
 
-    Attributes
-    ----------
-    sites : ndarray of shape (n_rows, n_starts)
-        Pseudo-targets: replacements of the classes.
-
-    cavity : ndarray of shape (n_rows, n_starts)
-        Prior means of the latent function in the belief about the classes.
-
-    cavity_variance : ndarray of shape (n_starts,)
-    """
-
+    # (n_rows, n_starts); pseudo-targets: replacements of the classes.
     sites: NDArray[np.float64]
+    # (n_rows, n_starts); prior means of the latent function in the belief about the
+    # classes.
     cavity: NDArray[np.float64]
-    cavity_variance: NDArray[np.float64]
+    cavity_variance: NDArray[np.float64]  # (n_starts,)
 
     @property
     def has_converged(self) -> NDArray[np.bool_]:
-        """Which of the runs have converged, (n_starts,)."""
+        """Mask of runs that have converged, (n_starts,)."""
         return self.change <= _TOLERANCE
 
 
 class ProbitVamp(Vamp):
-    """Runs of message passing on the classes of one data set.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_weights, n_rows)
-        Of mean 0 and mean square 1, times the square roots of the weights.
-
-    spectrum : Spectrum
-        Of these.
-
-    weight : ndarray of shape (n_rows,)
-
-    is_success : ndarray of shape (n_rows,), bool
-
-    classes : sequence of slice
-        Weights of one class have one prior.
-
-    priors : sequence of SpikeSlab, default=None
-        Known priors; None to learn them.
-    """
+    """Runs of message passing on the classes of one data set."""
 
     def __init__(
         self,
+        # (n_weights, n_rows); of mean 0 and mean square 1, times the square roots of
+        # the weights.
         columns: NDArray[np.float64],
-        spectrum: Spectrum,
-        weight: NDArray[np.float64],
-        is_success: NDArray[np.bool_],
-        classes: Sequence[slice],
-        priors: Sequence[SpikeSlab] | None = None,
+        spectrum: Spectrum,  # of these
+        weight: NDArray[np.float64],  # (n_rows,)
+        is_success: NDArray[np.bool_],  # (n_rows,), bool
+        classes: Sequence[slice],  # weights of one class have one prior
+        priors: Sequence[SpikeSlab] | None = None,  # known priors; None to learn them
     ) -> None:
         observed = Observed(np.zeros(len(spectrum.values)), 0.0, 0.0)
         super().__init__(spectrum, observed, classes, least_noise=0.0)
@@ -240,11 +214,10 @@ class ProbitVamp(Vamp):
 def tilt(
     sign: NDArray[np.float64], mean: NDArray[np.float64], variance: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Log probability of a class under a normal belief, and mean and variance given it.
-
-    `sign` is that of the latent function plus standard normal noise, (n_rows, 1); means
-    are (n_rows, n_starts), variances (n_starts,).
-    """
+    """Log probability of a class; mean and variance of the function given it."""
+    # The belief about the function is normal. `sign` is that of the latent function
+    # plus standard normal noise, (n_rows, 1); means are (n_rows, n_starts), variances
+    # (n_starts,).
     root = np.sqrt(1.0 + variance)
     at = sign * mean / root
     log_chance = log_ndtr(at)
@@ -257,40 +230,20 @@ def tilt(
 
 @dataclass(frozen=True)
 class ProbitModel:
-    """Latent function of one class against all others.
-
-    Attributes
-    ----------
-    terms : tuple of tuples of int
-
-    weights, inclusion : ndarrays of shape (n_terms,)
-        Posterior means, and probabilities that a weight is not zero.
-
-    root : ndarray of shape (n_terms, n_terms) or (n_terms,)
-        See `NormalPosterior.root`.
-
-    constant : float
-        Where all products are zero, if the function has mean zero in the data.
-
-    left_out : ndarray of shape (n_observations,)
-        Leave-one-out or leave-one-group-out posterior mean at each observation, less
-        the constant of the fit.
-
-    priors : tuple of SpikeSlab
-        Of the sets of each order.
-
-    length : float
-        Nats of the classes and of the choice of the hyperparameters.
-    """
+    """Latent function of one class against all others."""
 
     terms: tuple[Term, ...]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # (n_terms,); posterior means
+    # (n_terms,); probabilities that a weight is not zero.
     inclusion: NDArray[np.float64]
-    root: NDArray[np.float64]
+    root: NDArray[np.float64]  # (n_terms, n_terms); see `NormalPosterior.root`
+    # Where all products are zero, if the function has mean zero in the data.
     constant: float
+    # (n_observations,); leave-one-out or leave-one-group-out posterior mean at each
+    # observation, less the constant of the fit.
     left_out: NDArray[np.float64]
-    priors: tuple[SpikeSlab, ...]
-    length: float
+    priors: tuple[SpikeSlab, ...]  # of the sets of each order
+    length: float  # nats of the classes and of the choice of the hyperparameters
 
     @property
     def learned(self) -> tuple[SpikeSlab, ...]:
@@ -299,37 +252,22 @@ class ProbitModel:
 
     @property
     def is_likely(self) -> NDArray[np.bool_]:
-        """Which weights are likely nonzero, see `find_discoveries`."""
+        """Mask of weights that are likely nonzero, see `find_discoveries`."""
         return find_discoveries(self.inclusion)
 
 
 @dataclass(frozen=True)
 class ProbitSample:
-    """Standardized columns of all sets up to an order, for the classes of all rows.
-
-    Attributes
-    ----------
-    candidates : Candidates
-
-    columns : ndarray of shape (n_terms, n_rows)
-        Times the square roots of the weights.
-
-    spectrum : Spectrum
-
-    weight, unit : ndarrays of shape (n_rows,)
-        Weight of an observation, and of one of its repeats, which is left out at a
-        time.
-
-    group : ndarray of shape (n_rows,), int, or None
-        Rows that are left out together.
-    """
+    """Standardized columns of all sets up to an order, for the classes of all rows."""
 
     candidates: Candidates
+    # (n_terms, n_rows); times the square roots of the weights.
     columns: NDArray[np.float64]
     spectrum: Spectrum
-    weight: NDArray[np.float64]
+    weight: NDArray[np.float64]  # (n_rows,); weight of an observation
+    # (n_rows,); weight of one of its repeats, which is left out at a time.
     unit: NDArray[np.float64]
-    group: NDArray[np.intp] | None
+    group: NDArray[np.intp] | None  # (n_rows,), int; rows that are left out together
 
     @classmethod
     def of(
@@ -347,10 +285,8 @@ class ProbitSample:
     def learn(
         self, is_success: NDArray[np.bool_], priors: Sequence[SpikeSlab] | None = None
     ) -> ProbitModel | None:
-        """Learn the posterior of all weights; None if all runs diverge.
-
-        Both classes occur. `priors` are known ones; None learns them.
-        """
+        """Learn the posterior of all weights; None if all runs diverge."""
+        # Both classes occur. `priors` None: they are learned.
         classes = self.candidates.classes
         vamp = ProbitVamp(
             self.columns, self.spectrum, self.weight, is_success, classes, priors
@@ -378,7 +314,7 @@ class ProbitSample:
         )
 
     def _condition(self, vamp: ProbitVamp, state: State) -> NormalPosterior:
-        """The belief about all weights that has the data."""
+        """Belief about all weights that has the data."""
         residual, total = vamp.residual(state)
         noise, precision = float(state.noise[0]), float(state.precision[0])
         along = np.sqrt(vamp.values) * residual / total

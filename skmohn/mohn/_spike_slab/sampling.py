@@ -1,18 +1,17 @@
-"""Gibbs sampling of the weights where message passing is off: of collinear columns.
+"""Gibbs sampling of the weights where message passing is off: of collinear columns."""
 
-Message passing has one precision for all weights, and so takes each of several columns
-that are nearly the same for what only one of them may be. Sampling needs no such
-assumption, but stays near where it starts: it starts from the run that message passing
-chose.
-
-A sweep draws each weight given all others, then for each pair of collinear columns of
-which one weight is zero, which of the two that is. At first, noise and priors are drawn
-as well, with the pseudo-counts by which message passing learns them; then they stay at
-the medians of what was drawn.
-
-Source: George and McCulloch, Approaches for Bayesian variable selection, Statistica
-Sinica 7, 1997 (the sampler, and exchanges of two columns).
-"""
+# Message passing has one precision for all weights, and so takes each of several
+# columns that are nearly the same for what only one of them may be. Sampling needs no
+# such assumption, but stays near where it starts: it starts from the run that message
+# passing chose.
+#
+# A sweep draws each weight given all others, then for each pair of collinear columns of
+# which one weight is zero, which of the two that is. At first, noise and priors are
+# drawn as well, with the pseudo-counts by which message passing learns them; then they
+# stay at the medians of what was drawn.
+#
+# Source: George and McCulloch, Approaches for Bayesian variable selection, Statistica
+# Sinica 7, 1997 (the sampler, and exchanges of two columns).
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -40,24 +39,13 @@ _TINY = 1e-12
 
 
 class WeightMarginals(NamedTuple):
-    """Posterior of each weight, and the hyperparameters.
+    """Posterior of each weight, and the hyperparameters."""
 
-    Attributes
-    ----------
-    mean, variance, inclusion : ndarrays of shape (n_weights,)
-
-    noise : float
-        Its variance.
-
-    priors : tuple of SpikeSlab
-        One for each class.
-    """
-
-    mean: NDArray
-    variance: NDArray
-    inclusion: NDArray
-    noise: float
-    priors: tuple[SpikeSlab, ...]
+    mean: NDArray  # (n_weights,)
+    variance: NDArray  # (n_weights,)
+    inclusion: NDArray  # (n_weights,)
+    noise: float  # variance
+    priors: tuple[SpikeSlab, ...]  # one for each class
 
 
 def sampling_work(n_weights: int, rank: int) -> float:
@@ -79,10 +67,8 @@ def has_collinear(vamp: Vamp, inclusion: NDArray) -> bool:
 def sample_weights(
     vamp: Vamp, state: State, n_observed: float, rng: np.random.Generator
 ) -> WeightMarginals:
-    """Sample weights from where one run of message passing ended.
-
-    O(n_weights * rank) for each of 1500 sweeps.
-    """
+    """Sample weights from where one run of message passing ended."""
+    # O(n_weights * rank) for each of 1500 sweeps.
     columns = np.ascontiguousarray(vamp.columns, dtype=np.float64)
     n_weights, along = len(columns), vamp.observed.along
     squares, pairs = _squares(vamp), _collinear_pairs(vamp)
@@ -176,10 +162,9 @@ def _draw_prior(
     sides: NDArray,
     rng: np.random.Generator,
 ) -> SpikeSlab:
-    """Draw the prior of a class given its weights.
-
-    Pseudo-counts are those of `SpikeSlab.learn`, at what a run learned before.
-    """
+    """Draw the prior of a class given its weights."""
+    # Pseudo-counts are those of `SpikeSlab.learn`, at the hyperparameters learned
+    # before.
     included = float(np.count_nonzero(sides))
     # Pseudo-counts of both kinds, so that neither has a probability of zero.
     inclusion = rng.beta(

@@ -49,15 +49,12 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 def solve_spike_slab(
     samples: SolverData, settings: FitSettings, report: Report, is_brief: bool = False
 ) -> FitResult | None:
-    """Learn the posterior of all sets of low orders; keep the shortest description.
-
-    Sets are never preselected by their correlation with the target: of many thousands
-    the best interpolate any target, and the evidence would be that of a fit to noise.
-
-    The target is not constant, and columns vary. `is_brief` skips fits of more than
-    seconds. None if all runs diverge; MemoryError if the lowest order exceeds
-    `memory_budget`.
-    """
+    """Learn the posterior of all sets of low orders; keep the shortest description."""
+    # Sets are never preselected by their correlation with the target: of many thousands
+    # the best interpolate any target, and the evidence would be that of a fit to noise.
+    # The target is not constant, and columns vary. `is_brief` skips fits of more than
+    # seconds. None if all runs diverge; MemoryError if the lowest order exceeds
+    # `memory_budget`.
     n_rows, n_inputs = samples.inputs.shape
     orders = _orders(n_rows, n_inputs, settings, is_brief)
     inputs, best, coverage = samples.rows.as_float().inputs, None, []
@@ -137,10 +134,8 @@ def is_affordable(
 
 
 def _orders(n_rows: int, n_inputs: int, settings: FitSettings, is_brief: bool) -> range:
-    """Orders up to `max_order`, or up to the highest affordable one.
-
-    Raises MemoryError if that of `max_order`, or the first, exceeds `memory_budget`.
-    """
+    """Orders up to `max_order`, or up to the highest affordable one."""
+    # Raises MemoryError if that of `max_order`, or the first, exceeds `memory_budget`.
     highest = min(settings.max_order or HIGHEST_ORDER, n_inputs)
     if settings.max_order is None:
         while highest > 1 and _is_much(n_rows, n_inputs, highest, settings, is_brief):

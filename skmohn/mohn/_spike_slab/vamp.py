@@ -1,25 +1,24 @@
-"""Vector approximate message passing that learns its prior and noise.
+"""Vector approximate message passing that learns its prior and noise."""
 
-It alternates between two beliefs about all weights: a normal one, which has the data
-and replaces the prior by ``N(data, 1 / precision)``, and one that has the prior of
-each weight and replaces the data by pseudo-data. At a fixed point they have the same
-means and, on average, the same variances, and an approximation of the evidence
-follows. Several starts run together, since each iteration is two products of one
-matrix.
-
-All weights have one precision in the normal belief, which is exact for many columns
-that are random and even. With 36 to 78 columns that are signs of an autoregressive
-process, inclusions differ by up to 0.16 from Gibbs sampling, with columns of 4% to
-50% ones by up to 0.6, where a rare column and its products differ in few rows: weights
-of such columns are sampled, see `sampling`.
-
-Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
-Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
-energies for vector approximate message passing, arXiv:1602.08207 (the learning);
-Opper and Winther, Expectation consistent approximate inference, JMLR 6, 2005 (the
-evidence); MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 4.8 (the
-noise).
-"""
+# It alternates between two beliefs about all weights: a normal one, which has the data
+# and replaces the prior by ``N(data, 1 / precision)``, and one that has the prior of
+# each weight and replaces the data by pseudo-data. At a fixed point they have the same
+# means and, on average, the same variances, and an approximation of the evidence
+# follows. Several starts run together, since each iteration is two products of one
+# matrix.
+#
+# All weights have one precision in the normal belief, which is exact for many columns
+# that are random and even. With 36 to 78 columns that are signs of an autoregressive
+# process, inclusions differ by up to 0.16 from Gibbs sampling, with columns of 4% to
+# 50% ones by up to 0.6, where a rare column and its products differ in few rows:
+# weights of such columns are sampled, see `sampling`.
+#
+# Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
+# Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
+# energies for vector approximate message passing, arXiv:1602.08207 (the learning);
+# Opper and Winther, Expectation consistent approximate inference, JMLR 6, 2005 (the
+# evidence); MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 4.8 (the
+# noise).
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,26 +58,17 @@ _ROUNDING = 1e-8
 
 
 class Spectrum(NamedTuple):
-    """Nonzero singular values of the matrix of the columns.
+    """Nonzero singular values of the matrix of the columns."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (rank,)
-        Squares of the singular values, the eigenvalues of the Gram matrices.
-
-    vectors : ndarray of shape (n_weights, rank)
-        Orthonormal: directions of the weights.
-    """
-
+    # (rank,); squares of the singular values, the eigenvalues of the Gram matrices.
     values: NDArray[np.float64]
+    # (n_weights, rank); orthonormal: directions of the weights.
     vectors: NDArray[np.float64]
 
     @classmethod
     def of(cls, columns: NDArray[np.float64]) -> "Spectrum":
-        """Decompose columns, (n_weights, n_rows), by the smaller Gram matrix.
-
-        O(n_weights n_rows min(n_weights, n_rows)).
-        """
+        """Decompose columns, (n_weights, n_rows), by the smaller Gram matrix."""
+        # O(n_weights n_rows min(n_weights, n_rows)).
         n_weights, n_rows = columns.shape
         is_flat = n_rows < n_weights
         gram = columns.T @ columns if is_flat else columns @ columns.T
@@ -91,92 +81,46 @@ class Spectrum(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """The target along the directions of a spectrum.
+    """Target along the directions of a spectrum."""
 
-    Attributes
-    ----------
-    along : ndarray of shape (rank,)
-        Its components.
-
-    n_others : float
-        Directions in which all columns are zero, except that of the constant.
-
-    others : float
-        Sum of squares in these.
-    """
-
-    along: NDArray[np.float64]
+    along: NDArray[np.float64]  # (rank,); its components
+    # Directions in which all columns are zero, except that of the constant.
     n_others: float
-    others: float
+    others: float  # sum of squares in these
 
 
 class Start(NamedTuple):
-    """Initial values of a run, in units of the variance of the target.
+    """Initial values of a run, in units of the variance of the target."""
 
-    Attributes
-    ----------
-    inclusion : float
-        Fraction of the weights that are not zero.
-
-    noise : float
-        Variance of the noise; weights have the rest.
-
-    is_centered : bool
-        Whether slabs are around zero; if not, they are around two strengths.
-    """
-
-    inclusion: float
-    noise: float
-    is_centered: bool
+    inclusion: float  # fraction of the weights that are not zero
+    noise: float  # variance of the noise; weights have the rest
+    is_centered: bool  # slabs are around zero; if not, around two strengths
 
 
 @dataclass(frozen=True)
 class State:
-    """Beliefs about all weights in the runs from several starts.
+    """Beliefs about all weights in the runs from several starts."""
 
-    Attributes
-    ----------
-    data : ndarray of shape (n_weights, n_starts)
-        Means of the normal prior that replaces the priors of the weights in the belief
-        that has the data.
-
-    precision : ndarray of shape (n_starts,)
-        Its precision.
-
-    pseudo_data : ndarray of shape (n_weights, n_starts)
-        Replacement of the data in the belief that has the priors.
-
-    pseudo_precision : ndarray of shape (n_starts,)
-
-    noise : ndarray of shape (n_starts,)
-        Variance of the noise.
-
-    priors : list of SpikeSlab
-        One for each class.
-
-    mean, inclusion : ndarrays of shape (n_weights, n_starts)
-        Of the belief that has the priors.
-
-    variance : ndarray of shape (n_weights, n_starts)
-
-    change : ndarray of shape (n_starts,)
-        Of means and noise in the last iteration, infinite until the noise is learned.
-    """
-
+    # (n_weights, n_starts); means of the normal prior that replaces the priors of the
+    # weights in the belief that has the data.
     data: NDArray[np.float64]
-    precision: NDArray[np.float64]
+    precision: NDArray[np.float64]  # (n_starts,); its precision
+    # (n_weights, n_starts); replacement of the data in the belief that has the priors.
     pseudo_data: NDArray[np.float64]
-    pseudo_precision: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    priors: list[SpikeSlab]
+    pseudo_precision: NDArray[np.float64]  # (n_starts,)
+    noise: NDArray[np.float64]  # (n_starts,); variance of the noise
+    priors: list[SpikeSlab]  # one for each class
+    # (n_weights, n_starts); of the belief that has the priors.
     mean: NDArray[np.float64]
-    variance: NDArray[np.float64]
-    inclusion: NDArray[np.float64]
+    variance: NDArray[np.float64]  # (n_weights, n_starts)
+    inclusion: NDArray[np.float64]  # (n_weights, n_starts); of the same belief
+    # (n_starts,); of means and noise in the last iteration, infinite until the noise is
+    # learned.
     change: NDArray[np.float64]
 
     @property
     def has_converged(self) -> NDArray[np.bool_]:
-        """Which of the runs have converged, (n_starts,)."""
+        """Mask of runs that have converged, (n_starts,)."""
         return self.change <= TOLERANCE
 
     def take(self, starts: NDArray[np.intp]) -> "State":
@@ -186,29 +130,14 @@ class State:
 
 
 class Vamp:
-    """Runs of message passing on one data set.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of columns whose mean square is 1.
-
-    observed : Observed
-        The target, whose variance is 1.
-
-    classes : sequence of slice
-        Weights of one class have one prior.
-
-    least_noise : float
-        Least variance of the noise.
-    """
+    """Runs of message passing on one data set."""
 
     def __init__(
         self,
-        spectrum: Spectrum,
-        observed: Observed,
-        classes: Sequence[slice],
-        least_noise: float,
+        spectrum: Spectrum,  # of columns whose mean square is 1
+        observed: Observed,  # target of variance 1
+        classes: Sequence[slice],  # weights of one class have one prior
+        least_noise: float,  # least variance of the noise
     ) -> None:
         self.values = spectrum.values[:, None]
         # Products take half of the time, and half of that in single precision.
@@ -220,10 +149,8 @@ class Vamp:
         self.least_noise = least_noise
 
     def run(self, starts: Sequence[Start]) -> list[State]:
-        """Infer all weights from several starts; return runs that did not diverge.
-
-        O(n_weights * rank * n_starts) for each of at most 240 iterations.
-        """
+        """Infer all weights from several starts; return runs that did not diverge."""
+        # O(n_weights * rank * n_starts) for each of at most 240 iterations.
         state, ended, first = self.begin(starts), [], 0
         for damping, n_iter in _DAMPING:
             for iteration in range(first, first + n_iter):
@@ -247,11 +174,9 @@ class Vamp:
         return [*ended, state]
 
     def _apart(self, state: State, ended: list[State]) -> State:
-        """Drop runs that have met another or one that has ended.
-
-        Runs with slabs around zero and those with slabs around two strengths never
-        meet.
-        """
+        """Drop runs that have met another or one that has ended."""
+        # Runs with slabs around zero and those with slabs around two strengths never
+        # meet.
         runs = [state, *ended]
         means = np.concatenate([run.mean for run in runs], axis=1)
         centers = np.concatenate([run.priors[0].center for run in runs])
@@ -391,10 +316,8 @@ class Vamp:
         ]
 
     def log_evidence(self, state: State) -> NDArray[np.float64]:
-        """Expectation-consistent approximation without the constant's direction.
-
-        Minus infinity where it exceeds what any weights reach: the run has diverged.
-        """
+        """Expectation-consistent log evidence, without the constant's direction."""
+        # Minus infinity where it exceeds what any weights reach: the run has diverged.
         log_prior = sum(
             prior.log_density(state.pseudo_data[members], 1.0 / state.pseudo_precision)
             for prior, members in zip(state.priors, self.classes, strict=True)

@@ -1,1 +1,1 @@
-"""What a table says, and how its parts are called."""
+"""Tables: values, coding and names."""

@@ -1,4 +1,4 @@
-"""How columns of a table become inputs in [-1, 1], or categories of a categorical."""
+"""Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,50 +28,30 @@ _LARGEST_CODE = 1e15
 
 @dataclass(frozen=True)
 class InputCoding:
-    """How columns became inputs: the line of each onto [-1, 1], and the categoricals.
+    """Coding of columns as inputs: the line of each onto [-1, 1], and categoricals."""
 
-    Attributes
-    ----------
-    kind : ndarray of shape (n_features,), str
-        ``"constant"`` (at most one known value; ignored), ``"two-valued"`` (its values
-        become -1 and +1), ``"numeric"`` (its range becomes [-1, 1]), ``"categories"``
-        (three or more categories) or ``"one-hot"`` (one category of a group of 0/1
-        columns).
-
-    low, high : ndarrays of shape (n_features,)
-        Values that become -1 and +1; NaN if none is known. For categorical columns,
-        the numbers of categories.
-
-    categoricals : tuple of tuples of int, default=()
-        Columns of each categorical: one column of categories, a one-hot group, or a
-        numeric column, whose categories are its levels.
-
-    alphabets : tuple of Categorical, default=()
-        Categories of each categorical.
-
-    thresholds : dict of int to ndarray, default={}
-        Thresholds between the levels of each numeric column that has levels.
-
-    units : dict of int to float, default={}
-        Of columns with levels whose known values are all multiples of a unit: the
-        seconds of a day, or 1.
-
-    settings : dict of int to Settings, default={}
-        Of columns in which numbers differ by rounding or jitter alone: they are equal.
-
-    fills : dict of int to tuple of floats, default={}
-        Lowest and highest value seen of columns with fills of files, which count as
-        `low` or `high`, the nearer.
-    """
-
+    # (n_features,), str; ``"constant"`` (at most one known value; ignored),
+    # ``"two-valued"`` (its values become -1 and +1), ``"numeric"`` (its range becomes
+    # [-1, 1]), ``"categories"`` (three or more categories) or ``"one-hot"`` (one
+    # category of a group of 0/1 columns).
     kind: np.ndarray
+    # (n_features,); value that becomes -1; NaN if none is known. Of categorical
+    # columns, numbers of categories.
     low: np.ndarray
-    high: np.ndarray
+    high: np.ndarray  # (n_features,); value that becomes +1
+    # Columns of each categorical: one column of categories, a one-hot group, or a
+    # numeric column, whose categories are its levels.
     categoricals: tuple = ()
-    alphabets: tuple = ()
+    alphabets: tuple = ()  # categories of each categorical
+    # Between the levels of each numeric column that has levels.
     thresholds: dict = field(default_factory=dict)
+    # Of columns with levels whose known values are all multiples of a unit: the seconds
+    # of a day, or 1.
     units: dict = field(default_factory=dict)
+    # Of columns in which numbers differ by rounding or jitter alone: they are equal.
     settings: dict = field(default_factory=dict)
+    # Lowest and highest value seen of columns with fills of files, which count as `low`
+    # or `high`, the nearer.
     fills: dict = field(default_factory=dict)
 
     @classmethod
@@ -82,12 +62,10 @@ class InputCoding:
         one_hot: Sequence[tuple[int, ...]] = (),
         most_levels: int = 1,
     ) -> Self:
-        """Look at the values of each column, NaN where unknown.
-
-        Categorical columns hold numbers of categories; `one_hot` are groups of columns
-        of 0 and 1 in which one is 1. Numeric columns have up to `most_levels` levels;
-        with 1 they have none.
-        """
+        """Learn the coding of each column; values are NaN where unknown."""
+        # Categorical columns hold numbers of categories; `one_hot` are groups of
+        # columns of 0 and 1 in which one is 1. Numeric columns have up to `most_levels`
+        # levels; with 1 they have none.
         low, high, has_more = _ends(X)
         fills = _find_fills(X, has_more, n_categories or {})
         if fills:
@@ -205,17 +183,14 @@ class InputCoding:
     def encode(
         self, X: NDArray, names: Sequence[str] | None = None, *, as_bytes: bool = False
     ) -> EncodedRows:
-        """Map the usable columns on their lines; read the category of each other.
-
-        Values seen in :meth:`learn` lie in [-1, 1]. The category of a numeric column is
-        the number of its level, from the lowest. A category of a one-hot group is known
-        where one of its columns is 1, or all but one are 0. With `as_bytes` inputs are
-        int8 where all are -1 or +1, and no column is numeric.
-
-        Refused are groups whose known columns are not 0 but for one 1, and values 1e15
-        times as far out as the range of their column; of further values of two-valued
-        columns it warns.
-        """
+        """Map usable columns on their lines; number the categories of the others."""
+        # Values seen in :meth:`learn` lie in [-1, 1]. The category of a numeric column
+        # is the number of its level, from the lowest. A category of a one-hot group is
+        # known where one of its columns is 1, or all but one are 0. With `as_bytes`
+        # inputs are int8 where all are -1 or +1, and no column is numeric.
+        # Refused are groups whose known columns are not 0 but for one 1, and values
+        # 1e15 times as far out as the range of their column; of further values of
+        # two-valued columns it warns.
         columns = self.usable
         as_bytes = as_bytes and bool(np.all(self.kind != NUMERIC))
         inputs = np.empty((len(X), len(columns)), np.int8 if as_bytes else np.float64)
@@ -303,13 +278,13 @@ class InputCoding:
             )
 
     def by_column(
-        self, of_inputs: NDArray[np.float64], of_categoricals: Sequence[float]
+        self,
+        of_inputs: NDArray[np.float64],
+        of_categoricals: Sequence[float] | NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """The largest number of each column among those of what it is coded as.
-
-        0 for columns that do not vary. Without levels, only the first categoricals have
-        numbers.
-        """
+        """Largest number of each column among those of its inputs and categoricals."""
+        # 0 for columns that do not vary. Without levels, only the first categoricals
+        # have numbers.
         numbers = np.zeros(len(self.kind))
         numbers[self.usable] = of_inputs
         for columns, number in zip(self.categoricals, of_categoricals, strict=False):
@@ -322,11 +297,9 @@ class InputCoding:
         return ((edges - low) - (high - edges)) / (high - low)
 
     def level_ends(self, column: int) -> NDArray[np.float64]:
-        """The lowest and the highest value of each level of a column, increasing.
-
-        Those of a column of integers are whole, and those of whole days are days.
-        Of other columns the highest is the last number below the threshold.
-        """
+        """Lowest and highest value of each level of a column, increasing."""
+        # Those of a column of integers are integers, and those of whole days are days.
+        # Of other columns the highest is the last number below the threshold.
         lowest = self.thresholds[column]
         highest = np.nextafter(lowest, -np.inf)
         if column in self.units:
@@ -338,17 +311,15 @@ class InputCoding:
         return np.unique(np.concatenate(ends))
 
     def decode(self, column: int, sign: int) -> float:
-        """The value of a column that is coded as -1 or +1."""
+        """Value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
 
 
 def _ends(
     X: NDArray,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Lowest and highest known value of each column, and whether it has others.
-
-    NaN where none is known.
-    """
+    """Lowest and highest known value of each column, and whether it has others."""
+    # NaN where none is known.
     low, high = np.full((2, X.shape[1]), np.nan)
     has_more = np.zeros(X.shape[1], dtype=bool)
     # Some columns at a time: what is computed on the way is as large as they are.
@@ -396,7 +367,7 @@ def _find_settings(
 
 
 def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which rows are 0 but for one 1, as far as they are known."""
+    """Mask of rows that are 0 but for one 1, as far as they are known."""
     unknown = np.isnan(values)
     ones = np.sum(values == 1.0, axis=1)
     binary = np.all((values == 0.0) | (values == 1.0) | unknown, axis=1)
@@ -404,7 +375,7 @@ def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _called(column: int, names: Sequence[str] | None) -> int | str:
-    """A column in messages."""
+    """Column in messages."""
     return column if names is None else repr(str(names[column]))
 
 

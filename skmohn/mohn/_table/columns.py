@@ -14,10 +14,8 @@ from skmohn.mohn._table.coding import one_hot_rows
 def find_one_hot(
     X: NDArray, wanted: Any, taken: Collection[int], names: Sequence[str]
 ) -> list[Term]:
-    """Groups of columns of 0 and 1 in which every row has one 1.
-
-    `wanted` is as for `GPOptions`; categorical columns are taken.
-    """
+    """Find groups of columns of 0 and 1 in which every row has one 1."""
+    # `wanted` is as for `GPOptions`; `taken` are categorical columns.
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -62,6 +60,6 @@ def _detect_one_hot(X: NDArray[np.float64], taken: Collection[int]) -> list[Term
 
 
 def repeated_name(names: Iterable[Hashable]) -> Any:
-    """The first name that there has been before, or None."""
+    """First name that there has been before, or None."""
     seen = set()
     return next((name for name in names if name in seen or seen.add(name)), None)

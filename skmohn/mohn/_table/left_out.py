@@ -1,4 +1,4 @@
-"""What a normal posterior of a latent function says of rows without their own data."""
+"""Leave-one-out means under a normal posterior of a latent function."""
 
 from collections.abc import Callable
 
@@ -12,55 +12,29 @@ _LEAST_KNOWN = 1e-12
 
 
 def leave_observations_out(
-    mean: NDArray, variance: NDArray, curvature: NDArray, pull: NDArray
+    mean: NDArray,  # of the function, given all data
+    variance: NDArray,  # of the function, given all data
+    curvature: NDArray,  # precision of what is left out
+    pull: NDArray,  # its precision times what its pseudo-datum lies above the mean
 ) -> NDArray:
-    """Means of the function at rows, each without one observation there.
-
-    The data are normal pseudo-data with precisions `curvature`, or at a mode are
-    approximated by these.
-
-    Parameters
-    ----------
-    mean, variance : ndarrays of shape (n_rows,)
-        Of the function, given all data.
-
-    curvature : ndarray of shape (n_rows,)
-        Precision of what is left out.
-
-    pull : ndarray of shape (n_rows,)
-        Its precision times what its pseudo-datum lies above the mean.
-
-    Returns
-    -------
-    means : ndarray of shape (n_rows,)
-    """
+    """Means of the function at rows, each without one observation there."""
+    # The data are normal pseudo-data with precisions `curvature`, or at a mode are
+    # approximated by these. Means are (n_rows,), as all arguments.
     left = np.maximum(1.0 - curvature * variance, _LEAST_KNOWN)
     return mean - variance * pull / left
 
 
 def leave_groups_out(
     mean: NDArray,
+    # Of the function in some rows, given all data.
     covariance_of: Callable[[NDArray], NDArray],
     curvature: NDArray,
     pull: NDArray,
-    group: NDArray,
+    group: NDArray,  # (n_rows,), int
 ) -> NDArray:
-    """Means of the function at rows, each without all data of its group.
-
-    Parameters
-    ----------
-    mean, curvature, pull : ndarrays of shape (n_rows,)
-        See `leave_observations_out`.
-
-    covariance_of : callable
-        Covariance of the function in some rows, given all data.
-
-    group : ndarray of shape (n_rows,), int
-
-    Returns
-    -------
-    means : ndarray of shape (n_rows,)
-    """
+    """Means of the function at rows, each without all data of its group."""
+    # Means are (n_rows,); see `leave_observations_out` for `mean`, `curvature` and
+    # `pull`.
     means = np.empty(len(mean))
     for some in members_of(group):
         covariance = covariance_of(some)

@@ -14,19 +14,10 @@ _ROWS_AT_ONCE = 2048
 
 
 class Categorical(NamedTuple):
-    """The categories of a categorical.
+    """Categories of a categorical."""
 
-    Attributes
-    ----------
-    size : int
-        How many there are.
-
-    is_ordered : bool, default=False
-        Whether they are levels, from the lowest to the highest.
-    """
-
-    size: int
-    is_ordered: bool = False
+    size: int  # number of categories
+    is_ordered: bool = False  # whether they are levels, from the lowest to the highest
 
     @property
     def n_steps(self) -> int:
@@ -41,27 +32,17 @@ def sizes_of(alphabets: tuple[Categorical, ...]) -> list[int]:
 
 @dataclass(frozen=True)
 class EncodedRows:
-    """Rows of a table: coded inputs and categories.
+    """Rows of a table: coded inputs and categories."""
 
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_rows, n_inputs)
-        Values in [-1, 1]; 0 where unknown, the mean of a product over both ends.
-
-    categories : ndarray of shape (n_rows, n_categoricals), int
-        From 0 to the categorical's number of categories, which itself means unknown.
-
-    unknown : ndarray of shape (n_rows, n_inputs), bool, default=None
-        Which inputs are unknown: a 0 may as well be the middle of three values. None
-        when all are known.
-
-    group : ndarray of shape (n_rows,), int, default=None
-        Rows of one group belong together, as equal rows do; None for no groups.
-    """
-
+    # (n_rows, n_inputs), in [-1, 1]; 0 where unknown, the mean of a product over both
+    # ends.
     inputs: np.ndarray
+    # (n_rows, n_categoricals), int; the number of categories means unknown.
     categories: np.ndarray
+    # (n_rows, n_inputs), bool; a 0 may as well be the middle of three values. None when
+    # all are known.
     unknown: np.ndarray | None = None
+    # (n_rows,), int; rows of one group belong together, as equal rows do.
     group: np.ndarray | None = None
 
     def __len__(self) -> int:
@@ -74,7 +55,7 @@ class EncodedRows:
         return EncodedRows(self.inputs[index], self.categories[index], unknown, group)
 
     def join(self, other: "EncodedRows") -> "EncodedRows":
-        """These rows, then others."""
+        """Append other rows."""
         unknown = None
         if self.unknown is not None or other.unknown is not None:
             unknown = np.concatenate([self.mask(), other.mask()])
@@ -112,14 +93,14 @@ class EncodedRows:
         return self.inputs[:, inputs].astype(float, copy=False), known
 
     def mask(self) -> NDArray[np.bool_]:
-        """Which inputs are unknown, as an array in any case."""
+        """Mask of unknown inputs, as an array in any case."""
         if self.unknown is None:
             return np.zeros(self.inputs.shape, dtype=bool)
         return self.unknown
 
 
 def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many observations weights stand for: whole ones are repeats, others one."""
+    """Numbers of observations of weights: integers are repeats, others one."""
     return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
 
 
@@ -135,11 +116,9 @@ def distinct_rows(rows: EncodedRows) -> tuple[NDArray[np.intp], NDArray[np.intp]
 def group_distinct_rows(
     number: NDArray[np.intp], group: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """The group of each distinct row, given numbers and groups of all rows.
-
-    A row that several groups have is a group of its own: it is what is known of a new
-    one, as where single rows are left out, equal rows of other groups stay.
-    """
+    """Group of each distinct row, by numbers and groups of all rows."""
+    # A row that several groups have is a group of its own: of a new row no more is
+    # known, as where single rows are left out, equal rows of other groups stay.
     n_distinct, n_groups = number.max() + 1, group.max() + 1
     lowest, highest = np.full(n_distinct, n_groups), np.full(n_distinct, -1)
     np.minimum.at(lowest, number, group)
@@ -148,7 +127,7 @@ def group_distinct_rows(
 
 
 def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """The rows of each group, a list of ndarrays of int."""
+    """Rows of each group, a list of ndarrays of int."""
     if not len(group):
         return []
     order = np.argsort(group, kind="stable")
@@ -164,10 +143,8 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
 def standardize(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], Any, Any]:
-    """Targets of mean 0 and variance 1, and the mean and deviation that they had.
-
-    Several targets, columns of `y`, have as many means and deviations.
-    """
+    """Standardize targets; return them, and the mean and deviation that they had."""
+    # Several targets, columns of `y`, have as many means and deviations.
     if y.ndim > 1:
         parts = [standardize(column, sample_weight) for column in y.T]
         values, means, deviations = zip(*parts, strict=True)
@@ -182,7 +159,7 @@ def standardize(
 def member_values(
     rows: EncodedRows, alphabets: tuple[Categorical, ...]
 ) -> NDArray[np.float64]:
-    """What one row multiplies the weight of each input and category by."""
+    """Factors of the weights of inputs and categories in one row."""
     hot = [
         np.arange(size) == category
         for (size, _), category in zip(

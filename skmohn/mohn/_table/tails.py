@@ -1,8 +1,7 @@
-"""How often observations are far off: normal tails, or those of Student's t.
+"""Tails of residuals: normal, or those of Student's t."""
 
-Source: Lange, Little and Taylor, Robust statistical modeling using the t distribution,
-Journal of the American Statistical Association 84, 1989.
-"""
+# Source: Lange, Little and Taylor, Robust statistical modeling using the t
+# distribution, Journal of the American Statistical Association 84, 1989.
 
 import math
 from dataclasses import dataclass
@@ -28,24 +27,13 @@ _FREE_FRACTION, _LEAST_FREE = 1.0 / 3.0, 3.0
 
 @dataclass(frozen=True)
 class Tails:
-    """A symmetric distribution around 0.
+    """Symmetric distribution around 0."""
 
-    Attributes
-    ----------
-    df : float, default=inf
-        Degrees of freedom; infinite for the normal distribution.
-
-    scale : float, default=1.0
-        Factor of a standard deviation: most observations are closer than those of a
-        normal distribution, a few are much further away.
-
-    outliers : float, default=0.0
-        Probability of an outlier, whose distance is Cauchy's.
-    """
-
-    df: float = math.inf
+    df: float = math.inf  # degrees of freedom; infinite for the normal distribution
+    # Factor of a standard deviation: most observations are closer than those of a
+    # normal distribution, a few are much further away.
     scale: float = 1.0
-    outliers: float = 0.0
+    outliers: float = 0.0  # probability of an outlier, whose distance is Cauchy's
 
     def quantiles(
         self, probabilities: NDArray[np.float64] | float
@@ -108,11 +96,9 @@ def cauchy_log_density(away: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails:
-    """Choose the distribution under which left-out observations are most likely.
-
-    It is normal unless that of Student gains clearly. Squares are of distances in
-    standard deviations, each of `count` observations.
-    """
+    """Choose the distribution under which left-out observations are most likely."""
+    # It is normal unless that of Student gains clearly. Squares are of distances in
+    # standard deviations, each of `count` observations.
     away = np.sqrt(squares)
     spread = math.sqrt(np.average(squares, weights=count)) if count.any() else 0.0
     if not 0.0 < spread < math.inf:
@@ -130,11 +116,9 @@ def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails
 
 
 def fit_level(squares: NDArray[np.float64], is_expected: bool) -> Tails:
-    """Choose the scale of normal tails, where held-out rows are farther off.
-
-    Squares are of distances in standard deviations, one for each distinct row or
-    group. Unless that `is_expected`, they must be clearly farther off.
-    """
+    """Choose the scale of normal tails, where held-out rows are farther off."""
+    # Squares are of distances in standard deviations, one for each distinct row or
+    # group. Unless that `is_expected`, they must be clearly farther off.
     level = float(np.mean(squares)) if len(squares) else 1.0
     gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
     is_taken = level > 1.0 if is_expected else gain >= _LEAST_GAIN
@@ -142,11 +126,10 @@ def fit_level(squares: NDArray[np.float64], is_expected: bool) -> Tails:
 
 
 def tails_of_few(squares: NDArray[np.float64], n_rows: int, is_chosen: bool) -> Tails:
-    """Tails of Student's t where rows are few; no narrower than held-out rows are off.
-
-    Squares are as of :func:`fit_level`. Rows, or groups, are those whose targets are
-    observations of their own; `is_chosen` is whether they chose anything but the mean.
-    """
+    """Tails of Student's t for few rows, at least as wide as held-out residuals."""
+    # Squares are as of :func:`fit_level`. Rows, or groups, are those whose targets are
+    # observations of their own; `is_chosen` is whether they chose anything but the
+    # mean.
     df = _FREE_FRACTION * n_rows if is_chosen else n_rows - 1.0
     level = float(np.mean(squares)) if len(squares) else 1.0
     return Tails(max(df, _LEAST_FREE), math.sqrt(max(level, 1.0)))

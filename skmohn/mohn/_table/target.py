@@ -1,7 +1,6 @@
-"""Scales that a target can be on: as it is, its logarithm; what is normal on a scale.
+"""Scales of a target: as it is, its logarithm; means of normals on a scale."""
 
-A third scale, the powers of Yeo and Johnson, is in ``_core/_powers.py``.
-"""
+# A third scale, the powers of Yeo and Johnson, is in ``_core/_powers.py``.
 
 from dataclasses import dataclass
 
@@ -19,14 +18,14 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Unchanged:
-    """The target as it is."""
+    """Target as it is."""
 
     def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the target to the scale."""
+        """Transform the target to the scale."""
         return y
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the scale to the target."""
+        """Transform from the scale to the target."""
         return values
 
     def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -36,14 +35,14 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Logarithm:
-    """The logarithm of a positive target; see `Unchanged` for the methods."""
+    """Logarithm of a positive target; see `Unchanged` for the methods."""
 
     def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the target to the scale."""
+        """Transform the target to the scale."""
         return np.log(y)
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From the scale to the target."""
+        """Transform from the scale to the target."""
         return np.exp(values)
 
     def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:

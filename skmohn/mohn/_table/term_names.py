@@ -1,4 +1,4 @@
-"""How inputs and categories are called: columns, categories and levels of the table."""
+"""Names of inputs and categories: columns, categories and levels of the table."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
@@ -31,66 +31,31 @@ _TIMES = " x "
 
 
 class TermNames:
-    """Names and numbers of inputs, then of each category of each categorical.
-
-    Parameters
-    ----------
-    coding : InputCoding
-
-    categories : Categories
-
-    columns : sequence of str or None
-        Column names of the table; None for x0, x1, ...
-
-    Attributes
-    ----------
-    labels : list of int or (int, category)
-        Entries of `terms_`: a column, or a column and category.
-
-    names : list of str
-        Each once: what is made of a column and a category is not another column's name.
-
-    variances : ndarray of shape (n_members,)
-        What each adds over uniform inputs: 1 for two values, 1/3 for a range, and for
-        one of L categories 1/L of the square of the function there.
-
-    groups : ndarray of shape (n_members,), int
-        Categories of one categorical share a number.
-
-    alphabets : tuple of Categorical
-        Of each categorical.
-
-    has_categories : bool
-        Whether a categorical is more than the levels of an input.
-
-    n_categoricals, n_features : int
-        Inputs and categoricals; columns.
-
-    index : dict of str to list of int
-        Columns by the names that the user gave them.
-
-    two_categories : dict of int to list
-        By column, the categories that are -1 and +1.
-
-    categories : Categories
-        Of the categorical columns, and what the others hold.
-    """
+    """Names and numbers of inputs, then of each category of each categorical."""
 
     def __init__(
-        self, coding: InputCoding, categories: Categories, columns: Sequence[str] | None
+        self,
+        coding: InputCoding,
+        # Of the categorical columns, and of the others their kind.
+        categories: Categories,
+        columns: Sequence[str] | None,  # column names of the table; None for x0, x1, ..
     ) -> None:
         known = categories.known()
         self.categories = categories
         self._given = columns
-        self.index = index_names(columns)
+        self.index = index_names(columns)  # columns by the names that the user passed
         names = unique_names(name_columns(columns, len(coding.kind)))
         inputs = coding.usable.tolist()
-        self.alphabets = coding.alphabets
+        self.alphabets = coding.alphabets  # of each categorical
+        # Whether a categorical is more than the levels of an input.
         self.has_categories = len(coding.categoricals) > len(coding.thresholds)
         self.n_categoricals = len(inputs) + len(coding.categoricals)
+        # Entries of `terms_`: a column, or a column and category.
         self.labels: list[Any] = list(inputs)
+        # Unique: what is made of a column and a category is not another column's name.
         self.names = [names[j] for j in inputs]
-        self.n_features = len(coding.kind)
+        self.n_features = len(coding.kind)  # columns of the table
+        # By column, the categories that are -1 and +1.
         self.two_categories: dict[int, list[Any]] = {}
         for index, j in enumerate(inputs):
             if j in known:
@@ -117,13 +82,21 @@ class TermNames:
         unique = unique_names([self.names[m] for m in made], names)
         for m, name in zip(made, unique, strict=True):
             self.names[m] = name
+        # (n_members,); what each adds over uniform inputs: 1 for two values, 1/3 for a
+        # range, and for one of L categories 1/L of the square of the function there.
         self.variances = np.array(variances)
         self._coding = coding
         groups = [1] * len(inputs) + sizes_of(self.alphabets)
+        # (n_members,), int; categories of one categorical share a number.
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
     def __repr__(self) -> str:
         return f"<TermNames of {self.describe() or 'nothing'}>"
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of all columns; x0, x1, ... where the user gave them none."""
+        return name_columns(self._given, self.n_features)
 
     def without_levels(self) -> "TermNames":
         """The same names, but for the levels of numeric columns."""
@@ -161,12 +134,11 @@ class TermNames:
         parts: NDArray[np.float64],
         contributions: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        """What each column contributes by weights that are not listed.
-
-        A weight's contribution is shared equally by what it connects. That of a one-hot
-        group is that of its first column. `parts` are contributions of the listed
-        weights, `contributions` by all weights, of inputs, then of categoricals.
-        """
+        """Contributions of columns by weights that are not listed."""
+        # A weight's contribution is shared equally by what it connects. That of a
+        # one-hot group is that of its first column. `parts` are contributions of the
+        # listed weights, `contributions` by all weights, of inputs, then of
+        # categoricals.
         others, coding = contributions.copy(), self._coding
         for term, part in zip(terms, parts.tolist(), strict=True):
             others[self.groups[list(term)]] -= part / len(term)
@@ -177,11 +149,8 @@ class TermNames:
     def columns(
         self, marginals: Marginals | None = None
     ) -> tuple[list[Variable], list[tuple[int, ...]]]:
-        """Variables as they are in a table, where levels belong to an input.
-
-        Returned with the columns of each. Without marginals they are distributed
-        evenly, over their range or categories.
-        """
+        """Variables of the table, where levels belong to an input; their columns."""
+        # Without marginals they are distributed evenly, over their range or categories.
         coding, found, removed = self._coding, self.variables(), set()
         inputs = coding.usable.tolist()
         columns: list[tuple[int, ...]] = [*((j,) for j in inputs), *coding.categoricals]
@@ -197,19 +166,17 @@ class TermNames:
         return variables, [columns[p] for p in kept]
 
     def indices(self, terms: Iterable[tuple[Any, ...]]) -> list[tuple[int, ...]]:
-        """The members of sets that `terms_` calls by their labels."""
+        """Members of sets, from their labels in `terms_`."""
         index = {label: m for m, label in enumerate(self.labels)}
         return [tuple(index[label] for label in term) for term in terms]
 
     def label(self, term: Term) -> tuple[Any, ...]:
-        """The members of a set as `terms_` calls them."""
+        """Labels of the members of a set, as in `terms_`."""
         return tuple(self.labels[m] for m in term)
 
     def name_terms(self, terms: Sequence[Sequence[int]]) -> list[str]:
-        """Names of different sets of members, such as ``"dose x sex=male"``, each once.
-
-        A product is not called as a member is, nor as one of other members.
-        """
+        """Unique names of different sets of members, such as ``"dose x sex=male"``."""
+        # A product does not have the name of a member, nor that of a product of others.
         factors = [f"({name})" if _TIMES in name else name for name in self.names]
         products = [
             _TIMES.join(factors[m] for m in term) for term in terms if len(term) > 1
@@ -226,10 +193,8 @@ class TermNames:
         return counts[order]
 
     def find(self, term: Any, parameter: str = "term") -> tuple[int, Term]:
-        """The members that a user names, and their sign.
-
-        -1 where an odd number of them is the first of two categories.
-        """
+        """Find the members that a user names, and their sign."""
+        # -1 where an odd number of them is the first of two categories.
         sign, found = 1, []
         if not np.iterable(term) and not is_integer(term):
             raise TypeError(

@@ -1,7 +1,6 @@
-"""What varies on its own in a table: inputs, categoricals, and inputs with levels.
+"""Variables of a table: inputs, categoricals, and inputs with levels."""
 
-And how: evenly over its range or its categories, or as in the rows of a fit.
-"""
+# And how: evenly over its range or its categories, or as in the rows of a fit.
 
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self, TypeAlias
@@ -20,26 +19,15 @@ Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
 
 
 class Variable(NamedTuple):
-    """What varies on its own: an input, a categorical, or an input with its levels.
+    """Variable that varies alone: an input, a categorical, or an input with levels."""
 
-    Attributes
-    ----------
-    input, categorical : int or None
-        Which ones; at least one of them.
-
-    frequency : ndarray of shape (n_levels,)
-        Probability of each category; of an input without a categorical, of its only
-        level.
-
-    mean, square : ndarrays of shape (n_levels,)
-        Mean and mean square of the coded input in each.
-    """
-
-    input: int | None
-    categorical: int | None
+    input: int | None  # number of the input; at least one of the two
+    categorical: int | None  # number of the categorical
+    # (n_levels,); probability of each category; of an input without a categorical, of
+    # its only level.
     frequency: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray
+    mean: np.ndarray  # (n_levels,); of the coded input in each
+    square: np.ndarray  # (n_levels,); mean square of the coded input in each
 
     def moments(self) -> tuple[float, float]:
         """Mean and mean square of the coded input over all levels."""
@@ -47,12 +35,12 @@ class Variable(NamedTuple):
 
 
 def make_input(i: int, spread: float = 1.0) -> Variable:
-    """An input by itself, of mean 0 and some variance: 1 for -1 and +1."""
+    """Input by itself, of mean 0 and some variance: 1 for -1 and +1."""
     return Variable(i, None, np.ones(1), np.zeros(1), np.full(1, spread))
 
 
 def make_categorical(k: int, n_categories: int) -> Variable:
-    """A categorical whose categories are equally probable."""
+    """Categorical whose categories are equally probable."""
     nothing = np.zeros(n_categories)
     return Variable(
         None, k, np.full(n_categories, 1.0 / n_categories), nothing, nothing
@@ -60,7 +48,7 @@ def make_categorical(k: int, n_categories: int) -> Variable:
 
 
 def make_levels(i: int, k: int, thresholds: NDArray[np.float64]) -> Variable:
-    """An input that is uniform over [-1, 1], with levels that begin at thresholds."""
+    """Input that is uniform over [-1, 1], with levels that begin at thresholds."""
     edges = np.clip(np.concatenate([[-1.0], thresholds, [1.0]]), -1.0, 1.0)
     low, high = edges[:-1], edges[1:]
     square = (low**2 + low * high + high**2) / 3.0
@@ -92,39 +80,22 @@ def input_moments(
 
 @dataclass(frozen=True)
 class Marginals:
-    """How each input and categorical was distributed in the rows of a fit.
+    """Distribution of each input and categorical in the rows of a fit."""
 
-    Of known values alone. What they were together is not kept.
+    # Of known values alone. Joint distributions are not kept.
 
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_measured,), int
-        The inputs that the model has.
-
-    mean, square : ndarrays of shape (n_measured,)
-        Means and mean squares of them as they are coded.
-
-    categories : tuple of ndarrays of shape (n_categories,)
-        Probabilities of the categories of each categorical.
-
-    levels : dict of int to (mean, square)
-        By categorical, the moments of the input whose levels it has in each of them.
-
-    quartiles : dict of int to ndarray of shape (2,)
-        By numeric input, its lower and its upper quartile.
-
-    values : dict of int to ndarray of shape (n_values,)
-        By numeric input, values that are equally probable and stand for all: two of
-        each of 128 parts of the rows, with its mean and its variance. Empty where no
-        more than moments are asked for.
-    """
-
-    inputs: np.ndarray
-    mean: np.ndarray
-    square: np.ndarray
+    inputs: np.ndarray  # (n_measured,), int; numbers of the model's inputs
+    mean: np.ndarray  # (n_measured,); of these, coded
+    square: np.ndarray  # (n_measured,); mean squares
+    # (n_categories,); probabilities of the categories of each categorical.
     categories: tuple = ()
+    # By categorical, the moments of the input whose levels it has in each of them.
     levels: dict = field(default_factory=dict)
+    # (2,); by numeric input, lower and upper.
     quartiles: dict = field(default_factory=dict)
+    # (n_values,); by numeric input, values that are equally probable and stand for all:
+    # two of each of 128 parts of the rows, with its mean and its variance. Empty where
+    # moments suffice.
     values: dict = field(default_factory=dict)
 
     @classmethod
@@ -197,7 +168,7 @@ class Marginals:
 def _quantiles(
     values: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both quartiles, which are among the values, and what stands for all of them."""
+    """Quartiles, which are among the values, and values that stand for all of them."""
     order = np.argsort(values, kind="stable")
     values, upto = values[order], np.cumsum(weight[order])
     upto /= upto[-1]

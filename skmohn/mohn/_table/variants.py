@@ -1,4 +1,4 @@
-"""Which variant each column of genotypes is, and which alleles two tables count."""
+"""Variants of the columns of genotypes, and the alleles that two tables count."""
 
 from dataclasses import dataclass
 from typing import NoReturn, Self, TypeAlias, cast
@@ -20,30 +20,14 @@ Alleles: TypeAlias = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Variants:
-    """What is known of the variants of a table; None for what is not.
-
-    Attributes
-    ----------
-    n_variants : int
-
-    coding : {"additive", "dominance", "both"}
-        What the columns of the table are.
-
-    names, chromosomes : sequence of str, default=None
-
-    positions : ndarray of shape (n_variants,), int, default=None
-        0 where unknown.
-
-    alleles : sequence of (str, str), default=None
-        The allele that is counted, and the other one.
-    """
+    """Coding, names and alleles of the variants of a table; None for unknown."""
 
     n_variants: int
-    coding: str
+    coding: str  # {"additive", "dominance", "both"}; what the columns of the table are
     names: list[str] | None = None
     chromosomes: list[str] | None = None
-    positions: np.ndarray | None = None
-    alleles: Alleles | None = None
+    positions: np.ndarray | None = None  # (n_variants,), int; 0 where unknown
+    alleles: Alleles | None = None  # the allele that is counted, and the other one
 
     def find_swapped(self, given: Self) -> NDArray[np.intp]:
         """Variants of which another table of the same counts the other allele."""
@@ -123,10 +107,8 @@ def _without_prefix(chromosome: str) -> str:
 
 
 def _fit_together(one: tuple[str, str], other: tuple[str, str]) -> bool:
-    """Whether two pairs share an allele and differ in none that both know.
-
-    Where everybody has the same allele, PLINK does not know the other one.
-    """
+    """Whether two pairs share an allele and do not contradict each other."""
+    # Where all rows have the same allele, PLINK does not have the other one.
     pairs = list(zip(one, other, strict=True))
     shared = any(a == b and a not in UNKNOWN_ALLELES for a, b in pairs)
     return shared and all(a == b or UNKNOWN_ALLELES & {a, b} for a, b in pairs)

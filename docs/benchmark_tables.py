@@ -1,0 +1,31 @@
+"""Tables of benchmarks, made at each build from the results of the scripts."""
+
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.shared import page
+
+
+class Results(Directive):
+    """What the scripts that are named, a line each, have found."""
+
+    has_content = True
+
+    def run(self):
+        """Parse the tables as Markdown."""
+        text = page.section(self.content)
+        node = nodes.container()
+        self.state.nested_parse(StringList(text.splitlines(), "results"), 0, node)
+        return node.children
+
+
+def setup(app):
+    """Called by sphinx."""
+    app.add_directive("results", Results)
+    return {"parallel_read_safe": True}
