@@ -107,9 +107,7 @@ TYPED_SUBPACKAGES = (
     *("_warm_up", "__init__"),
 )
 # The subpackages whose numeric constants are fields with a source, or fixed by `Final`.
-CONSTANT_SUBPACKAGES = (
-    *("_core", "blm", "datasets", "energynet", "integrations", "optimize"),
-)
+CONSTANT_SUBPACKAGES = ("_core", "blm", "datasets", "energynet", "optimize")
 PLAIN_SOURCES = {"rounding", "cost"}
 # Author (2017), equation 3.
 REFERENCE = re.compile(
