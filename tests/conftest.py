@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import dataclasses
 import importlib
 import os
 import re
@@ -143,6 +144,28 @@ def run_lines():
         return count
 
     return run
+
+
+@pytest.fixture
+def replace_constants(monkeypatch):
+    """A function that replaces fields of the constants that a module uses, by name.
+
+    The module is given itself or by its name; the constants are the one dataclass among
+    its attributes that has these fields. Other modules that use it keep theirs.
+    """
+
+    def replace_constants(module, *, patch=monkeypatch, **values):
+        if isinstance(module, str):
+            module = importlib.import_module(module)
+        [(name, constants)] = [
+            (name, found)
+            for name, found in vars(module).items()
+            if type(found).__name__.endswith("Constants")
+            and all(hasattr(found, field) for field in values)
+        ]
+        patch.setattr(module, name, dataclasses.replace(constants, **values))
+
+    return replace_constants
 
 
 @pytest.fixture

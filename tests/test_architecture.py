@@ -112,6 +112,13 @@ TYPED_SUBPACKAGES = (
     *(*STRICT_SUBPACKAGES, "inspection"),
     *("_warm_up", "__init__"),
 )
+# The subpackages whose numeric constants are fields with a source, or fixed by `Final`.
+CONSTANT_SUBPACKAGES = ("_core", "blm", "datasets", "energynet", "optimize")
+PLAIN_SOURCES = {"rounding", "cost"}
+# Author (2017), equation 3.
+REFERENCE = re.compile(
+    r"[A-Z].* \(\d{4}\), (algorithm|appendix|equation|figure|section|table) \w+"
+)
 MOST_STATEMENTS = 10
 # What draws by a seed that somebody gives it.
 SEEDED = {"default_rng", "Generator", "RandomState", "SeedSequence"}
@@ -965,6 +972,117 @@ def test_types_are_let_through():
     assert typed_subpackage("skmohn._core._rows") == "_core"
     assert typed_subpackage("skmohn.mohn._table.rows") == "mohn._table"
     assert typed_subpackage("skmohn.mohn._regressor") == "mohn"
+
+
+def is_number(node):
+    """Whether an expression is of numbers alone, or a tuple or list of such."""
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case ast.UnaryOp(operand=part):
+            return is_number(part)
+        case ast.BinOp(left=left, right=right):
+            return is_number(left) and is_number(right)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return bool(parts) and all(map(is_number, parts))
+    return False
+
+
+def numbers_of_module(tree):
+    """Names that a module gives to numbers, but for those annotated as `Final`."""
+    for part in tree.body:
+        match part:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=of)):
+                pairs = zip(names, of, strict=True)
+            case ast.Assign(targets=[name], value=value):
+                pairs = [(name, value)]
+            case ast.AnnAssign(target=name, value=value, annotation=annotation):
+                pairs = [(name, value)] if name_of(annotation) != "Final" else []
+            case _:
+                continue
+        yield from (ast.unparse(name) for name, value in pairs if is_number(value))
+
+
+def is_source(source):
+    """Whether a source of a constant is one of the four kinds."""
+    if source.startswith("benchmarks/"):
+        return source.endswith(".py") and (PACKAGE.parent / source).is_file()
+    return source in PLAIN_SOURCES or REFERENCE.fullmatch(source) is not None
+
+
+def fields_without_source(tree):
+    """Fields of classes of constants that `tuned` does not make, with a source."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef) or not node.name.endswith("Constants"):
+            continue
+        if [ast.unparse(d) for d in node.decorator_list] != ["dataclass(frozen=True)"]:
+            yield node.name
+        for field in node.body[1:]:
+            match field:
+                case ast.AnnAssign(
+                    value=ast.Call(
+                        func=ast.Name(id="tuned"),
+                        args=[value, ast.Constant(value=str(source))],
+                    )
+                ) if is_number(value) and is_source(source):
+                    continue
+            yield f"{node.name}: {ast.unparse(field)}"
+
+
+def constants_without_source(module, source):
+    """Numbers of a module that have no source; kernels are exempt."""
+    name = f"{module.removeprefix('skmohn.')}."
+    inside = [s for s in TYPED_SUBPACKAGES if name.startswith(f"{s}.")]
+    is_exempt = module.endswith("_kernels") or not inside
+    if is_exempt or max(inside, key=len) not in CONSTANT_SUBPACKAGES:
+        return []
+    tree = parse(source)
+    return [*numbers_of_module(tree), *fields_without_source(tree)]
+
+
+def test_constants_have_sources():
+    found = {name: constants_without_source(name, source) for name, source in sources()}
+    found = {name: those for name, those in found.items() if those}
+    assert not found, pformat(found)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "_MOST = 3",
+        "A, _MOST = 'a', -2.0**3",
+        "_MOST: int = 3",
+        "_MOST = 1, 2",
+        *(
+            f"@dataclass(frozen=True)\nclass AConstants:\n    'A.'\n    {field}"
+            for field in (
+                "a: int = 3",
+                "a: int = field(default=3)",
+                "a: int = tuned(3)",
+                "a: int = tuned(3, 'chance')",
+                "a: int = tuned(b, 'cost')",
+                "a: int = tuned(3, 'benchmarks/chest.py')",
+                "a: int = tuned(3, 'Neal, annealed importance sampling')",
+            )
+        ),
+        "@dataclass\nclass AConstants:\n    'A.'\n    a: int = tuned(3, 'cost')",
+    ],
+)
+def test_a_constant_without_source_is_seen(source):
+    assert len(constants_without_source("skmohn.energynet._rbm", source)) == 1
+
+
+def test_constants_with_sources_are_let_through():
+    source = (
+        "A: Final = 2**53\nB = np.sqrt(2.0)\nC = 'a', True\n"
+        "@dataclass(frozen=True)\nclass AConstants:\n    'A.'\n"
+        "    a: int = tuned(3, 'cost')\n"
+        "    b: tuple[float, ...] = tuned((0.5, 1.0), 'rounding')\n"
+        "    c: int = tuned(3, 'benchmarks/energynet/widths.py')\n"
+        "    d: int = tuned(3, 'Neal (2001), equation 11')\n"
+    )
+    assert constants_without_source("skmohn.energynet._rbm", source) == []
+    assert constants_without_source("skmohn.energynet._rbm_kernels", "A = 3") == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,11 +20,11 @@ _MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1
 _LARGEST = float(np.finfo(np.float32).max)
 _FILLS = np.array([9.969209968386869e36, 1e20, -_LARGEST, _LARGEST], dtype=np.float32)
 # Integers up to it are floats.
-_EXACT = 2.0**53
+_EXACT: Final = 2.0**53
+# With fewer other values nothing is far from them.
+_MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
 _TIMES = "date", "time", "duration"
-# With fewer other values nothing is far from them.
-_FEWEST_OTHERS = 3
 
 
 @contextlib.contextmanager
@@ -84,7 +84,7 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
         values = table[:, j].astype(np.float64)
         is_marker = _is_marker(values)
         others = np.unique(values[~is_marker & np.isfinite(values)])
-        if len(others) < _FEWEST_OTHERS:
+        if len(others) < _MIN_OTHERS:
             continue
         low, high = others[[0, -1]]
         for marker in np.unique(values[is_marker]).tolist():

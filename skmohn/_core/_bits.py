@@ -1,10 +1,12 @@
 """Bits of many samples as words of 64, padded with zeros."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import NDArray
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
-_BLOCK = 8 * 64
+_BLOCK: Final = 8 * 64
 
 
 def pack_bits(bits: NDArray) -> NDArray[np.uint64]:

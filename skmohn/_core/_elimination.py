@@ -7,19 +7,30 @@
 import heapq
 from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core import _elimination_kernels as kernels
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial, flatten_sets
 
-# Table entries, some nanoseconds each, that are not worth a search for a better order.
-_CHEAP = 2**14
-# Orders that differ by chance have widths that differ by less than this.
-_LUCK = 8
+
+@dataclass(frozen=True)
+class OrderConstants:
+    """Search of an order of elimination."""
+
+    # Table entries, some nanoseconds each, that are not worth a search for a better
+    # order.
+    max_cheap_cost: int = tuned(2**14, "cost")
+    # Orders that differ by chance have widths that differ by less than this.
+    max_width_difference: int = tuned(8, "cost")
+
+
+_ORDER = OrderConstants()
 
 
 class EliminationOrder(NamedTuple):
@@ -49,7 +60,11 @@ def exceeds_treewidth(
     """Whether no order, however lucky, can be expected to be that narrow."""
     if len(neighbors) <= max_width + 1:
         return False
-    return bool(order_by_degree(neighbors, rng, max_width=max_width + _LUCK).held)
+    return bool(
+        order_by_degree(
+            neighbors, rng, max_width=max_width + _ORDER.max_width_difference
+        ).held
+    )
 
 
 def cheapest_order(
@@ -63,7 +78,10 @@ def cheapest_order(
     """Find the cheapest of some orders of all variables but those held."""
     # There is only one of them where one will do, or where `max_width` is out of reach.
     order = order_by_degree(neighbors, rng, held=held)
-    if order.cost > _CHEAP and order.width <= max_width + _LUCK:
+    if (
+        order.cost > _ORDER.max_cheap_cost
+        and order.width <= max_width + _ORDER.max_width_difference
+    ):
         others = (
             order_by_degree(neighbors, rng, held=held) for _ in range(n_orders - 1)
         )

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from sklearn.base import BaseEstimator
 from skmohn._core._long import BETWEEN, say_when_long
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import callback_context, threadpool_controller
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 
 _Owner = TypeVar("_Owner")
@@ -26,8 +28,17 @@ _T = TypeVar("_T")
 
 # What shows how far a fit is.
 _TO_CALLBACKS = "callbacks, such as sklearn.callback.ProgressBar, show how far it is"
-# Matrices of this many rows keep more than one thread of BLAS busy.
-_MANY_ROWS = 500
+
+
+@dataclass(frozen=True)
+class ThreadConstants:
+    """Threads of BLAS."""
+
+    # Matrices of this many rows keep more than one thread of BLAS busy.
+    min_rows: int = tuned(500, "cost")
+
+
+_THREADS = ThreadConstants()
 # What is gathered instead of said, in this thread; None where it is said.
 _GATHERED: ContextVar[list[Warning] | None] = ContextVar("_GATHERED", default=None)
 # Whether the table of a fit in this thread was read before, under its own names.
@@ -173,7 +184,7 @@ one_blas_thread = _OneBlasThread()
 
 def blas_threads_for(n_rows: int) -> AbstractContextManager[None]:
     """Context with all threads of BLAS for square matrices of many rows, else one."""
-    return contextlib.nullcontext() if n_rows >= _MANY_ROWS else _OneBlasThread()
+    return contextlib.nullcontext() if n_rows >= _THREADS.min_rows else _OneBlasThread()
 
 
 @contextlib.contextmanager

@@ -6,9 +6,10 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Final
 
-# Seconds in which work that says nothing is taken for one that hangs.
-LONG = 30.0
+# Seconds after which work without a sign of life is warned of.
+LONG: Final = 30.0
 # Whether work around this one, in this thread, says so.
 _IS_TIMED = ContextVar("_IS_TIMED", default=False)
 # Packages that may stand between the line of a user and the work.

@@ -3,20 +3,21 @@
 import itertools
 import re
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from numpy.typing import NDArray
 
 from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
 
 # Columns in a message.
-_LISTED = 8
-# Values that may stand for what is not known, among numbers or dates.
-_MOST_MARKERS = 2
-# Fewer different values have no order to lose.
-FEWEST_ORDERED = 3
-# Units of one column, such as grams and kilograms; more of them are codes.
-_MOST_UNITS = 3
+_N_LISTED: Final = 8
+# Warned of are values that may stand for what is not known, among numbers or dates, if
+# there are at most so many; ...
+_MAX_MARKERS: Final = 2
+# ... orders of at least so many values, since fewer have no order to lose; ...
+MIN_ORDERED: Final = 3
+# ... and units of one column, such as grams and kilograms: more of them are codes.
+_MAX_UNITS: Final = 3
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _GROUPED = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
@@ -80,7 +81,7 @@ def find_cure(values: Sequence[object] | NDArray) -> str | None:
 
 
 def read_meaning(
-    texts: Sequence[str], fewest: int = FEWEST_ORDERED
+    texts: Sequence[str], fewest: int = MIN_ORDERED
 ) -> tuple[str, str, str] | tuple[None, None, None]:
     """Kind of some different texts, the cure, and one of them; None where unknown."""
     # All but a few must be of one kind: those may stand for missing values.
@@ -98,7 +99,7 @@ def read_meaning(
     parts = {matches[text][part] for text in fits for part in ("before", "behind")}
     units = sorted(parts.difference(["", "-"]))
     # Codes such as 7a and 7b have more letters than numbers.
-    is_measured = len(numbers) >= fewest and 0 < len(units) <= _MOST_UNITS
+    is_measured = len(numbers) >= fewest and 0 < len(units) <= _MAX_UNITS
     if _are_most(fits, texts, fewest) and is_measured:
         unit = " and ".join(map(repr, units))
         what = f"numbers with the unit {unit}"
@@ -113,7 +114,7 @@ def _are_most(fits: Sequence[str], texts: Sequence[str], fewest: int) -> bool:
     """Whether all texts are of one kind but those that may mark unknown values."""
     n_others = len(texts) - len(fits)
     return len(fits) >= fewest and (
-        n_others == 0 or (n_others <= _MOST_MARKERS and len(fits) >= FEWEST_ORDERED)
+        n_others == 0 or (n_others <= _MAX_MARKERS and len(fits) >= MIN_ORDERED)
     )
 
 
@@ -130,8 +131,8 @@ def _beside_markers(
 
 def listed(parts: Sequence[object]) -> str:
     """List for a message, the first of many."""
-    more = f" and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
-    return ", ".join(map(str, parts[:_LISTED])) + more
+    more = f" and {len(parts) - _N_LISTED} more" if len(parts) > _N_LISTED else ""
+    return ", ".join(map(str, parts[:_N_LISTED])) + more
 
 
 def is_text(value: object) -> TypeGuard[str]:

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 import numba
 import numpy as np
@@ -311,8 +311,8 @@ call_address = _call_uncompiled if config.DISABLE_JIT else _call_compiled
 
 # ------------------------------------------------------------------ tables of bytes
 
-# Tables that are looked up side by side.
-TABLES_AT_ONCE = 4
+# Tables that are looked up side by side: a kernel is compiled for so many.
+TABLES_AT_ONCE: Final = 4
 
 
 @lru_cache

@@ -1,14 +1,25 @@
 """Levels of numeric columns, about equally full, and ends that no row sets alone."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Fills of files, 1e20 of CMIP and 9.97e36 of netCDF, lie farther from values of nature,
-# in the range of these. What rounding leaves beside a zero, such as 0.1 + 0.2 - 0.3, is
-# closer to 1.
-_FILL_DISTANCE = 1e17
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class QuantileConstants:
+    """Ends of columns."""
+
+    # Fills of files, 1e20 of CMIP and 9.97e36 of netCDF, lie farther from values of
+    # nature, in the range of these. What rounding leaves beside a zero, such as 0.1 +
+    # 0.2 - 0.3, is closer to 1.
+    min_fill_distance: float = tuned(1e17, "rounding")
+
+
+_QUANTILES = QuantileConstants()
 
 
 def quantile_thresholds(
@@ -55,8 +66,8 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
     least, most = ordered[len(ordered) // 4], ordered[-1 - len(ordered) // 4]
     below, above = ordered[: n_spared + 1], ordered[-1 - n_spared :]
     with np.errstate(over="ignore"):
-        is_low = np.diff(below / _FILL_DISTANCE) > most - below[1:]
-        is_high = np.diff(above / _FILL_DISTANCE) > above[:-1] - least
+        is_low = np.diff(below / _QUANTILES.min_fill_distance) > most - below[1:]
+        is_high = np.diff(above / _QUANTILES.min_fill_distance) > above[:-1] - least
     # Beside equal values, each other one is far off.
     low = np.flatnonzero(is_low & (below[1:] < most))
     high = np.flatnonzero(is_high & (above[:-1] > least))
@@ -90,7 +101,10 @@ def inner_ends(values: NDArray[np.float64]) -> tuple[Any, Any]:
         ends = np.array([0, 1, quarter, half])
         ordered = np.partition(table, [*ends, *(len(table) - 1 - ends)], axis=0)
         with np.errstate(over="ignore"):
-            extent = ordered[-1] / _FILL_DISTANCE - ordered[0] / _FILL_DISTANCE
+            extent = (
+                ordered[-1] / _QUANTILES.min_fill_distance
+                - ordered[0] / _QUANTILES.min_fill_distance
+            )
             is_suspect = extent > np.minimum(
                 ordered[-1 - half] - ordered[quarter],
                 ordered[-1 - quarter] - ordered[half],

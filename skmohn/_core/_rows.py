@@ -1,14 +1,25 @@
 """Rows of a table, whatever order they come in."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Values that are looked at in one go.
-_VALUES_AT_ONCE = 2**18
-# Columns that tell the rows of most wide tables apart.
-_FIRST_COLUMNS = 64
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class BlockConstants:
+    """Blocks of rows."""
+
+    # Values that are read in one go.
+    max_values: int = tuned(2**18, "cost")
+    # Columns that tell the rows of most wide tables apart.
+    n_first_columns: int = tuned(64, "cost")
+
+
+_BLOCKS = BlockConstants()
 
 
 def order_of(table: NDArray) -> NDArray[np.intp]:
@@ -33,7 +44,7 @@ def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
     """Yield slices of rows, so that results for each of them stay small."""
     # The shape is that of the result for all rows, (n_rows, n_columns).
     n_rows, n_columns = shape
-    size = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
+    size = max(_BLOCKS.max_values // max(n_columns, 1), 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 
@@ -46,8 +57,8 @@ def are_signs(table: NDArray) -> bool:
 def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find the distinct rows of a table, in their sorted order."""
     # Returned are the first index of each, and which of them each row is.
-    if table.shape[1] > _FIRST_COLUMNS:
-        first, index = distinct_rows(table[:, :_FIRST_COLUMNS])
+    if table.shape[1] > _BLOCKS.n_first_columns:
+        first, index = distinct_rows(table[:, : _BLOCKS.n_first_columns])
         if len(first) == len(table):
             # No later column matters, which take numpy a field each.
             return first, index

@@ -1,22 +1,33 @@
 """Settings: common values of numbers that are equal but for rounding or jitter."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._quantiles import inner_ends
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 
-# Fractions of the range of a column, but for its lowest and its highest number: beside
-# a wild one, all others would be equal. Sums of decimal fractions differ by rounding of
-# 1e-16 times their size, which 1e7 of them or a far origin make 1e-9.
-_ROUNDING = 1e-9
-# Repeats of a setting that differ by more, as measured inputs or oversampled rows do,
-# show by their number: at least two on average, ...
-_JITTER, _LEAST_REPEATS = 1e-5, 2.0
-# ... and by the distance of settings, in jitters.
-_LEAST_DISTANCE = 100.0
+
+@dataclass(frozen=True)
+class SettingConstants:
+    """Repeats of a setting."""
+
+    # Fractions of the range of a column, but for its lowest and its highest number:
+    # beside a wild one, all others would be equal. Sums of decimal fractions differ by
+    # rounding of 1e-16 times their size, which 1e7 of them or a far origin make 1e-9.
+    rounding: float = tuned(1e-9, "rounding")
+    # Repeats of a setting that differ by more, as measured inputs or oversampled rows
+    # do, show by their number: at least two on average, ...
+    jitter: float = tuned(1e-5, "benchmarks/ablation.py")
+    min_repeats: float = tuned(2.0, "benchmarks/ablation.py")
+    # ... and by the distance of settings, in jitters.
+    min_distance: float = tuned(100.0, "benchmarks/ablation.py")
+
+
+_SETTINGS = SettingConstants()
 
 
 class Settings(NamedTuple):
@@ -37,18 +48,18 @@ class Settings(NamedTuple):
         scaled = distinct / unit
         differences, (low, high) = np.diff(scaled), inner_ends(numbers / unit)
         extent = high - low
-        for fraction in (_JITTER, _ROUNDING):
+        for fraction in (_SETTINGS.jitter, _SETTINGS.rounding):
             tolerance = fraction * extent
             first = np.flatnonzero(np.append(True, differences > tolerance))
             last = np.append(first[1:], len(distinct)) - 1
             if len(first) == len(distinct) or not tolerance:
                 return None
             is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
-            if is_plain and fraction == _JITTER:
+            if is_plain and fraction == _SETTINGS.jitter:
                 # There are two settings at least, since the tolerance is less than all.
                 distance = np.median(scaled[first[1:]] - scaled[last[:-1]])
-                is_plain = len(distinct) >= _LEAST_REPEATS * len(first)
-                is_plain &= distance >= _LEAST_DISTANCE * tolerance
+                is_plain = len(distinct) >= _SETTINGS.min_repeats * len(first)
+                is_plain &= distance >= _SETTINGS.min_distance * tolerance
             if is_plain:
                 group = np.repeat(np.arange(len(first)), last - first + 1)
                 order = np.lexsort((-counts, group))

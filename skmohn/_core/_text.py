@@ -2,14 +2,15 @@
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_of_table
 from skmohn._core._meanings import (
-    FEWEST_ORDERED,
     IT,
+    MIN_ORDERED,
     find_cure,
     is_number,
     is_text,
@@ -24,8 +25,8 @@ from skmohn._core._types import TableLike
 # Of pandas, polars and arrow, in small letters.
 _CATEGORY_TYPES = ("categor", "enum", "dictionary")
 _TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
-# Fewer rows may have different categories by chance.
-_FEWEST_IDS = 10
+# Warned of are categories that differ in all rows: in fewer they may by chance.
+_MIN_IDS: Final = 10
 
 
 def columns_of_text(X: TableLike) -> list[int]:
@@ -79,7 +80,7 @@ def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> 
         known = [value for value in values if not is_unknown(value)]
         texts = sorted(set(filter(is_text, known)))
         # Two categories have an order.
-        if len(texts) < FEWEST_ORDERED or not all(map(is_text, known)):
+        if len(texts) < MIN_ORDERED or not all(map(is_text, known)):
             continue
         what, cure, example = read_meaning(texts)
         if what and cure:
@@ -87,7 +88,7 @@ def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> 
                 f"column {names[j]} ({example!r}, ...) is text of {what}: "
                 + cure.replace(IT, "it")
             )
-        elif len(texts) == len(known) >= _FEWEST_IDS:
+        elif len(texts) == len(known) >= _MIN_IDS:
             found.append(
                 f"column {names[j]} ({texts[0]!r}, ...) has another text in each row, "
                 "as names and remarks have, from which nothing follows for other rows: "
@@ -108,4 +109,4 @@ def column_values(X: TableLike, j: int) -> NDArray[np.object_]:
 def _is_ordered(X: TableLike, j: int) -> bool:
     dtype = list(X.dtypes)[j]
     is_ordered = getattr(dtype, "ordered", False)
-    return bool(is_ordered) and len(dtype.categories) >= FEWEST_ORDERED
+    return bool(is_ordered) and len(dtype.categories) >= MIN_ORDERED

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -27,7 +27,7 @@ TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 # What messages call times without a zone, and durations.
 _NAIVE, _DURATIONS = "times without a zone", "durations"
 # Integers up to it are floats.
-_EXACT = 2.0**53
+_EXACT: Final = 2.0**53
 
 
 def column_types(X: TableLike) -> list[str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from datetime import date, time, timedelta
 from numbers import Complex, Real
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +19,8 @@ _PLAIN = re.compile(
 )
 # Of an array: objects, bytes, records.
 _ARRAYS = "OSV"
-_LONGEST = 60
+# Characters of a value in a message.
+_LONGEST: Final = 60
 # Types of values, and the cure: the first that fits.
 _CURES = (
     ("Period", f"dt.to_timestamp() makes times of {IT}"),

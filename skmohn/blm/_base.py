@@ -3,6 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 from math import ceil
 from numbers import Integral, Real
@@ -30,6 +31,7 @@ from skmohn._core._sklearn import (
     StrOptions,
     with_callbacks,
 )
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
     is_pair_given,
@@ -61,10 +63,19 @@ from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_network
 from skmohn.blm._training_state import TrainingState
 
-# Moves per weight between two checks of the loss, the clock and the validation samples.
-MOVES_PER_EPOCH = 10
-# Moves tried per weight when max_flips is "auto".
-_AUTO_FLIPS = 500
+
+@dataclass(frozen=True)
+class MoveConstants:
+    """Moves of the weight search."""
+
+    # Moves per weight between two checks of the loss, the clock and the validation
+    # samples.
+    n_per_epoch: int = tuned(10, "cost")
+    # Moves tried per weight when max_flips is "auto".
+    n_per_weight: int = tuned(500, "cost")
+
+
+_MOVES = MoveConstants()
 
 
 def _positive(kind: type) -> Interval:
@@ -276,11 +287,11 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         validation = None
         if validation_samples is not None:
             validation = self._scaled(validation_samples).problem(**options)
-        epoch, max_flips = MOVES_PER_EPOCH * layout.n_weights, self.max_flips
+        epoch, max_flips = _MOVES.n_per_epoch * layout.n_weights, self.max_flips
         if epochs is not None:
             max_flips = epochs * epoch
         elif isinstance(max_flips, str):
-            max_flips = _AUTO_FLIPS * layout.n_weights
+            max_flips = _MOVES.n_per_weight * layout.n_weights
         control = control_of(self, "search_options")
         return Trainer(
             problem=problem,

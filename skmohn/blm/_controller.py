@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from math import inf
 from numbers import Integral, Real
 from typing import Any, Self
@@ -24,6 +25,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
@@ -63,8 +65,16 @@ _SHARED = (
     "n_jobs",
 )
 _POSITIVE = Interval(Real, 0, None, closed="neither")
-# Largest weight at the start.
-_BOUND = 0.01
+
+
+@dataclass(frozen=True)
+class ControllerConstants:
+    """The first weights of a controller."""
+
+    max_first_weight: float = tuned(0.01, "benchmarks/ablation.py")
+
+
+_CONTROLLER = ControllerConstants()
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
@@ -497,7 +507,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 )
             ),
             moves=moves,
-            init=InitOptions.of(control, _BOUND),
+            init=InitOptions.of(control, _CONTROLLER.max_first_weight),
             perturbation=self.perturbation,
             epoch=self.validate_every,
             validation_goal=self.validation_goal,

@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.blm._local_search import Trainer
 from skmohn.blm._network import Layout
 from skmohn.blm._policy import make_policy
@@ -23,8 +24,17 @@ from skmohn.blm._training_state import Codes, Evaluated, Stream, TrainingState
 
 # Called with a policy, random numbers and the loss to beat; returns a loss.
 Objective = Callable[[Policy, np.random.Generator, float], float]
-# Evaluations after which noisy weights are believed.
-_N_FRESH = 10
+
+
+@dataclass(frozen=True)
+class NoiseConstants:
+    """Noisy objectives."""
+
+    # Evaluations after which the loss of noisy weights is believed.
+    n_evaluations: int = tuned(10, "benchmarks/ablation.py")
+
+
+_NOISE = NoiseConstants()
 
 
 @dataclass(frozen=True)
@@ -234,7 +244,7 @@ class BlackBoxProblem:
         """Mean of evaluations that no choice of weights has depended on."""
         self._set_codes(state, codes)
         found = Evaluated(codes, 0.0, 0)
-        for _ in range(_N_FRESH if self.is_noisy else 1):
+        for _ in range(_NOISE.n_evaluations if self.is_noisy else 1):
             found = self._add_evaluation(state, found)
         return found.loss
 
@@ -330,10 +340,10 @@ class BlackBoxProblem:
             return False
         if self.is_noisy and state.loss <= goal:
             state.loss = self.fresh_loss(state, state.search.codes)
-            state.n_evaluations = _N_FRESH
+            state.n_evaluations = _NOISE.n_evaluations
         elif self.is_noisy and minimum is not None:
             loss = self.fresh_loss(state, minimum.codes)
-            state.best_minimum = Evaluated(minimum.codes, loss, _N_FRESH)
+            state.best_minimum = Evaluated(minimum.codes, loss, _NOISE.n_evaluations)
             self._set_codes(state, state.search.codes)
         return state.lowest.loss <= goal
 

@@ -16,14 +16,22 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._search import WORST, explored_fraction
 from skmohn.blm._search_kernels import Search
 from skmohn.blm._training_state import Codes, Evaluated, Stream, TrainingState
 
-# Seconds between two checks of the clock, about, where there is a time limit.
-_CLOCK_SECONDS = 0.02
+
+@dataclass(frozen=True)
+class ClockConstants:
+    """The clock, where there is a time limit."""
+
+    seconds_per_check: float = tuned(0.02, "cost")
+
+
+_CLOCK = ClockConstants()
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
     "tanh": kernels.TANH,
@@ -399,7 +407,7 @@ class DatasetProblem:
             if started >= deadline:
                 break
             more = self.search(search, net, int(min(most, left)))
-            if time.perf_counter() - started < _CLOCK_SECONDS:
+            if time.perf_counter() - started < _CLOCK.seconds_per_check:
                 most *= 2
         # Free of the rounding errors that single moves leave behind.
         state.loss = _finite(self.refresh(net))

@@ -1,5 +1,6 @@
 """Rounding of scikit-learn's MLP to a network of a few bits a weight."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import check_parameters
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._conversion import make_fitted
@@ -18,8 +20,17 @@ from skmohn.blm._samples import read_table
 
 # Ranges of the weights of a layer that are tried, as fractions of its largest weight.
 _RANGE_FRACTIONS = np.geomspace(0.05, 1.0, 10)
-# Rows that decide.
-_MOST_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class RoundingConstants:
+    """Choice of the range of rounded weights."""
+
+    # Rows that decide.
+    max_rows: int = tuned(1000, "cost")
+
+
+_ROUNDING = RoundingConstants()
 
 
 def round_mlp(
@@ -58,7 +69,7 @@ def round_mlp(
     coefs, intercepts = _unscaled(mlp, *scalers)
     if scalers[0] is not None:
         X = scalers[0].transform(X)
-    X = X[:: -(-len(X) // _MOST_ROWS)]
+    X = X[:: -(-len(X) // _ROUNDING.max_rows)]
     (coefs, intercepts), w_max = _rounded(X, coefs, intercepts, mlp.activation, n_bits)
     model.set_params(w_max=w_max.tolist())
     model._per_step, layout = None, Layout(tuple(sizes))

@@ -8,7 +8,7 @@
 
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ _TELESCOPES = {
     "threshold": kernels.AT_THRESHOLD,
 }
 # Replaces an infinite loss in a search, which compares by differences.
-WORST = 1e300
+WORST: Final = 1e300
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -22,18 +22,36 @@ import hashlib
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
+from skmohn._core._tuned import tuned
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
 
 _MAGIC = b"BLM3"
-_DIGEST_SIZE = 8
+_DIGEST_SIZE: Final = 8
+_INPUTS: Final = 1
+_TARGETS: Final = 2
+# Seven bits in each: more than any memory holds of units, or of bytes of text.
+_MOST_BYTES_OF_NUMBER: Final = 5
+
+
+@dataclass(frozen=True)
+class PackingConstants:
+    """Means in single precision."""
+
+    # Standard deviations that means may move in single precision: the finest step of
+    # inputs that devices have by default, 8 of them in 12 bits, is four times as wide.
+    max_shift: float = tuned(1e-3, "rounding")
+
+
+_PACKING = PackingConstants()
 _HEADER = struct.Struct("<6B")
 _START = len(_MAGIC) + _DIGEST_SIZE
 # Their places are part of the format.
@@ -47,7 +65,6 @@ _FLAGS = (
     *("recurrent", "sequences", "per_step", "one_dimensional"),
     *("multilabel", "labels", "columns", "single"),
 )
-_INPUTS, _TARGETS = 1, 2
 # What an estimator may have of the losses and of the flags.
 _LOSSES_OF = {
     "BLMRegressor": {"squared", "absolute", "huber", "pinball"},
@@ -58,13 +75,6 @@ _FLAGS_OF = {
     "BLMClassifier": {*_FLAGS} - {"one_dimensional"},
     "BLMController": {"recurrent"},
 }
-# Seven bits in each: more than any memory holds of units, or of bytes of text.
-_MOST_BYTES_OF_NUMBER = 5
-
-
-# Standard deviations that means may move in single precision: the finest step of inputs
-# that devices have by default, 8 of them in 12 bits, is four times as wide.
-_LARGEST_SHIFT = 1e-3
 
 
 def _require(condition: object, what: str) -> None:
@@ -315,7 +325,7 @@ def _in_single(table: NDArray[np.float64]) -> NDArray[np.float32]:
             "single=False"
         )
     shift = np.abs(single[0] - table[0]) / table[1]
-    if shift.max() > _LARGEST_SHIFT:
+    if shift.max() > _PACKING.max_shift:
         warn_caller(
             f"single precision moves column {shift.argmax()} by {shift.max():.2g} "
             "standard deviations, because it lies far from zero: pass single=False"

@@ -4,21 +4,32 @@ import math
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import lru_cache
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import Bunch, check_random_state, check_scalar
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import check_array
 from skmohn.blm._engine import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
 _LARGEST = float(np.finfo(float).max)
-# Squares of larger numbers would be infinite.
-_MOST = 1e150
+
+
+@dataclass(frozen=True)
+class PendulumConstants:
+    """Limits of states."""
+
+    # Squares of larger numbers would be infinite.
+    max_start: float = tuned(1e150, "rounding")
+
+
+_PENDULUM = PendulumConstants()
+
 # Of which floats hold each.
-_MOST_STEPS = 2**53
+_MOST_STEPS: Final = 2**53
 
 
 @dataclass(frozen=True)
@@ -139,7 +150,7 @@ class InvertedPendulum:
             may_be_infinite = name in ("max_angle", "max_position") and value == np.inf
             # True is no number, though Python takes it for 1.
             is_right = isinstance(value, kind) and not isinstance(value, bool)
-            most = _MOST if name == "max_start" else _LARGEST
+            most = _PENDULUM.max_start if name == "max_start" else _LARGEST
             is_right = is_right and (_is_at_most(value, most) or may_be_infinite)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
                 what = "integer" if kind is Integral else "number"

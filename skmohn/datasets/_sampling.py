@@ -1,5 +1,6 @@
 """Draw samples of a known function: what all generators share."""
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ from skmohn._core._elimination import (
     order_by_degree,
 )
 from skmohn._core._sklearn import Interval, Options, StrOptions
+from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial, evaluate, flatten_sets
 
 # Minimum and maximum: the value and the spins that have it, or None twice.
@@ -23,8 +25,17 @@ Optima: TypeAlias = tuple[
 # whatever 20 variables do; the second take a second and at most a gigabyte, and are
 # enough for the 10 x 10 torus.
 _MAX_ENTRIES: dict[bool | str, int] = {"auto": 2**21, True: 2**26}
-# Squares of larger numbers would be infinite.
-_LARGEST = 1e150
+
+
+@dataclass(frozen=True)
+class NumberConstants:
+    """Limits of parameters."""
+
+    # Squares of larger numbers would be infinite.
+    max_number: float = tuned(1e150, "rounding")
+
+
+_NUMBERS = NumberConstants()
 
 
 class Count(Interval):
@@ -43,7 +54,7 @@ class Number(Interval):
     """Number whose square is finite; True is none, though Python takes it for 1."""
 
     def __init__(
-        self, least: float, most: float = _LARGEST, closed: str = "both"
+        self, least: float, most: float = _NUMBERS.max_number, closed: str = "both"
     ) -> None:
         super().__init__(Real, least, most, closed=closed)
 

@@ -9,25 +9,35 @@ from sklearn.utils import gen_batches
 
 from skmohn._core._meanings import listed
 from skmohn._core._quantiles import pull_in, quantile_thresholds
+from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._layout import Layout, sort_categories, sort_columns
-from skmohn.energynet._rbm import ROWS_AT_ONCE
+from skmohn.energynet._rbm import RBM_LIMITS
 from skmohn.energynet._whitening import Whitening
 
 PROBABILITY = "probability"
 MINMAX = "minmax"
 THERMOMETER = "thermometer"
 CATEGORY = "category"
-# Fraction of the variance of a bit that its probability must tell.
-_LEAST_KNOWN = 0.4
-# Most of the values that are neither 0 nor 1.
-_MOST_BETWEEN = 2 / 3
-# Rows whose values are compared with levels at once.
-_ROWS_CODED = 256
-# Nats that a value loses at most by its distance, so that sums are within range.
-_FARTHEST = 1e100
+
+
+@dataclass(frozen=True)
+class CodingConstants:
+    """What columns of fractions are probabilities, and rows coded together."""
+
+    # Fraction of the variance of a bit that its probability must explain.
+    min_known_variance: float = tuned(0.4, "benchmarks/ablation.py")
+    # Largest fraction of the values that are neither 0 nor 1.
+    max_between: float = tuned(2 / 3, "benchmarks/ablation.py")
+    # Rows whose values are compared with levels at once.
+    n_rows_per_batch: int = tuned(256, "cost")
+    # A value loses at most so many nats by its distance: sums stay finite.
+    max_distance_nats: float = tuned(1e100, "rounding")
+
+
+_CODING = CodingConstants()
 
 
 @dataclass(frozen=True)
@@ -250,7 +260,7 @@ class UnitCoding:
         )
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.is_single)
-        for rows in gen_batches(len(X), ROWS_AT_ONCE):
+        for rows in gen_batches(len(X), RBM_LIMITS.max_rows):
             position = self._on_line(X[rows][:, single], single)
             units[rows, ends[single] - 1] = np.clip(position, 0.0, 1.0)
         for kind, compare, of_columns in (
@@ -268,7 +278,7 @@ class UnitCoding:
             at = np.flatnonzero(np.repeat(is_kind, self.n_units))
             at = slice(None) if len(at) == ends[-1] else at
             # Of some rows, so that what is written stays in the processor's cache.
-            for rows in gen_batches(len(X), _ROWS_CODED):
+            for rows in gen_batches(len(X), _CODING.n_rows_per_batch):
                 units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
         return units
 
@@ -287,10 +297,11 @@ class UnitCoding:
         if self.whitening is not None:
             total += self.whitening.log_slope(X)
             X = self.whitening.forward(X)
-        for rows in gen_batches(len(X), ROWS_AT_ONCE):
+        for rows in gen_batches(len(X), RBM_LIMITS.max_rows):
             position = self._on_line(X[rows][:, single], single)
             beyond = np.minimum(
-                np.abs(position - np.clip(position, 0.0, 1.0)), _FARTHEST
+                np.abs(position - np.clip(position, 0.0, 1.0)),
+                _CODING.max_distance_nats,
             )
             total[rows] -= np.nansum(beyond, axis=1)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)).tolist():
@@ -308,7 +319,7 @@ class UnitCoding:
         with np.errstate(over="ignore"):
             below, above = (edges[0] - x) / tails[0], (x - edges[-1]) / tails[1]
         beyond = np.where(level == 0, below, np.where(level == len(edges), above, 0.0))
-        found -= np.minimum(beyond, _FARTHEST) + np.log(scale)
+        found -= np.minimum(beyond, _CODING.max_distance_nats) + np.log(scale)
         return np.where(np.isnan(x), 0.0, found)
 
     def _density_of(
@@ -458,8 +469,8 @@ def _are_bits_or_likely(
     between = (X > 0.0) & (X < 1.0)
     graded = inside & between.any(axis=0)
     mean, variance = np.nanmean(X[:, graded], axis=0), np.nanvar(X[:, graded], axis=0)
-    known = variance.sum() >= _LEAST_KNOWN * (mean * (1.0 - mean)).sum()
-    at_ends = between[:, graded].sum() <= _MOST_BETWEEN * graded.sum() * len(X)
+    known = variance.sum() >= _CODING.min_known_variance * (mean * (1.0 - mean)).sum()
+    at_ends = between[:, graded].sum() <= _CODING.max_between * graded.sum() * len(X)
     return inside if known and at_ends else inside & ~graded
 
 

@@ -7,6 +7,7 @@
 # whitened are drawn given one another instead, and the draws weighed by the RBM.
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._features import batches
@@ -24,25 +26,30 @@ from skmohn.energynet._missing import (
     enumerated_exponents,
     known_free_energies,
 )
-from skmohn.energynet._rbm import (
-    MAX_ENUMERATED_UNITS,
-    RBM,
-    draw_visible,
-    hidden_means,
-    sides_of,
-)
+from skmohn.energynet._rbm import RBM, RBM_LIMITS, draw_visible, hidden_means, sides_of
 from skmohn.energynet._table import Encoded, Table
-from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
+from skmohn.energynet._whitening import WHITENING, ImportanceSamples
 
-# Completions of a sample, or states of the hidden units, that are summed over.
-MOST_COMPLETIONS = 4096
-# Where there are more of both: chains of each sample, their steps before and between
-# looks, and looks.
-_CHAINS, _BURN_IN, _STEPS, _LOOKS = 10, 50, 5, 20
-# Completions to choose each draw from: few would be drawn again and again.
-_PER_DRAW = 5
-# Numbers that are in memory at once.
-_MOST_NUMBERS = 5_000_000
+
+@dataclass(frozen=True)
+class ConditionalConstants:
+    """Sums over what is unknown of a sample, and chains where they are too long."""
+
+    # Completions of a sample, or states of the hidden units, that are summed over.
+    max_completions: int = tuned(4096, "cost")
+    # Where there are more of both: chains of each sample, their steps before and
+    # between states that are averaged, and the number of these.
+    n_chains: int = tuned(10, "benchmarks/ablation.py")
+    n_burn_in: int = tuned(50, "benchmarks/ablation.py")
+    n_thinning: int = tuned(5, "benchmarks/ablation.py")
+    n_averaged: int = tuned(20, "benchmarks/ablation.py")
+    # Completions to choose each draw from: few would be drawn again and again.
+    n_completions_per_draw: int = tuned(5, "benchmarks/ablation.py")
+    # Numbers that are in memory at once.
+    max_numbers: int = tuned(5_000_000, "cost")
+
+
+_CONDITIONAL = ConditionalConstants()
 
 
 def condition_on(
@@ -83,17 +90,19 @@ def _means_of_chains(
     # The chains of each sample use the same random numbers, so that its means do not
     # depend on the other samples.
     n_samples = len(units)
-    streams: NDArray = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
-    chains = MissingValueChains(
-        rbm, units, unknown, np.tile(streams, n_samples), _CHAINS
+    streams: NDArray = np.random.SeedSequence(seed).generate_state(
+        _CONDITIONAL.n_chains, np.uint64
     )
-    chains.step(_BURN_IN)
+    chains = MissingValueChains(
+        rbm, units, unknown, np.tile(streams, n_samples), _CONDITIONAL.n_chains
+    )
+    chains.step(_CONDITIONAL.n_burn_in)
     visible, hidden = np.zeros(units.shape), np.zeros((n_samples, rbm.n_hidden))
-    for _ in range(_LOOKS):
-        chains.step(_STEPS)
+    for _ in range(_CONDITIONAL.n_averaged):
+        chains.step(_CONDITIONAL.n_thinning)
         for total, mean in zip((visible, hidden), chains.means(), strict=True):
-            of_samples = mean.reshape(n_samples, _CHAINS, -1)
-            total += of_samples.mean(axis=1) / _LOOKS
+            of_samples = mean.reshape(n_samples, _CONDITIONAL.n_chains, -1)
+            total += of_samples.mean(axis=1) / _CONDITIONAL.n_averaged
     return visible, hidden
 
 
@@ -157,7 +166,7 @@ def importance_sample(
     coding: UnitCoding,  # with a whitening
     X: NDArray,
     seed: int,
-    n_completions: int = N_COMPLETIONS,  # draws of each row
+    n_completions: int = WHITENING.n_completions,  # draws of each row
 ) -> Iterator[tuple[NDArray[np.intp], ImportanceSamples, NDArray[np.float64]]]:
     """Draw whitened numbers in incomplete rows, some rows at once."""
     # Yielded are some of the rows with NaN; their draws, in which other columns still
@@ -183,18 +192,20 @@ def _means_of_missing(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the visible and of the hidden units, each way where it can be gone."""
     visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
-    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
+    if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
         for part in _in_parts(len(known), 2**rbm.n_hidden):
             visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
         return visible, hidden
     groups = sides_of(rbm)[0]
     starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
-    is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
+    is_short = (
+        unknown[:, starts] @ log_sizes <= np.log(_CONDITIONAL.max_completions) + 1e-9
+    )
     for row in np.flatnonzero(is_short):
         conditional = condition_on(rbm, known[row], unknown[row])
         visible[row, unknown[row]], hidden[row] = enumerate_means(conditional)
     (rest,) = np.nonzero(~is_short)
-    for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
+    for part in _in_parts(len(rest), _CONDITIONAL.n_chains * rbm.n_visible):
         at = rest[part]
         visible[at], hidden[at] = _means_of_chains(rbm, known[at], unknown[at], seed)
     return visible, hidden
@@ -212,7 +223,7 @@ def _listed(
 
 def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
     """Rows that are worked on at once."""
-    n_at_once = max(_MOST_NUMBERS // width, 1)
+    n_at_once = max(_CONDITIONAL.max_numbers // width, 1)
     return gen_batches(n_rows, n_at_once) if n_rows else ()
 
 
@@ -265,7 +276,9 @@ def sample_missing(
     tables = np.repeat(X[None], n_draws, axis=0)
     if coding.whitening is not None:
         tables = tables.astype(np.float64)
-        n_drawn = max(N_COMPLETIONS, _n_to_choose_from(rbm, coding, X, n_draws))
+        n_drawn = max(
+            WHITENING.n_completions, _n_to_choose_from(rbm, coding, X, n_draws)
+        )
         for rows, found, log_density in importance_sample(
             rbm, coding, X, seed, n_drawn
         ):
@@ -276,7 +289,9 @@ def sample_missing(
     flat = tables.reshape(-1, X.shape[1])
     missing = MissingMask.of(flat, coding.n_units)
     if missing is not None:
-        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MAX_ENUMERATED_UNITS))
+        width = max(
+            rbm.n_visible, 2 ** min(rbm.n_hidden, RBM_LIMITS.max_enumerated_units)
+        )
         incomplete = missing.rows
         for part in _in_parts(len(incomplete), width):
             rows = incomplete[part]
@@ -295,10 +310,10 @@ def sample_missing(
 def _n_to_choose_from(rbm: RBM, coding: UnitCoding, X: NDArray, n_draws: int) -> int:
     """Completions of a row from which so many are chosen."""
     others = np.delete(X, coding.whitened_columns, axis=1)
-    if rbm.n_hidden > MAX_ENUMERATED_UNITS and np.isnan(others).any():
+    if rbm.n_hidden > RBM_LIMITS.max_enumerated_units and np.isnan(others).any():
         # Each is weighed by annealing.
         return n_draws
-    return _PER_DRAW * n_draws
+    return _CONDITIONAL.n_completions_per_draw * n_draws
 
 
 def _spread_uniforms(
@@ -315,7 +330,7 @@ def _draw_missing(
 ) -> NDArray:
     """Visible units of incomplete samples, (n_samples, n_visible)."""
     streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
-    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
+    if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
         exponent, states, _ = enumerated_exponents(rbm, known, unknown)
         cumulative = np.cumsum(softmax(exponent, axis=1), axis=1)
         uniform = rng.random((len(known), 1)) * cumulative[:, -1:]
@@ -325,7 +340,7 @@ def _draw_missing(
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
         return V
     chains = MissingValueChains(rbm, known, unknown, streams, 1)
-    chains.step(_BURN_IN)
+    chains.step(_CONDITIONAL.n_burn_in)
     return chains.V
 
 
@@ -339,12 +354,12 @@ def enumerate_completions(
     # Returned are (n_completions, n_units). More than 4096 raise a ValueError.
     groups = coding.groups.within(unknown)
     n_completions = groups.n_states
-    if n_completions > MOST_COMPLETIONS:
+    if n_completions > _CONDITIONAL.max_completions:
         raise ValueError(
             f"sample {row} of X has NaN in {len(groups.sizes)} columns that vary, "
             f"which could be completed in {n_completions} ways, but the likelihood of "
-            f"several layers sums over at most {MOST_COMPLETIONS}: impute first or "
-            "lower n_bins"
+            f"several layers sums over at most {_CONDITIONAL.max_completions}: impute "
+            "first or lower n_bins"
         )
     states = np.repeat(units[None], n_completions, axis=0)
     states[:, unknown] = list_states(groups, 0, n_completions)

@@ -1,8 +1,9 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +34,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._tables import read_targets, warn_of_target_markers
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX
@@ -42,15 +44,21 @@ from skmohn.energynet._stack_trainer import widths_of
 from skmohn.energynet._table import Encoded, read_columns, read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
-# Of the default parts: cheap units, since those that are not worth their price in
-# likelihood may still serve the targets, and a network that stops where test samples do
-# not gain any more. Where only the architecture is used, layers do without their last
-# training.
-_UNIT_COST = 0.3
+
+@dataclass(frozen=True)
+class SupervisedConstants:
+    """Defaults of the parts of classifier and regressor."""
+
+    # Units that are not worth their cost in likelihood may still serve the targets.
+    unit_cost: float = tuned(0.3, "benchmarks/energynet/small_tables.py")
+
+
+_SUPERVISED = SupervisedConstants()
+
+# Of chains over what is unknown of a sample, where it could be too much to sum over.
+_SEED: Final = 0
 _ARCHITECTURE_ONLY = {"n_final_epochs": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
-# Of chains over what is unknown of a sample, where it could be too much to sum over.
-_SEED = 0
 
 
 class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
@@ -220,7 +228,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         if transformer is None:
             options: Any = _ARCHITECTURE_ONLY if self.init == "random" else {}
             transformer = EnergyNetTransformer(
-                "description_length", unit_cost=_UNIT_COST, **options
+                "description_length", unit_cost=_SUPERVISED.unit_cost, **options
             )
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from scipy.stats import entropy
 
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._missing import MissingMask, known_free_energies
@@ -22,8 +23,8 @@ from skmohn.energynet._partition import (
     exact_log_partition,
 )
 from skmohn.energynet._rbm import (
-    MAX_ENUMERATED_UNITS,
     RBM,
+    RBM_LIMITS,
     draw_hidden,
     draw_visible,
     gibbs,
@@ -38,17 +39,28 @@ from skmohn.energynet._training import (
     widened,
 )
 
-# RBMs are compared exactly up to so many states times visible units, beyond that
-# by so many temperatures, enough where they differ by some units.
-_MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
-# Times that fewer units may be no better before no fewer are tried.
-_MISSES = 2
-# Of samples with missing values, the likelihoods of so many are compared: each takes
-# annealing.
-_MOST_COMPARED = 500
-# Units are valued on so many samples: chance in those of the model, which are fewer,
-# weighs more. Of those with missing values, which are drawn several times, on so many.
-_MOST_VALUED, _MOST_VALUED_WITH_MISSING = 10_000, 2000
+
+@dataclass(frozen=True)
+class DescriptionGrowthConstants:
+    """Comparison of widths by description lengths."""
+
+    # RBMs are compared exactly up to so many states times visible units, ...
+    max_enumerated_numbers: float = tuned(5e6, "cost")
+    # ... and beyond by so many temperatures: they differ by a few units.
+    n_temperatures: int = tuned(300, "benchmarks/ablation.py")
+    # Times that fewer units may be no better before no fewer are tried.
+    max_misses: int = tuned(2, "benchmarks/ablation.py")
+    # Of samples with missing values, the likelihoods of so many are compared: each
+    # takes annealing.
+    max_samples_missing: int = tuned(500, "cost")
+    # Units are valued on so many samples: chance in those of the model, which are
+    # fewer, weighs more.
+    max_samples_valued: int = tuned(10_000, "cost")
+    # Of those with missing values, which are drawn several times.
+    max_samples_valued_missing: int = tuned(2000, "cost")
+
+
+_GROWTH = DescriptionGrowthConstants()
 
 # Called with a record of what happened and a function that returns the RBM.
 Report: TypeAlias = Callable[[dict[str, Any], Callable[[], RBM]], None]
@@ -256,8 +268,10 @@ def free_lengths(
 ) -> NDArray[np.float64]:
     """Description lengths of samples in nats, but for the log partition function."""
     # Of all samples, or of some where there are missing values.
-    if missing is not None and len(data) > _MOST_COMPARED:
-        rows = np.random.default_rng(seed).permutation(len(data))[:_MOST_COMPARED]
+    if missing is not None and len(data) > _GROWTH.max_samples_missing:
+        rows = np.random.default_rng(seed).permutation(len(data))[
+            : _GROWTH.max_samples_missing
+        ]
         data, missing = data[rows], missing.take(rows)
     return known_free_energies(rbm, data, missing, seed)
 
@@ -281,7 +295,11 @@ class DescriptionLengthGrowth:
         self.drop_clock = options.clock / 3
         self.rng = np.random.default_rng(seed)
         self.data, self.missing = X, schedule.missing
-        most = _MOST_VALUED if self.missing is None else _MOST_VALUED_WITH_MISSING
+        most = (
+            _GROWTH.max_samples_valued
+            if self.missing is None
+            else _GROWTH.max_samples_valued_missing
+        )
         if len(X) > most:
             rows = np.sort(self.rng.permutation(len(X))[:most])
             self.data = X[rows]
@@ -338,7 +356,7 @@ class DescriptionLengthGrowth:
         # it they often gain as much, so that the description afterwards decides.
         missed = 0
         best, least = run, self.description_length(run.rbm, price)
-        while run.rbm.n_hidden > 1 and missed < _MISSES:
+        while run.rbm.n_hidden > 1 and missed < _GROWTH.max_misses:
             if self.is_spent(self.drop_clock):
                 break
             values, activity = self.value(run.rbm)
@@ -358,11 +376,14 @@ class DescriptionLengthGrowth:
 
     def _lengths(self, rbm: RBM) -> NDArray[np.float64]:
         """Nats that each sample of the data takes."""
-        if rbm.n_hidden <= np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible):
+        if rbm.n_hidden <= np.log2(_GROWTH.max_enumerated_numbers / rbm.n_visible):
             log_z = exact_log_partition(rbm).value
         else:
             log_z = annealed_importance_sampling(
-                rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
+                rbm,
+                self.data,
+                n_temperatures=_GROWTH.n_temperatures,
+                random_state=self.seed,
             ).value
         return free_lengths(rbm, self.data, self.missing, self.seed) + log_z
 
@@ -380,7 +401,7 @@ class DescriptionLengthGrowth:
         """Value the units, on the data and on samples of the model."""
         # Samples of the model are exact for few units, else of chains that go on from
         # the last time.
-        if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
+        if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
             logits = draw_hidden(rbm, len(self.model), self.rng) @ rbm.weights
             bias, groups = rbm.visible_bias, rbm.groups
             draw_visible(logits, bias, groups, self.stream, self.model)

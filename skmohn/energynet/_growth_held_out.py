@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from skmohn._core._rows import n_distinct_rows
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._growth import (
     GrowthResult,
@@ -23,7 +24,7 @@ from skmohn.energynet._growth import (
 )
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._partition import (
-    LEAST_SIZE,
+    PARTITION,
     annealed_weights,
     conservative_log_z,
     exact_log_partition,
@@ -33,23 +34,39 @@ from skmohn.energynet._partition import (
 from skmohn.energynet._rbm import RBM, random_stream
 from skmohn.energynet._training import Schedule, new_rbm
 
-# One of so many samples is held out, and no more than so many; no more than so many
-# others train before the width is found.
-_ONE_HELD_OF, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
-# The first width that is tried, whose states can be listed; and how wide layers are
-# tried even where narrower ones gain nothing. Wider ones are tried while twice as many
-# units gain so many nats, as the widths of a window tell.
-_FIRST, _WIDE = 8, 64
-_RISE, _WINDOW = 0.24, 4
-# Temperatures of annealing: more are taken while its error is not this fraction of that
-# of the samples.
-_TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
-# So many standard errors make a width better than the others, and so many rule it out
-# as the best one.
-_BETTER, _WORSE = 1.0, 3.0
-# How far a width is from the best is counted in a sum of so many nats and so many
-# standard errors; neighbors that are further from it by this count no more.
-_NEAR, _NEAR_ERRORS, _FAR = 0.05, 0.5, 3.0
+
+@dataclass(frozen=True)
+class HeldOutGrowthConstants:
+    """The search of the width by held-out likelihood."""
+
+    # One sample of so many is held out, but no more than the next.
+    n_rows_per_held_out: int = tuned(5, "benchmarks/ablation.py")
+    max_held_out: int = tuned(2000, "cost")
+    # Most samples that train before the width is found.
+    max_training: int = tuned(20_000, "cost")
+    # The first width that is tried, whose states can be enumerated.
+    first_width: int = tuned(8, "cost")
+    # Layers are tried up to this width even where narrower ones gain nothing.
+    min_max_width: int = tuned(64, "benchmarks/ablation.py")
+    # Wider ones are tried while twice as many units gain so many nats, by the slope of
+    # the last widths.
+    min_gain: float = tuned(0.24, "benchmarks/energynet/widths.py")
+    n_slope_widths: int = tuned(4, "benchmarks/energynet/widths.py")
+    # Numbers of temperatures of annealing, in turn, while the standard error of the
+    # annealing exceeds the next fraction of that of the samples.
+    n_temperatures: tuple[int, ...] = tuned((125, 500, 2000), "cost")
+    max_annealing_error: float = tuned(0.5, "benchmarks/ablation.py")
+    # Standard errors that make a width better, and that rule it out as the best.
+    n_errors_better: float = tuned(1.0, "benchmarks/energynet/widths.py")
+    n_errors_worse: float = tuned(3.0, "benchmarks/energynet/widths.py")
+    # The distance of a width from the best is counted in a sum of nats and standard
+    # errors; neighbors beyond the last count no more.
+    distance_nats: float = tuned(0.05, "benchmarks/energynet/widths.py")
+    distance_errors: float = tuned(0.5, "benchmarks/energynet/widths.py")
+    max_distance: float = tuned(3.0, "benchmarks/energynet/widths.py")
+
+
+_GROWTH = HeldOutGrowthConstants()
 
 HELD_OUT_REASON = "no other width makes held-out samples clearly more likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
@@ -74,8 +91,13 @@ class Parts:
     ) -> Self:
         """Hold out a fifth of the samples: the same with all seeds."""
         order = np.random.default_rng(0).permutation(len(X))
-        n_held = min(max(len(X) // _ONE_HELD_OF, 1), _MOST_HELD)
-        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:][:_MOST_KEPT])
+        n_held = min(
+            max(len(X) // _GROWTH.n_rows_per_held_out, 1), _GROWTH.max_held_out
+        )
+        held, kept = (
+            np.sort(order[:n_held]),
+            np.sort(order[n_held:][: _GROWTH.max_training]),
+        )
         data, missing = X[held], schedule.missing
         if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
@@ -116,19 +138,19 @@ def grow_by_held_out(
     n_distinct = n_distinct_rows(parts.X)
     most, reason = int(min(n_distinct, below)), HELD_OUT_REASON
     widths = list(_doubling(min(options.max_units, most)))
-    first = sum(width <= _FIRST for width in widths) - 1
+    first = sum(width <= _GROWTH.first_width for width in widths) - 1
     search, limit = WidthSearch(parts, options, seed, report), None
     for width in widths[first:]:
         if not search.take(width):
             limit = "max_steps"
             break
-        if width >= _WIDE and not search.still_improving(width):
+        if width >= _GROWTH.min_max_width and not search.still_improving(width):
             break
     for width in reversed(widths[:first]):
         if not search.take(width):
             limit = "max_steps"
             break
-        if search.gain(width) < -_WORSE:
+        if search.gain(width) < -_GROWTH.n_errors_worse:
             break
     # Narrower ones may be as good as the widest.
     if limit is None and search.still_improving(widths[-1]):
@@ -191,12 +213,12 @@ class WidthSearch:
         # much.
         if width not in self.lengths:
             return False
-        if width < _WIDE:
-            return self.gain(width) > _BETTER
-        widths = sorted(self.lengths)[-_WINDOW:]
+        if width < _GROWTH.min_max_width:
+            return self.gain(width) > _GROWTH.n_errors_better
+        widths = sorted(self.lengths)[-_GROWTH.n_slope_widths :]
         nats = [self.lengths[tried].mean() for tried in widths]
         trend: Any = linregress(np.log2(widths), nats)
-        return -trend.slope > _RISE
+        return -trend.slope > _GROWTH.min_gain
 
     def _measured(self, rbm: RBM) -> tuple[NDArray[np.float64], float]:
         """Nats of each held-out sample, and the error that they have in common."""
@@ -211,19 +233,19 @@ class WidthSearch:
             return free + exact_log_partition(rbm).value, 0.0
         best = min(self.lengths.values(), key=np.mean)
         log_z = error = np.inf
-        for number in _TEMPERATURES:
+        for number in _GROWTH.n_temperatures:
             weights = annealed_weights(
                 rbm, parts.X, reference_rbm=self.reference_rbm, n_temperatures=number,
                 random_state=seed,
             )  # fmt: skip
             found = log_partition_of(weights)
             gains, error = best - free - found.value, found.standard_error
-            is_known = found.effective_sample_size >= LEAST_SIZE
-            is_sure = is_known and error <= _SMALL * _error(gains)
+            is_known = found.effective_sample_size >= PARTITION.min_effective_size
+            is_sure = is_known and error <= _GROWTH.max_annealing_error * _error(gains)
             log_z = found.value
             if not is_known:
                 log_z = max(log_z, conservative_log_z(weights))
-            if is_sure or _errors(gains, error) < -_WORSE:
+            if is_sure or _errors(gains, error) < -_GROWTH.n_errors_worse:
                 break
         return free + log_z, error
 
@@ -252,10 +274,16 @@ def _likely_width(lengths: Mapping[int, NDArray[np.float64]]) -> int:
     best = min(lengths.values(), key=np.mean)
     worse = [lengths[width] - best for width in widths]
     far = np.array(
-        [nats.mean() / (_NEAR + _NEAR_ERRORS * _error(nats)) for nats in worse]
+        [
+            nats.mean()
+            / (_GROWTH.distance_nats + _GROWTH.distance_errors * _error(nats))
+            for nats in worse
+        ]
     )
     around = np.pad(far, 1, mode="edge")
-    around = np.minimum(around[:-2], far + _FAR) + np.minimum(around[2:], far + _FAR)
+    around = np.minimum(around[:-2], far + _GROWTH.max_distance) + np.minimum(
+        around[2:], far + _GROWTH.max_distance
+    )
     far = (around + 2.0 * far) / 4.0
     return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
 

@@ -13,13 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
+from skmohn._core._tuned import tuned
 from skmohn.energynet._groups import Groups
-from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE
+from skmohn.energynet._rbm import RBM, RBM_LIMITS
 
-# Digits of moments that are compared: more would tell rounding errors.
-_DIGITS = 6
-# Rows that are written in another layout at once.
-_ROWS_ARRANGED = 256
+
+@dataclass(frozen=True)
+class LayoutConstants:
+    """The order of columns by their moments."""
+
+    # Digits of moments that are compared: more would show rounding errors.
+    n_digits: int = tuned(6, "rounding")
+    # Rows that are written in another layout at once.
+    n_rows_per_batch: int = tuned(256, "cost")
+
+
+_LAYOUT = LayoutConstants()
 
 
 def sort_columns(
@@ -44,13 +53,13 @@ def sort_columns(
             values[:, j] = frequency[rows]
         return values
 
-    rows = list(gen_batches(len(X), ROWS_AT_ONCE))
+    rows = list(gen_batches(len(X), RBM_LIMITS.max_rows))
     n_known = np.maximum(sum(np.sum(~np.isnan(X[part]), axis=0) for part in rows), 1)
     mean = sum(np.nansum(read(part), axis=0) for part in rows) / n_known
     square = sum(np.nansum((read(part) - mean) ** 2, axis=0) for part in rows)
     std = np.sqrt(square / n_known)
     # Of a constant column rounding errors are left.
-    std = np.where(std > 10.0**-_DIGITS * np.abs(mean), std, np.inf)
+    std = np.where(std > 10.0**-_LAYOUT.n_digits * np.abs(mean), std, np.inf)
     third, fourth, cross, cross_square = np.zeros((4, n_features))
     for part in rows:
         z = np.nan_to_num((read(part) - mean) / std)
@@ -60,7 +69,7 @@ def sort_columns(
         cross += np.sum(z * power, axis=0)
         cross_square += np.sum(z**2 * power, axis=0)
     moments = np.stack([third, cross, fourth, cross_square]) / n_known
-    moments = np.round(moments, _DIGITS)
+    moments = np.round(moments, _LAYOUT.n_digits)
     odd = np.where(moments[0] != 0.0, moments[0], moments[1])
     sign = np.where(is_number & (odd < 0.0), -1.0, 1.0)
     # Signs are turned, so that the first two have none.
@@ -97,7 +106,9 @@ def sort_categories(
             category = X[rows, j].astype(int)
             for power in (1, 2):
                 sums = np.bincount(category, norms[rows] ** power, len(counts[j]))
-                keys.append(np.round(-sums / np.maximum(counts[j], 1), _DIGITS))
+                keys.append(
+                    np.round(-sums / np.maximum(counts[j], 1), _LAYOUT.n_digits)
+                )
             if len(np.unique(keys, axis=1).T) < len(counts[j]):
                 keys.append(_concentrations(X, j, sizes))
         found[j] = np.lexsort([-key for key in keys[::-1]])
@@ -115,7 +126,7 @@ def _squared_norms(X: NDArray, categorical: Sequence[int]) -> NDArray[np.float64
         values -= np.nanmean(values)
         std = np.nanstd(values)
         # Of a constant column rounding errors are left.
-        if std > 10.0**-_DIGITS:
+        if std > 10.0**-_LAYOUT.n_digits:
             norms += np.nan_to_num(values / std) ** 2
     return norms / X.shape[1]
 
@@ -161,7 +172,7 @@ class Layout:
 
     def arrange(self, units: NDArray) -> NDArray:
         """Reorder the units of columns, (n_samples, n_units), in place."""
-        for rows in gen_batches(len(units), _ROWS_ARRANGED):
+        for rows in gen_batches(len(units), _LAYOUT.n_rows_per_batch):
             units[rows] = _turn(units[rows][:, self.order], self.is_turned)
         return units
 

@@ -11,14 +11,14 @@ from scipy.special import entr, logsumexp
 from sklearn.utils import check_scalar
 
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups, state_probabilities
 from skmohn.energynet._missing import MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
-    MAX_ENUMERATED_UNITS,
     RBM,
-    ROWS_AT_ONCE,
+    RBM_LIMITS,
     as_rows,
     check_states,
     draw_stream,
@@ -29,8 +29,16 @@ from skmohn.energynet._rbm import (
 )
 from skmohn.energynet._training import data_logits
 
-# Terms of sums over listed states that are in memory at once.
-_MOST_TERMS = 2**20
+
+@dataclass(frozen=True)
+class LikelihoodConstants:
+    """Sums over enumerated states."""
+
+    # Terms that are in memory at once.
+    max_terms: int = tuned(2**20, "cost")
+
+
+_LIKELIHOOD = LikelihoodConstants()
 
 
 def independent_bits(X: ArrayLike, groups: Groups | None = None) -> RBM:
@@ -123,10 +131,10 @@ def stack_log_likelihood(
     """Log-likelihood as of :func:`dbn_log_likelihood`, for checked arguments."""
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
-    if layers[0].n_hidden <= MAX_ENUMERATED_UNITS:
+    if layers[0].n_hidden <= RBM_LIMITS.max_enumerated_units:
         return _of_listed(layers, X, log_z, n_draws, stream, common_random_numbers)
     found = np.empty(len(X))
-    n_rows = max(ROWS_AT_ONCE // n_draws, 1)
+    n_rows = max(RBM_LIMITS.max_rows // n_draws, 1)
     for start in range(0, len(X), n_rows):
         rows = slice(start, start + n_rows)
         # A table for each sample: products of tables of one size are rounded alike.
@@ -153,7 +161,7 @@ def _of_listed(
     )
     known += states @ lower.hidden_bias.astype(np.float64)
     known -= log_hidden_marginals(lower, states)
-    found, n_rows = np.empty(len(X)), max(_MOST_TERMS // len(states), 1)
+    found, n_rows = np.empty(len(X)), max(_LIKELIHOOD.max_terms // len(states), 1)
     weights = lower.weights.astype(np.float64)
     for start in range(0, len(X), n_rows):
         rows = slice(start, start + n_rows)

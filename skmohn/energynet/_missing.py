@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._annealing import AnnealingPath, anneal
 from skmohn.energynet._groups import (
@@ -22,22 +23,32 @@ from skmohn.energynet._groups import (
     unit_probabilities,
 )
 from skmohn.energynet._rbm import (
-    MAX_ENUMERATED_UNITS,
     RBM,
+    RBM_LIMITS,
     draw_visible,
     free_energies,
     hidden_means,
     sides_of,
 )
 
-# Draws of the missing values by which units are valued, and steps between them.
-_DRAWS, _STEPS = 10, 2
-# Annealing over the missing values: chains of a sample, and temperatures.
-_CHAINS, _TEMPERATURES = 4, 50
-# Steps before an RBM that is there learns from samples it has not seen.
-BURN_IN = 10
-# Rows of chains that are in memory at once.
-_MOST_ROWS = 20_000
+
+@dataclass(frozen=True)
+class MissingConstants:
+    """Chains over missing values."""
+
+    # Draws of the missing values by which units are valued, and steps between.
+    n_draws: int = tuned(10, "benchmarks/ablation.py")
+    n_thinning: int = tuned(2, "benchmarks/ablation.py")
+    # Annealing over the missing values: chains of a sample, and temperatures.
+    n_chains: int = tuned(4, "benchmarks/ablation.py")
+    n_temperatures: int = tuned(50, "benchmarks/ablation.py")
+    # Steps before a trained RBM learns from samples that it has not seen.
+    n_burn_in: int = tuned(10, "benchmarks/ablation.py")
+    # Rows of chains that are in memory at once.
+    max_rows: int = tuned(20_000, "cost")
+
+
+MISSING = MissingConstants()
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +146,9 @@ class MissingMask:
     ) -> Iterator[NDArray]:
         """States of the incomplete samples, several times, each some steps later."""
         rows, X = self.rows, X.copy()
-        self.burn_in(rbm, X, BURN_IN, stream)
-        for _ in range(_DRAWS):
-            self.burn_in(rbm, X, _STEPS, stream)
+        self.burn_in(rbm, X, MISSING.n_burn_in, stream)
+        for _ in range(MISSING.n_draws):
+            self.burn_in(rbm, X, MISSING.n_thinning, stream)
             yield X[rows]
 
 
@@ -196,8 +207,8 @@ def known_free_energies(
     missing: MissingMask | None,
     seed: int,
     *,
-    n_chains: int = _CHAINS,
-    n_temperatures: int = _TEMPERATURES,
+    n_chains: int = MISSING.n_chains,
+    n_temperatures: int = MISSING.n_temperatures,
     # Whether all samples use the same random numbers, so that the result of one does
     # not depend on the others. Means over samples vary less if they do not.
     common_random_numbers: bool = False,
@@ -212,13 +223,13 @@ def known_free_energies(
     rows = missing.rows
     unknown = missing.unknown_at(rows)
     known = np.where(unknown, np.float32(0.0), V[rows])
-    if rbm.n_hidden <= MAX_ENUMERATED_UNITS:
+    if rbm.n_hidden <= RBM_LIMITS.max_enumerated_units:
         found[rows] = -_listed(rbm, known, unknown)
     else:
         n_streams = 1 if common_random_numbers else len(rows)
         streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
         streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
-        n_rows = max(_MOST_ROWS // n_chains, 1)
+        n_rows = max(MISSING.max_rows // n_chains, 1)
         for first in range(0, len(rows), n_rows):
             part = slice(first, first + n_rows)
             of_part = known[part], unknown[part], streams[part]

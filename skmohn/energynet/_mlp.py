@@ -11,6 +11,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
@@ -22,28 +23,42 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from skmohn._core._fitting import FitLoop, History
 from skmohn._core._sklearn import callback_context, watched_mlp
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn.energynet._rbm import RBM
 
-# Precisions of the normal priors of all weights, the largest first. A number says more
-# of them than a class does: with few samples of classes a network of larger ones is
-# constant, and its loss no worse than that of others.
-_ALPHAS_OF_CLASSES = 3.0, 1.0
-_ALPHAS_OF_NUMBERS = 100.0, 30.0, 10.0, 3.0, 1.0
+
+@dataclass(frozen=True)
+class SelectionConstants:
+    """Choice of a network by cross-validation."""
+
+    # Precisions of the normal priors of all weights, the largest first. A number shows
+    # more of them than a class does: with few samples of classes a network of larger
+    # ones is constant, and its loss no worse than that of others.
+    class_alphas: tuple[float, ...] = tuned((3.0, 1.0), "benchmarks/ablation.py")
+    target_alphas: tuple[float, ...] = tuned(
+        (100.0, 30.0, 10.0, 3.0, 1.0), "benchmarks/ablation.py"
+    )
+    # Layers that were found are compared with layers of so many units, which some
+    # targets need.
+    min_wide_units: int = tuned(100, "benchmarks/ablation.py")
+    n_folds: int = tuned(5, "benchmarks/ablation.py")
+    # With more distinct samples the choice would be the same.
+    max_samples: int = tuned(4000, "cost")
+    # The simpler may be worse by so many standard errors of the difference.
+    n_errors_simpler: float = tuned(0.5, "benchmarks/ablation.py")
+    # That of a class without training samples.
+    min_probability: float = tuned(1e-6, "rounding")
+    # Training for comparisons ends when so many evaluations have reduced the loss by no
+    # more than this fraction: networks of more units than samples need thousands to
+    # converge.
+    min_progress: float = tuned(0.01, "benchmarks/ablation.py")
+    n_progress_evaluations: int = tuned(50, "benchmarks/ablation.py")
+
+
+_SELECTION = SelectionConstants()
 # Linear models have nothing to overfit by when they learn on; networks have.
 _LINEAR = {"hidden_layer_sizes": (), "tol": 1e-4}
-# Found layers are compared with wider ones, which some targets need.
-_WIDE = 100
-_FOLDS = 5
-# With more distinct samples the choice would be the same.
-_MOST_COMPARED = 4000
-# What is simpler may be worse by so many standard errors of the difference.
-_TOLERANCE = 0.5
-# The least probability, that of a class not learned from.
-_LEAST = 1e-6
-# Networks are compared when this fraction of the loss is all that so many evaluations
-# have taken off: those with more units than samples need thousands to come to rest.
-_LEAST_PROGRESS, _EVALUATIONS = 0.01, 50
 
 _T = TypeVar("_T", bound=Any)
 
@@ -71,11 +86,11 @@ def fit_silently(
     # Fitting ends before a warning that it has not converged.
     # Evaluations of "lbfgs" are at least as many as its iterations.
     ahead = iter(range(watched.max_iter - 1))
-    least = deque([np.inf], maxlen=_EVALUATIONS)
+    least = deque([np.inf], maxlen=_SELECTION.n_progress_evaluations)
 
     def watch(loss: float) -> None:
         least.append(min(loss, least[-1]))
-        rests = least[-1] > (1.0 - _LEAST_PROGRESS) * least[0]
+        rests = least[-1] > (1.0 - _SELECTION.min_progress) * least[0]
         if rests or next(ahead, None) is None:
             raise _Stopped
 
@@ -156,10 +171,10 @@ def candidates(
 ) -> list[Any]:
     """Networks to choose from, simpler ones first, not fitted."""
     # Of each shape there is a range of `alpha`.
-    alphas = _ALPHAS_OF_CLASSES if is_classifier(mlp) else _ALPHAS_OF_NUMBERS
+    alphas = _SELECTION.class_alphas if is_classifier(mlp) else _SELECTION.target_alphas
     shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
-    if is_found and sizes[0] < _WIDE:
-        shapes.append({"hidden_layer_sizes": (_WIDE, *sizes[1:])})
+    if is_found and sizes[0] < _SELECTION.min_wide_units:
+        shapes.append({"hidden_layer_sizes": (_SELECTION.min_wide_units, *sizes[1:])})
     copy: Any = clone
     return [
         copy(mlp).set_params(**shape, alpha=alpha)
@@ -181,9 +196,9 @@ def folds_of(table: NDArray, y: NDArray) -> tuple[NDArray[np.intp], NDArray[np.i
     keys = keys[order]
     is_new = np.any(keys[1:] != keys[:-1], axis=1)
     which = np.concatenate([[0], np.cumsum(is_new)])
-    step = which[-1] // _MOST_COMPARED + 1
+    step = which[-1] // _SELECTION.max_samples + 1
     chosen = which % step == 0
-    return order[chosen], which[chosen] // step % _FOLDS
+    return order[chosen], which[chosen] // step % _SELECTION.n_folds
 
 
 def choose(
@@ -228,7 +243,7 @@ def choose(
         }
         for mlp, mean, error in zip(tried, means, errors, strict=True)
     )
-    return tried[np.argmax(worse <= _TOLERANCE * errors)], compared
+    return tried[np.argmax(worse <= _SELECTION.n_errors_simpler * errors)], compared
 
 
 def _out_of_fold_losses(
@@ -251,10 +266,12 @@ def _log_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:
     """Minus the log-probability of the class, or of all labels, of each sample."""
     p = mlp.predict_proba(X)
     if y.ndim > 1:
-        return -np.log(np.where(y, p, 1.0 - p).clip(_LEAST)).sum(axis=1)
+        return -np.log(np.where(y, p, 1.0 - p).clip(_SELECTION.min_probability)).sum(
+            axis=1
+        )
     at = np.searchsorted(mlp.classes_, y).clip(max=len(mlp.classes_) - 1)
     p = np.where(mlp.classes_[at] == y, p[np.arange(len(y)), at], 0.0)
-    return -np.log(p.clip(_LEAST))
+    return -np.log(p.clip(_SELECTION.min_probability))
 
 
 def _squared_losses(mlp: Any, X: NDArray, y: NDArray) -> NDArray[np.float64]:

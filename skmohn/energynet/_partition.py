@@ -12,6 +12,7 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._sklearn import Interval, validate_params
+from skmohn._core._tuned import tuned
 from skmohn.energynet._annealing import AnnealingPath, anneal
 from skmohn.energynet._groups import Groups, list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
@@ -22,21 +23,33 @@ from skmohn.energynet._rbm import (
 )
 from skmohn.energynet._training import data_logits
 
-# Beyond this many units on its smaller side an RBM has too many states to list.
-MOST_ENUMERATED = 20
-# Up to this many states times units of the other side it takes no longer than sampling.
-_CHEAP = 1e8
-# States that are listed together: their exponentials stay in the processor's cache.
-_FIRST_STATES = 256
-# Twice as much is still less than what overflows.
-_LARGEST_EXPONENT = 300.0
-# Estimates by fewer effective chains say little; they are made again with so many times
-# the temperatures.
-LEAST_SIZE, _HARDER = 10.0, 4
-# Fractions of the temperatures that are tried first, as divisors; nats of a standard
-# error that are sure, and standard errors that two estimates may be apart.
-_DIVISORS = 64, 16, 4, 1
-_SURE, _APART = 0.05, 2.0
+
+@dataclass(frozen=True)
+class PartitionConstants:
+    """Partition functions: enumeration, and how annealing is checked."""
+
+    # Beyond so many units on its smaller side an RBM has too many states to list.
+    max_enumerated_units: int = tuned(20, "cost")
+    # Up to this many states times units of the other side, enumeration takes no longer
+    # than sampling.
+    max_exact_cost: float = tuned(1e8, "cost")
+    # States that are listed together: their exponentials stay in the cache.
+    n_states_per_block: int = tuned(256, "cost")
+    # Twice as much does not overflow.
+    max_exponent: float = tuned(300.0, "rounding")
+    # Estimates of fewer effective chains are unreliable; they are repeated with so many
+    # times the temperatures.
+    min_effective_size: float = tuned(10.0, "benchmarks/ablation.py")
+    n_times_temperatures: int = tuned(4, "benchmarks/ablation.py")
+    # Fractions of the temperatures that are tried first, as divisors.
+    temperature_divisors: tuple[int, ...] = tuned((64, 16, 4, 1), "cost")
+    # Standard error in nats that is small enough, and standard errors by which two
+    # estimates may differ.
+    max_standard_error: float = tuned(0.05, "benchmarks/ablation.py")
+    max_errors_apart: float = tuned(2.0, "benchmarks/ablation.py")
+
+
+PARTITION = PartitionConstants()
 
 
 @dataclass(frozen=True)
@@ -96,10 +109,10 @@ def exact_log_partition(rbm: RBM) -> LogPartition:
     """
     weights = rbm.weights.astype(np.float64)
     outer, inner = sides_of(rbm)
-    if min(outer.n_states, inner.n_states) > 2**MOST_ENUMERATED:
+    if min(outer.n_states, inner.n_states) > 2**PARTITION.max_enumerated_units:
         raise ValueError(
-            f"both sides have more than {2**MOST_ENUMERATED} states, too many to "
-            "enumerate: use annealed_importance_sampling"
+            f"both sides have more than {2**PARTITION.max_enumerated_units} states, "
+            "too many to enumerate: use annealed_importance_sampling"
         )
     outer_bias, inner_bias = (
         bias.astype(np.float64) for bias in (rbm.visible_bias, rbm.hidden_bias)
@@ -109,7 +122,9 @@ def exact_log_partition(rbm: RBM) -> LogPartition:
         outer_bias, inner_bias = inner_bias, outer_bias
     # A state is one of the first few columns and one of the others, whose logits add
     # up: each state of either is listed once.
-    n_first = 1 + np.searchsorted(np.cumprod(outer.sizes + 1.0), _FIRST_STATES)
+    n_first = 1 + np.searchsorted(
+        np.cumprod(outer.sizes + 1.0), PARTITION.n_states_per_block
+    )
     split = outer.sizes[:n_first].sum()
     parts = outer.take(slice(n_first)), outer.take(slice(n_first, None))
     first, others = (list_states(part, 0, part.n_states) for part in parts)
@@ -138,9 +153,9 @@ def _log_sums_of_pairs(
     starts = groups.starts
     # A level has all units below it, too.
     largest = np.add.reduceat(bounds, starts) + np.log(groups.sizes + 1)
-    if largest.max() > _LARGEST_EXPONENT:
+    if largest.max() > PARTITION.max_exponent:
         return np.array([log_state_sums(first + row, groups) for row in others])
-    product = np.cumsum(largest) // _LARGEST_EXPONENT
+    product = np.cumsum(largest) // PARTITION.max_exponent
     product_starts = np.unique(product, return_index=True)[1]
     # A row for each unit: products of rows are quick.
     first = np.exp(state_logits(first, groups).T)
@@ -381,7 +396,10 @@ def is_enumerable(rbm: RBM) -> bool:
     """Whether it takes no longer to list the states of an RBM than to sample."""
     n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
-    return min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP
+    return (
+        min(n_visible, n_hidden) <= 2**PARTITION.max_enumerated_units
+        and least <= PARTITION.max_exact_cost
+    )
 
 
 def converged_log_partition(
@@ -396,8 +414,8 @@ def converged_log_partition(
     """Log partition function with as many temperatures as it needs."""
     # Begins with few, and takes more until an estimate is certain and the one before it
     # agrees, or `n_temperatures` are too few and more of them have been taken. The
-    # effective sample size may still be less than `LEAST_SIZE`. Parameters are those of
-    # :func:`log_partition` and :func:`annealed_weights`.
+    # effective sample size may still be less than `PARTITION.min_effective_size`.
+    # Parameters are those of :func:`log_partition` and :func:`annealed_weights`.
     if is_enumerable(rbm):
         return exact_log_partition(rbm)
 
@@ -408,35 +426,39 @@ def converged_log_partition(
         )  # fmt: skip
         return log_partition_of(weights)
 
-    first, *others = sorted({-(-n_temperatures // divisor) for divisor in _DIVISORS})
+    first, *others = sorted(
+        {-(-n_temperatures // divisor) for divisor in PARTITION.temperature_divisors}
+    )
     found = estimate(first)
     for number in others:
         before, found = found, estimate(number)
         if _agree(before, found):
             return found
-    if found.effective_sample_size >= LEAST_SIZE:
+    if found.effective_sample_size >= PARTITION.min_effective_size:
         return found
-    again = estimate(_HARDER * n_temperatures)
+    again = estimate(PARTITION.n_times_temperatures * n_temperatures)
     return max(found, again, key=lambda z: z.effective_sample_size)
 
 
 def _agree(before: LogPartition, found: LogPartition) -> bool:
     """Whether an estimate is certain, and agrees with the one before it."""
-    return found.standard_error <= _SURE and not _are_apart(before, found)
+    return found.standard_error <= PARTITION.max_standard_error and not _are_apart(
+        before, found
+    )
 
 
 def _are_apart(one: LogPartition, other: LogPartition) -> bool:
     """Whether two estimates differ by more than their errors."""
     error = np.hypot(one.standard_error, other.standard_error)
-    return abs(one.value - other.value) > _APART * error
+    return abs(one.value - other.value) > PARTITION.max_errors_apart * error
 
 
 def warn_if_unreliable(log_partition: LogPartition, layer: int) -> None:
     """Warn where the estimate of a log partition function is uncertain."""
     size = log_partition.effective_sample_size
-    if size < LEAST_SIZE:
+    if size < PARTITION.min_effective_size:
         warn_caller(
             f"the log-likelihood of layer {layer} may be wrong by nats: the effective "
             f"sample size of its log partition function is {size:.1f}, below "
-            f"{LEAST_SIZE:g}; raise n_temperatures or use fewer units"
+            f"{PARTITION.min_effective_size:g}; raise n_temperatures or use fewer units"
         )

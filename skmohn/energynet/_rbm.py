@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet import _kernels as kernels
@@ -20,10 +21,18 @@ from skmohn.energynet._groups import (
     unit_probabilities,
 )
 
-# Rows whose activations are in memory at once.
-ROWS_AT_ONCE = 4096
-# Most hidden units whose states are listed at every few steps.
-MAX_ENUMERATED_UNITS = 12
+
+@dataclass(frozen=True)
+class RBMConstants:
+    """Limits of sums over states, and of rows at once."""
+
+    # Rows whose activations are in memory at once.
+    max_rows: int = tuned(4096, "cost")
+    # Most hidden units whose states are listed at every few steps.
+    max_enumerated_units: int = tuned(12, "cost")
+
+
+RBM_LIMITS = RBMConstants()
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,8 +355,8 @@ def log_hidden_marginals(rbm: RBM, H: NDArray) -> NDArray[np.float64]:
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total: np.ndarray = np.empty(H.shape[:-1])
-    for start in range(0, len(H), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, len(H), RBM_LIMITS.max_rows):
+        rows = slice(start, start + RBM_LIMITS.max_rows)
         active = H[rows] @ rbm.weights + rbm.visible_bias
         sums = log_state_sums(as_rows(active), rbm.groups)
         total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
@@ -361,8 +370,8 @@ def _log_marginal(
     """Sum one kind of units out, of rows of the other kind."""
     total: np.ndarray = np.empty(states.shape[:-1])
     sums: np.ndarray = np.empty_like(total)
-    for start in range(0, len(states), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    for start in range(0, len(states), RBM_LIMITS.max_rows):
+        rows = slice(start, start + RBM_LIMITS.max_rows)
         total[rows] = states[rows] @ bias.astype(np.float64)
         active = as_rows(states[rows] @ weights)
         kernels.softplus_sums(active, other_bias, sums[rows].reshape(-1))

@@ -12,26 +12,36 @@ from scipy.special import logsumexp
 from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import enumerate_completions
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
-from skmohn.energynet._missing import BURN_IN, MissingMask, known_free_energies
+from skmohn.energynet._missing import MISSING, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, random_stream
 from skmohn.energynet._stack import MakeStack
 from skmohn.energynet._table import Encoded
-from skmohn.energynet._whitening import N_COMPLETIONS, ImportanceSamples
+from skmohn.energynet._whitening import WHITENING, ImportanceSamples
 
-# Draws of the bits of a sample that is given as probabilities.
-_N_BIT_DRAWS = 10
-# Annealing over the missing values of a sample: chains and temperatures.
-_CHAINS, _TEMPERATURES = 20, 300
-# Samples whose unknown numbers are drawn at once.
-_ROWS_DRAWN = 256
-# Of a monitor: samples that stand for all, and most temperatures of sampling.
-_N_MONITORED = 2000
-_MONITOR_TEMPERATURES = 1000
+
+@dataclass(frozen=True)
+class ScoringConstants:
+    """Draws by which samples are scored."""
+
+    # Draws of the bits of a sample that is given as probabilities.
+    n_bit_draws: int = tuned(10, "benchmarks/ablation.py")
+    # Annealing over the missing values of a sample: chains and temperatures.
+    n_chains: int = tuned(20, "benchmarks/ablation.py")
+    n_temperatures: int = tuned(300, "benchmarks/ablation.py")
+    # Samples whose unknown numbers are drawn at once.
+    n_rows_per_batch: int = tuned(256, "cost")
+    # Of a monitor: samples that stand for all, and most temperatures.
+    n_monitored: int = tuned(2000, "cost")
+    max_monitor_temperatures: int = tuned(1000, "cost")
+
+
+_SCORING = ScoringConstants()
 
 
 @one_blas_thread
@@ -115,8 +125,10 @@ class Scorer:
         if whitening is None or not np.isnan(X).any():
             return self._score(encoded, np.arange(first, first + len(X)))
         found = np.empty(len(X))
-        for rows in gen_batches(len(X), _ROWS_DRAWN):
-            drawn = ImportanceSamples.of(whitening, X[rows], N_COMPLETIONS, self.seed)
+        for rows in gen_batches(len(X), _SCORING.n_rows_per_batch):
+            drawn = ImportanceSamples.of(
+                whitening, X[rows], WHITENING.n_completions, self.seed
+            )
             numbers = first + rows.start + drawn.rows
             of_draws = Encoded.of(drawn.table, self.coding)
             found[rows] = drawn.log_means(self._score(of_draws, numbers))
@@ -155,8 +167,8 @@ class Scorer:
         drawn = _drawn(known, self.seed) if is_uncertain else [known]
         energies = [
             known_free_energies(
-                self.rbms[0], bits, missing, self.seed, n_chains=_CHAINS,
-                n_temperatures=_TEMPERATURES, common_random_numbers=True,
+                self.rbms[0], bits, missing, self.seed, n_chains=_SCORING.n_chains,
+                n_temperatures=_SCORING.n_temperatures, common_random_numbers=True,
             )
             for bits in drawn
         ]  # fmt: skip
@@ -172,8 +184,8 @@ def _drawn(units: NDArray, seed: int) -> Iterator[NDArray]:
     """Bits, drawn several times with numbers that are the same for all samples."""
     # They are spread evenly.
     first = np.random.default_rng(seed).random(units.shape[1])
-    for k in range(_N_BIT_DRAWS):
-        draw = (first + k / _N_BIT_DRAWS) % 1.0
+    for k in range(_SCORING.n_bit_draws):
+        draw = (first + k / _SCORING.n_bit_draws) % 1.0
         yield (units > draw).astype(np.float32)
 
 
@@ -212,7 +224,7 @@ class Monitor:
         self.within, self.every = within, every
         if every is not None:
             self.bits = {n: _some_bits(*table, seed) for n, table in tables.items()}
-        self.n_temperatures = min(n_temperatures, _MONITOR_TEMPERATURES)
+        self.n_temperatures = min(n_temperatures, _SCORING.max_monitor_temperatures)
         self.n_draws, self.seed = n_draws, seed
 
     @classmethod
@@ -275,7 +287,9 @@ class Monitor:
         found = {}
         for name, (bits, missing) in self.bits.items():
             if missing is not None:
-                missing.burn_in(rbms[0], bits, BURN_IN, random_stream(self.seed))
+                missing.burn_in(
+                    rbms[0], bits, MISSING.n_burn_in, random_stream(self.seed)
+                )
             options = log_z, self.n_draws, self.seed
             found[name] = float(
                 known_log_likelihoods(rbms, bits, missing, *options).mean()
@@ -286,7 +300,9 @@ class Monitor:
 def _some_bits(
     X: NDArray, missing: MissingMask | None, seed: int
 ) -> tuple[NDArray, MissingMask | None]:
-    rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED])
+    rows = np.sort(
+        np.random.default_rng(seed).permutation(len(X))[: _SCORING.n_monitored]
+    )
     probabilities = X[rows]
     bits = np.empty_like(probabilities)
     kernels.bernoulli(probabilities, random_stream(seed), bits)

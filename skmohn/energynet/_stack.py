@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import sem
 
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import GrowthResult, Report
@@ -26,11 +27,20 @@ from skmohn.energynet._partition import (
 )
 from skmohn.energynet._rbm import RBM, random_stream
 
-# A further layer is first looked at with a fraction of all samples and temperatures.
-_LOOK = 10
-_LEAST_ROWS = 200
-# What it seems to lack for staying must be so many standard errors.
-_SURE = 3.0
+
+@dataclass(frozen=True)
+class DepthConstants:
+    """The first estimate of what a further layer is worth."""
+
+    # It takes one sample, and one temperature, of so many, but the next number of
+    # samples.
+    n_rows_per_pilot: int = tuned(10, "cost")
+    min_pilot_rows: int = tuned(200, "cost")
+    # Standard errors that a layer must lack to be rejected by it.
+    n_errors_rejected: float = tuned(3.0, "benchmarks/ablation.py")
+
+
+_DEPTH = DepthConstants()
 
 MakeStack: TypeAlias = Callable[[], list[RBM]]
 StackReport: TypeAlias = Callable[[dict[str, Any], MakeStack], None]
@@ -199,10 +209,11 @@ class _Judge:
         # Few temperatures make a partition function too small rather than too large, so
         # that the estimate is optimistic; samples are compared one by one with the best
         # stack.
-        n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
+        part = _DEPTH.n_rows_per_pilot
+        n_rows = max(len(self.bits) // part, _DEPTH.min_pilot_rows)
         z = log_partition(
             rbms[-1], inputs,
-            n_temperatures=max(self.options.n_temperatures // _LOOK, 1),
+            n_temperatures=max(self.options.n_temperatures // part, 1),
             n_chains=self.options.n_chains, random_state=self.seed,
         )  # fmt: skip
         log_likelihood = self._log_likelihood(rbms, z, n_rows)
@@ -210,7 +221,7 @@ class _Judge:
         error = np.hypot(sem(gains, ddof=0), z.standard_error)
         cost = self._complexity(rbms)
         lacking = (cost - best.description.complexity) / self.weight - gains.mean()
-        if lacking <= _SURE * error:
+        if lacking <= _DEPTH.n_errors_rejected * error:
             return None
         gain = float(gains.mean() * self.weight)
         description = DescriptionLength(best.description.log_likelihood + gain, cost)

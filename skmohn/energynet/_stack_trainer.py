@@ -13,6 +13,7 @@ from sklearn.utils import gen_batches
 from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._options import Control, control_of
 from skmohn._core._sklearn import Interval, StrOptions
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import is_integer
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._growth import (
@@ -25,9 +26,9 @@ from skmohn.energynet._growth import (
 from skmohn.energynet._growth_held_out import HeldOutOptions, grow_by_held_out
 from skmohn.energynet._infinite_rbm import InfiniteGrowthOptions, grow_infinite_rbm
 from skmohn.energynet._likelihood import DescriptionLength, likelihood_weight
-from skmohn.energynet._missing import BURN_IN, MissingMask
+from skmohn.energynet._missing import MISSING, MissingMask
 from skmohn.energynet._partition import LogPartition
-from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
+from skmohn.energynet._rbm import RBM, RBM_LIMITS, random_stream
 from skmohn.energynet._stack import (
     MakeStack,
     StackOptions,
@@ -38,14 +39,29 @@ from skmohn.energynet._stack import (
 from skmohn.energynet._table import Encoded
 from skmohn.energynet._training import Schedule, epochs_at_once, new_rbm
 
-# The sum of the learning rates of a layer's last training.
-_FINAL_CLOCK = 300.0
-# What "auto" stands for: centered PCD of so many columns, and the growth of the paper.
-_RATE, _BATCH_SIZE, _COLUMNS = 0.2, 50, 100
-_PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
-# Of normal priors of weights: their standard deviation is 1, or 2 where units have a
-# price as well.
-_PRECISION, _PRICED_PRECISION = 1.0, 0.25
+
+@dataclass(frozen=True)
+class TrainingConstants:
+    """What "auto" stands for, and the last training of a layer."""
+
+    # The sum of the learning rates of a layer's last training.
+    final_clock: float = tuned(300.0, "benchmarks/ablation.py")
+    # Centered PCD of a table of so many columns.
+    learning_rate: float = tuned(0.2, "benchmarks/ablation.py")
+    batch_size: int = tuned(50, "benchmarks/ablation.py")
+    n_columns: int = tuned(100, "benchmarks/ablation.py")
+    # Growth as an infinite RBM.
+    infinite_learning_rate: float = tuned(
+        0.01, "Kristiansen and Gonzalvo (2017), section 4"
+    )
+    infinite_batch_size: int = tuned(10, "benchmarks/ablation.py")
+    # Of normal priors of weights: their standard deviation is 1, or 2 where units have
+    # a cost as well.
+    weight_precision: float = tuned(1.0, "benchmarks/ablation.py")
+    costly_weight_precision: float = tuned(0.25, "benchmarks/ablation.py")
+
+
+_DEFAULTS = TrainingConstants()
 
 _T = TypeVar("_T")
 
@@ -237,7 +253,7 @@ class StackTrainer:
         """Have missing values agree with the layers that there are already."""
         if rbms and encoded.missing is not None:
             stream = random_stream(self.seed)
-            encoded.missing.burn_in(rbms[0], encoded.units, BURN_IN, stream)
+            encoded.missing.burn_in(rbms[0], encoded.units, MISSING.n_burn_in, stream)
 
     def _starts(
         self, encoded: Encoded, rbms: Sequence[RBM] | None
@@ -319,7 +335,7 @@ class StackTrainer:
 
     def _growth_limits(self, schedule: Schedule, n_samples: int) -> dict[str, Any]:
         """Options of growths that end with a training at a settled width."""
-        parameters, final_clock = self.parameters, _FINAL_CLOCK
+        parameters, final_clock = self.parameters, _DEFAULTS.final_clock
         if parameters.n_final_epochs != "auto":
             n_steps = schedule.steps_of_epochs(parameters.n_final_epochs, n_samples)
             final_clock = schedule.clock_of_steps(n_steps)
@@ -351,14 +367,27 @@ class StackTrainer:
         # batch size. Where it is large an RBM has modes that its chains never visit. So
         # it is the same for all numbers beyond some, unless a set number of epochs ends
         # sooner.
-        parameters, finer = self.parameters, n_columns / _COLUMNS
+        parameters, finer = self.parameters, n_columns / _DEFAULTS.n_columns
         if not isinstance(n_epochs, str):
-            clock = n_epochs * n_samples / _BATCH_SIZE * _RATE / 2
-            finer = min(finer, clock / _FINAL_CLOCK)
+            clock = (
+                n_epochs
+                * n_samples
+                / _DEFAULTS.batch_size
+                * _DEFAULTS.learning_rate
+                / 2
+            )
+            finer = min(finer, clock / _DEFAULTS.final_clock)
         root = max(finer, 1.0) ** (1 / 3)
-        rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
+        rate, batch_size = (
+            _DEFAULTS.learning_rate / root,
+            round(_DEFAULTS.batch_size * root**2),
+        )
         is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
-        precision = _PRICED_PRECISION if is_priced else _PRECISION
+        precision = (
+            _DEFAULTS.costly_weight_precision
+            if is_priced
+            else _DEFAULTS.weight_precision
+        )
         return Schedule(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),
@@ -373,8 +402,12 @@ class StackTrainer:
         return InfiniteGrowthOptions(
             beta=options.beta,
             threshold=options.threshold,
-            learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
-            batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
+            learning_rate=_unless_auto(
+                parameters.learning_rate, _DEFAULTS.infinite_learning_rate
+            ),
+            batch_size=_unless_auto(
+                parameters.batch_size, _DEFAULTS.infinite_batch_size
+            ),
             n_gibbs=options.n_gibbs,
             persistent=options.persistent,
             max_units=parameters.max_units,
@@ -386,7 +419,7 @@ class StackTrainer:
         """Epochs of a layer's last training."""
         if self.parameters.n_final_epochs != "auto":
             return self.parameters.n_final_epochs
-        n_steps = schedule.steps_of_clock(_FINAL_CLOCK)
+        n_steps = schedule.steps_of_clock(_DEFAULTS.final_clock)
         return -(-n_steps // schedule.steps_of_epochs(1, n_samples))
 
     def _stack_options(self) -> StackOptions:
@@ -442,7 +475,7 @@ def are_bits(X: NDArray) -> bool:
     """Whether all numbers are 0 or 1."""
     return all(
         np.all((X[rows] == 0.0) | (X[rows] == 1.0))
-        for rows in gen_batches(len(X), ROWS_AT_ONCE)
+        for rows in gen_batches(len(X), RBM_LIMITS.max_rows)
     )
 
 

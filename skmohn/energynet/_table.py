@@ -26,6 +26,7 @@ from skmohn._core._names import input_names, unique_names
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
 from skmohn._core._times import column_types, validate_columns
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import (
     as_counts,
@@ -41,8 +42,17 @@ from skmohn.energynet._missing import MissingMask
 _FLOATS, _INTEGERS = ("float", "double"), ("bool", "int", "uint")
 # No state of a unit: it sorts rows with missing values apart from others.
 _NO_STATE = np.float32(2.0)
-# Parts of the units that are moved one after another, each with a copy.
-_PARTS_MOVED = 8
+
+
+@dataclass(frozen=True)
+class TableConstants:
+    """Memory of tables in another order."""
+
+    # Parts of the units that are moved one after another, each with a copy.
+    n_parts_moved: int = tuned(8, "cost")
+
+
+_TABLE = TableConstants()
 
 
 @dataclass(frozen=True)
@@ -141,7 +151,7 @@ def encode(
 def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:
     """Order rows in place: units in two orders would take the most memory of all."""
     n_units = units.shape[1]
-    for columns in gen_batches(n_units, -(-n_units // _PARTS_MOVED)):
+    for columns in gen_batches(n_units, -(-n_units // _TABLE.n_parts_moved)):
         units[:, columns] = units[order, columns]
 
 

@@ -14,30 +14,41 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logit
 
+from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups, state_probabilities
 from skmohn.energynet._missing import MissingMask, hidden_sampler
 from skmohn.energynet._rbm import (
-    MAX_ENUMERATED_UNITS,
     RBM,
+    RBM_LIMITS,
     draw_hidden,
     draw_visible,
     random_stream,
 )
 
-# Weights beyond this say nothing that smaller ones would not: training has diverged.
-LARGEST_WEIGHT = 100.0
-# How fast the mean activities of hidden units follow, per step.
-_FOLLOW = 0.01
-# Epochs of fewer steps are done together: what surrounds them would take longer.
-_FEWEST_STEPS = 20
-# Fewest steps from one exact draw of the chains to the next.
-_OFTEN = 10
-# A unit for so many samples leaves the price of weights as it is; with more units it
-# rises with their number, up to so many times.
-_SAMPLES_A_UNIT, _DEAREST = 5, 4.0
-# New hidden units that are 1 at the mean of the data, and their largest fraction.
-_FIRST_ACTIVE, _LARGEST_ACTIVITY = 10.0, 0.2
+
+@dataclass(frozen=True)
+class PCDConstants:
+    """Persistent contrastive divergence."""
+
+    # Larger weights change no probability: training has diverged.
+    max_weight: float = tuned(100.0, "rounding")
+    # How fast the mean activities of hidden units follow, per step.
+    centering_rate: float = tuned(0.01, "benchmarks/ablation.py")
+    # Epochs of fewer steps are done together: what surrounds them would take longer.
+    min_steps: int = tuned(20, "cost")
+    # Fewest steps from one exact draw of the chains to the next.
+    min_exact_interval: int = tuned(10, "cost")
+    # A unit for so many samples leaves the precision of weights as it is; with more
+    # units it rises with their number, up to so many times.
+    n_samples_per_unit: int = tuned(5, "benchmarks/ablation.py")
+    max_precision_factor: float = tuned(4.0, "benchmarks/ablation.py")
+    # New hidden units that are 1 at the mean of the data, and their largest fraction.
+    n_active: float = tuned(10.0, "benchmarks/ablation.py")
+    max_active_fraction: float = tuned(0.2, "benchmarks/ablation.py")
+
+
+_PCD = PCDConstants()
 
 
 @dataclass
@@ -98,8 +109,8 @@ class Schedule:
         """Price of half the squared weights of an RBM with so many hidden units."""
         if self.n_samples is None:
             return self.l2
-        crowd = _SAMPLES_A_UNIT * n_hidden / self.n_samples
-        return self.l2 * min(max(crowd, 1.0), _DEAREST)
+        crowd = _PCD.n_samples_per_unit * n_hidden / self.n_samples
+        return self.l2 * min(max(crowd, 1.0), _PCD.max_precision_factor)
 
     def begin(self, X: NDArray, rbm: RBM, n_steps: int, seed: int) -> Run:
         """Start a run on an RBM, whose arrays are copied."""
@@ -180,8 +191,9 @@ class Schedule:
         np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
         kernels.descend(
             buffers.gradient, rows.visible, rows.row_weight, rows.residual[0],
-            buffers.lead, rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights,
-            rbm.hidden_bias, rbm.visible_bias, run.hidden_mean, buffers.visible_step,
+            buffers.lead, rate, self.l2_of(rbm.n_hidden), _PCD.centering_rate,
+            rbm.weights, rbm.hidden_bias, rbm.visible_bias, run.hidden_mean,
+            buffers.visible_step,
         )  # fmt: skip
         run.step += 1
         run.clock += rate
@@ -193,9 +205,9 @@ def _steps_between_draws(run: Run, n_rows: int) -> int:
     # drift, by nats. An RBM of a few hidden units has no more states than can be
     # listed; as often as this takes a fraction of the time of the steps, the chains
     # start anew from it.
-    if run.rbm.n_hidden > MAX_ENUMERATED_UNITS:
+    if run.rbm.n_hidden > RBM_LIMITS.max_enumerated_units:
         return 0
-    return max(_OFTEN, 4 * 2**run.rbm.n_hidden // n_rows)
+    return max(_PCD.min_exact_interval, 4 * 2**run.rbm.n_hidden // n_rows)
 
 
 class _Rows(NamedTuple):
@@ -252,13 +264,13 @@ class _Buffers:
 def epochs_at_once(n_samples: int, batch_size: int) -> int:
     """Epochs between two inspections of a run: several where they are short."""
     n_steps = -(-n_samples // batch_size)
-    return -(-_FEWEST_STEPS // n_steps)
+    return -(-_PCD.min_steps // n_steps)
 
 
 def check_weights(weights: NDArray, step: int, learning_rate: float) -> None:
     """Refuse weights that have grown beyond all bounds, or are no numbers."""
     size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
-    if not size < LARGEST_WEIGHT:
+    if not size < _PCD.max_weight:
         raise ValueError(
             f"training diverged after {step} steps: the largest weight is {size:.3g}; "
             f"lower learning_rate, now {learning_rate:g}"
@@ -290,7 +302,7 @@ def new_rbm(
     # Of numbers in [0, 1], by their squares: without a copy of the table.
     variance = np.einsum("ij,ij", X, X, dtype=np.float64) / len(X) - mean @ mean
     weights /= np.sqrt(max(variance, 1.0))
-    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_ACTIVITY)
+    activity = min(_PCD.n_active / n_hidden, _PCD.max_active_fraction)
     hidden_bias = logit(activity) - weights @ mean
     return RBM(weights, hidden_bias, data_logits(X, groups), groups)
 

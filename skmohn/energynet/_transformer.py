@@ -1,7 +1,7 @@
 """EnergyNetTransformer: validate, code, build, expose; and what fitted layers do."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self, TypeAlias, get_args
 
@@ -25,6 +25,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._coding import MINMAX, UnitCoding
@@ -65,8 +66,17 @@ from skmohn.energynet._table import (
 # Attributes that say how well layers describe the samples of a fit.
 GrowthName: TypeAlias = Literal["held_out", "description_length", "infinite_rbm"]
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
-# Rows that stand for the data where only their means are needed.
-_ROWS_OF_MEANS = 1000
+
+
+@dataclass(frozen=True)
+class PassConstants:
+    """Means of layers."""
+
+    # Rows that stand for the data where only their means are needed.
+    n_rows: int = tuned(1000, "benchmarks/ablation.py")
+
+
+_PASS = PassConstants()
 
 
 class EnergyNetTransformer(
@@ -852,7 +862,7 @@ class EnergyNetTransformer(
                 (mean,) = self.coding_.layout.arrange(mean[None].copy())
             found = converged_log_partition(
                 rbm,
-                np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
+                np.broadcast_to(mean, (_PASS.n_rows, len(mean))),
                 n_temperatures=self.n_temperatures,
                 random_state=self._seed,
             )

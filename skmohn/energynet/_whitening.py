@@ -25,31 +25,45 @@ from sklearn.preprocessing import PowerTransformer
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._quantiles import pull_in
 from skmohn._core._rows import order_of
+from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 
-# Weights of the identity in the place of correlations, of which the likeliest for
-# other rows is taken.
-_SHRINKAGES = 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.0
-# Rows are left out in so many folds; of fewer rows than the last no correlations are
-# looked for.
-_FOLDS, _FEWEST_ROWS = 5, 4
-# Fraction of numbers that are nearer to what is expected than the distance by which
-# rows are compared.
-_MOST = 0.9
-# Rows of which that is asked.
-_MOST_ROWS = 10_000
-# With missing values: least shrinkage while covariances are sought, and most steps of
-# it, in each of which every pattern takes a solution of equations; changes of variances
-# of about 1 that end it.
-_SAFE, _STEPS, _MOST_WITH_MISSING, _SETTLED = 0.01, 20, 2000, 1e-3
-# Draws of the unknown numbers of a row, by which all is averaged that it could be.
-N_COMPLETIONS = 100
-# Fraction of these that must count at least, by which imputed numbers are best among
-# many tables; and halvings of the interval in which the power of their weights is
-# sought.
-_LEAST_EFFECTIVE, _HALVINGS = 0.3, 20
-# Standard deviations from the mean that are told apart, so that sums are within range.
-_FARTHEST = 1e50
+
+@dataclass(frozen=True)
+class WhiteningConstants:
+    """Shrunk correlations of numbers, and draws of unknown ones."""
+
+    # Weights of the identity in the place of correlations, of which the likeliest for
+    # other rows is taken.
+    shrinkages: tuple[float, ...] = tuned(
+        (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.0),
+        "benchmarks/ablation.py",
+    )
+    # Rows are held out in so many folds; fewer rows than the next have no correlations.
+    n_folds: int = tuned(5, "benchmarks/ablation.py")
+    min_rows: int = tuned(4, "rounding")
+    # The quantile of distances from what is expected by which rows are compared.
+    distance_quantile: float = tuned(0.9, "benchmarks/ablation.py")
+    # Rows that are compared; with missing values every pattern takes a solution of
+    # equations.
+    max_rows: int = tuned(10_000, "cost")
+    max_rows_missing: int = tuned(2000, "cost")
+    # With missing values: least shrinkage while covariances are sought, most steps, and
+    # changes of variances of about 1 that end it.
+    min_shrinkage: float = tuned(0.01, "benchmarks/ablation.py")
+    max_iter: int = tuned(20, "benchmarks/ablation.py")
+    tol: float = tuned(1e-3, "benchmarks/ablation.py")
+    # Draws of the unknown numbers of a row, by which all is averaged that it could be.
+    n_completions: int = tuned(100, "benchmarks/ablation.py")
+    # Fraction of these that must count at least.
+    min_effective_fraction: float = tuned(0.3, "benchmarks/energynet/imputation.py")
+    # Halvings of the interval in which the power of their weights is sought.
+    n_halvings: int = tuned(20, "rounding")
+    # Standard deviations from the mean: sums stay finite.
+    max_distance: float = tuned(1e50, "rounding")
+
+
+WHITENING = WhiteningConstants()
 
 
 @dataclass(frozen=True)
@@ -107,7 +121,9 @@ class Whitening:
         shift, factor, correlation, *spreads = _moments((Z - mean) / std, rng)
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
-        least_effective = 1.0 if len(values) < len(columns) else _LEAST_EFFECTIVE
+        least_effective = (
+            1.0 if len(values) < len(columns) else WHITENING.min_effective_fraction
+        )
         stretch, inflation = spreads
         return cls(
             columns, low, high, unit, powers, mean, std, correlation, *roots, stretch,
@@ -190,7 +206,7 @@ class Whitening:
     def _in_units(self, values: NDArray) -> NDArray[np.float64]:
         with np.errstate(over="ignore"):
             in_units = values.astype(np.float64) / self.unit
-        return np.clip(in_units, -_FARTHEST, _FARTHEST)
+        return np.clip(in_units, -WHITENING.max_distance, WHITENING.max_distance)
 
     def _powers_of(self, values: NDArray) -> NDArray[np.float64]:
         """Powers of values, of mean 0 and variance 1."""
@@ -224,7 +240,7 @@ def _moments(
     """Means, deviations, correlations of standardized columns with missing values."""
     # Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
     # `inflation` of a :class:`Whitening` come last.
-    most = _MOST_WITH_MISSING if np.isnan(Z).any() else _MOST_ROWS
+    most = WHITENING.max_rows_missing if np.isnan(Z).any() else WHITENING.max_rows
     if len(Z) > most:
         Z = Z[rng.choice(len(Z), most, replace=False)]
     mean, covariance = _covariance(Z)
@@ -232,8 +248,8 @@ def _moments(
     std = np.where(std > 0.0, std, 1.0)
     correlation = covariance / np.outer(std, std)
     shrinkage, stretch, inflation = 1.0, 1.0, 1.0
-    if len(Z) >= _FEWEST_ROWS:
-        seed, n_folds = int(rng.integers(2**31)), min(_FOLDS, len(Z))
+    if len(Z) >= WHITENING.min_rows:
+        seed, n_folds = int(rng.integers(2**31)), min(WHITENING.n_folds, len(Z))
         folds = KFold(n_folds, shuffle=True, random_state=seed)
         standard = (Z - mean) / std
         shrinkage, stretch, inflation = _by_other_rows(standard, folds)
@@ -251,24 +267,27 @@ def _by_other_rows(Z: NDArray[np.float64], folds: KFold) -> tuple[float, float, 
     # missing ones would be taken from the correlations that are tested. Columns are
     # independent unless rows contradict by more than a standard error.
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
-    nats = np.zeros((len(_SHRINKAGES), len(Z)))
+    nats = np.zeros((len(WHITENING.shrinkages), len(Z)))
     for (mean, covariance), _, other in learned:
-        for found, shrinkage in zip(nats, _SHRINKAGES, strict=True):
+        for found, shrinkage in zip(nats, WHITENING.shrinkages, strict=True):
             shrunk = shrunk_covariance(covariance, shrinkage)
             found[other] = _log_densities(Z[other] - mean, shrunk)
     best = int(np.argmax(nats.sum(axis=1)))
     gains = nats[best] - nats[-1]
     if gains.mean() <= gains.std() / np.sqrt(len(gains)):
         best = -1
-    shrinkage = _SHRINKAGES[best]
+    shrinkage = WHITENING.shrinkages[best]
     apart = [], []
     for (mean, covariance), *parts in learned:
         shrunk = shrunk_covariance(covariance, shrinkage)
         for found, rows in zip(apart, parts, strict=True):
             found.append(np.abs(_surprises(Z[rows] - mean, shrunk)))
-    own, other = (np.quantile(np.concatenate(found), _MOST) for found in apart)
+    own, other = (
+        np.quantile(np.concatenate(found), WHITENING.distance_quantile)
+        for found in apart
+    )
     stretch = float(max(other / own, 1.0)) if own > 0.0 else 1.0
-    said = norm.ppf((1.0 + _MOST) / 2.0)
+    said = norm.ppf((1.0 + WHITENING.distance_quantile) / 2.0)
     return shrinkage, stretch, float(max(other / said, 1.0))
 
 
@@ -312,8 +331,10 @@ def _covariance(
         return Z.mean(axis=0), empirical_covariance(Z)
     parts = list(_patterns(unknown))
     mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
-    for _ in range(_STEPS):
-        safe = shrunk_covariance(covariance, max(_oracle(covariance, len(Z)), _SAFE))
+    for _ in range(WHITENING.max_iter):
+        safe = shrunk_covariance(
+            covariance, max(_oracle(covariance, len(Z)), WHITENING.min_shrinkage)
+        )
         fill, rests = Z.copy(), np.zeros_like(covariance)
         for rows, missing in parts:
             expected, rest = _given(safe, Z[rows] - mean, missing)
@@ -321,7 +342,7 @@ def _covariance(
             rests[np.ix_(missing, missing)] += len(rows) * rest
         mean, before = fill.mean(axis=0), covariance
         covariance = empirical_covariance(fill) + rests / len(Z)
-        if np.abs(covariance - before).max() < _SETTLED:
+        if np.abs(covariance - before).max() < WHITENING.tol:
             break
     return mean, covariance
 
@@ -440,7 +461,7 @@ class ImportanceSamples:
         gains = gains - np.repeat(np.maximum.reduceat(gains, self.starts), counts)
         low, high = np.zeros(len(counts)), np.ones(len(counts))
         power = high
-        for _ in range(_HALVINGS):
+        for _ in range(WHITENING.n_halvings):
             weights = self._tempered(gains, power, counts)
             effective = 1.0 / np.add.reduceat(weights**2, self.starts)
             is_enough = effective >= self.least_effective * counts

@@ -1,17 +1,27 @@
 """Models as dimod's polynomials over spins or bits, and back."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 from skmohn._core._optional import import_optional
+from skmohn._core._tuned import tuned
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import read_polynomial, require_regressor
 
-# Up to this many, integers are indices of columns.
-_MOST_COLUMNS = 10**6
-# A product of k bits has 2^k terms over spins, and the other way round.
-_MOST_TERMS = 10**7
+
+@dataclass(frozen=True)
+class ModelConstants:
+    """What a model may need of memory."""
+
+    # Up to this many, integers are indices of columns.
+    max_columns: int = tuned(10**6, "cost")
+    # A product of k bits has 2^k terms over spins, and the other way round.
+    max_terms: int = tuned(10**7, "cost")
+
+
+_LIMITS = ModelConstants()
 
 
 def to_dimod(model: MOHNRegressor, vartype: Any = "SPIN") -> Any:
@@ -140,7 +150,7 @@ def from_dimod(polynomial: Any) -> MOHNRegressor:
     elif all(isinstance(v, Integral) and int(v) >= 0 for v in variables):
         index = {variable: int(variable) for variable in variables}
         n_features = max(index.values()) + 1
-        if n_features > _MOST_COLUMNS:
+        if n_features > _LIMITS.max_columns:
             index = {variable: i for i, variable in enumerate(sorted(variables))}
             names, n_features = list(map(str, index)), None
     else:
@@ -170,8 +180,8 @@ def from_dimod(polynomial: Any) -> MOHNRegressor:
 
 def _require_few(polynomial: Iterable[Collection]) -> None:
     n_terms = sum(2 ** len(term) for term in polynomial)
-    if n_terms > _MOST_TERMS:
+    if n_terms > _LIMITS.max_terms:
         raise ValueError(
             f"converting between spins and bits makes up to {n_terms:,} terms of this "
-            f"polynomial, more than {_MOST_TERMS:,}"
+            f"polynomial, more than {_LIMITS.max_terms:,}"
         )

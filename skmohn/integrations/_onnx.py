@@ -2,7 +2,7 @@
 
 import importlib
 from numbers import Integral
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +27,9 @@ from skmohn.blm._engine import (
 # must say that it is at least.
 _TYPES = {"INT2": (2, 25, 13), "INT4": (4, 21, 10), "INT8": (8, 13, 8)}
 _TYPES |= {"INT16": (16, 21, 10), "INT32": (24, 13, 8)}
-_LEAST, _MOST = 13, 25
+# Versions of the operators.
+_MIN_OPSET: Final = 13
+_MAX_OPSET: Final = 25
 _ACTIVATIONS = {
     "tanh": "Tanh",
     "logistic": "Sigmoid",
@@ -108,8 +110,10 @@ def to_onnx(
     if not isinstance(model, BLMClassifier | BLMRegressor | BLMController):
         raise TypeError(f"model must be a BLM estimator, got {model!r}")
     check_is_fitted(model)
-    if not isinstance(opset, Integral) or not _LEAST <= opset <= _MOST:
-        raise ValueError(f"opset must be from {_LEAST} to {_MOST}, got {opset!r}")
+    if not isinstance(opset, Integral) or not _MIN_OPSET <= opset <= _MAX_OPSET:
+        raise ValueError(
+            f"opset must be from {_MIN_OPSET} to {_MAX_OPSET}, got {opset!r}"
+        )
     network = network_of(model)
     if network.layout.recurrent:
         raise ValueError("to_onnx writes no recurrent networks: to_c does")

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Real
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils import check_random_state
 from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from skmohn._core._tuned import tuned
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._portfolio import EXTERNAL, SOURCES
 
@@ -23,13 +25,22 @@ Point = dict[str, Any]
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
 # The attribute of a trial that names its source in the search.
 _SOURCE = "mohn:source"
+
+
+@dataclass(frozen=True)
+class SamplerConstants:
+    """Trials of a study."""
+
+    # Parameters of more values are left to the independent sampler.
+    max_values: int = tuned(100, "cost")
+    # Larger values count as infinite: squares of what they differ by would be.
+    max_value: float = tuned(1e149, "rounding")
+
+
+_SAMPLER = SamplerConstants()
 # Many trials are added in so many parts: how well earlier parts predict later ones
 # measures how good predictions are.
-_PARTS = 4
-# Parameters of more values are left to the independent sampler.
-_MOST_VALUES = 100
-# Larger values count as infinite: squares of what they differ by would be.
-_LARGEST = 1e149
+_N_PARTS = 4
 
 
 class MOHNSampler(optuna.samplers.BaseSampler):
@@ -149,7 +160,11 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         self._raise_error_if_multi_objective(study)
         trials = study.get_trials(deepcopy=False)
         common = optuna.search_space.intersection_search_space(trials)
-        return {name: d for name, d in common.items() if 2 <= _count(d) <= _MOST_VALUES}
+        return {
+            name: d
+            for name, d in common.items()
+            if 2 <= _count(d) <= _SAMPLER.max_values
+        }
 
     def sample_relative(
         self, study: Any, trial: Any, search_space: dict[str, Any]
@@ -322,7 +337,7 @@ class _Search:
         """Add the trials that have ended since."""
         not_learned = losses.keys() - self._learned.keys()
         new = [trial for trial in trials if trial.number in not_learned]
-        n_parts = _PARTS if len(new) > _PARTS else 1
+        n_parts = _N_PARTS if len(new) > _N_PARTS else 1
         for first, end in pairwise(np.linspace(0, len(new), n_parts + 1, dtype=int)):
             part = new[first:end]
             found = {trial.number: losses[trial.number] for trial in part}
@@ -419,7 +434,9 @@ def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
         for t in trials
         if t.state == _State.COMPLETE and not violations[t.number]
     }
-    usual = [value for value in complete.values() if abs(value) <= _LARGEST] or [0.0]
+    usual = [
+        value for value in complete.values() if abs(value) <= _SAMPLER.max_value
+    ] or [0.0]
     best, worst = min(usual), max(usual)
     spread, most = worst - best or 1.0, max(violations.values(), default=0.0)
     losses = {}
@@ -444,7 +461,10 @@ def _violation(trial: Any) -> float:
     try:
         numbers = [float(value) for value in constraints]
     except (TypeError, ValueError, OverflowError):
-        return _LARGEST
+        return _SAMPLER.max_value
     # Nor does what is not a number satisfy one.
-    lacks = [_LARGEST if np.isnan(number) else max(number, 0.0) for number in numbers]
-    return min(sum(lacks), _LARGEST)
+    lacks = [
+        _SAMPLER.max_value if np.isnan(number) else max(number, 0.0)
+        for number in numbers
+    ]
+    return min(sum(lacks), _SAMPLER.max_value)

@@ -5,28 +5,42 @@ import math
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._bits import row_bits, words_of
 from skmohn._core._fitting import warn_caller
+from skmohn._core._tuned import tuned
 from skmohn.mohn import Genotypes
 from skmohn.mohn._engine import UNKNOWN_ALLELES
 
 # A file whose variants follow each other, each with all samples.
 _HEAD = bytes([0x6C, 0x1B, 0x01])
-_VARIANTS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class ReaderConstants:
+    """Reading of genotypes."""
+
+    n_variants_per_block: int = tuned(4096, "cost")
+
+
+_READER = ReaderConstants()
+
+# PLINK's range of positions.
+_LAST_POSITION: Final = 2**31 - 2
 # What the lines of both text files hold, in PLINK's words.
 _OF_BIM = "chromosome, variant, centimorgans, base pair, allele 1, allele 2"
 _OF_FAM = "family, individual, father, mother, sex, phenotype"
 # How the header of another format begins: of PLINK 2 and of VCF, or a comment.
 _HEADERS = ("#", "#FID", "#IID", "#CHROM", "#CHR")
 # PLINK's range of positions.
-_WHOLE, _LAST_POSITION = re.compile(r"-?[0-9]+"), 2**31 - 2
+_WHOLE = re.compile(r"-?[0-9]+")
 # Words for a phenotype that is unknown, beside the number -9.
 _UNKNOWN = {"na", "nan", "n/a", "."}
 
@@ -132,8 +146,8 @@ def read_plink(
     planes = _planes(n_variants, n_samples, planes_folder, path.stem)
     sign, nonzero, known = planes
     is_full, whole = True, row_bits(n_samples)
-    for start in range(0, n_variants, _VARIANTS_AT_ONCE):
-        part = slice(start, start + _VARIANTS_AT_ONCE)
+    for start in range(0, n_variants, _READER.n_variants_per_block):
+        part = slice(start, start + _READER.n_variants_per_block)
         low, high = (_bits(rows[part], half, n_samples) for half in (_LOW, _HIGH))
         # 0 is count 2, 1 unknown, 2 count 1, and 3 count 0.
         sign[part], nonzero[part] = low & high, ~(low ^ high) & whole

@@ -4,6 +4,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from numbers import Integral, Real
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -21,6 +22,7 @@ from skmohn._core._sklearn import (
     StrOptions,
     validate_parameter_constraints,
 )
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, effective_n_jobs
 from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn import MOHNRegressor
@@ -52,8 +54,17 @@ _RUN_CONSTRAINTS = {
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     "callback": [callable, None],
 }
-# The squares of larger values would be infinite.
-_LARGEST = 1e150
+
+
+@dataclass(frozen=True)
+class ValueConstants:
+    """Values of the objective."""
+
+    # The squares of larger values would be infinite.
+    max_value: float = tuned(1e150, "rounding")
+
+
+_VALUES = ValueConstants()
 _MESSAGES = {
     EVALUATIONS: "stopped at n_evaluations",
     TIME: "stopped at time_limit",
@@ -278,7 +289,7 @@ class BlackBoxOptimizer:
                 f"y must have one value for each point of X: got {len(values)} values "
                 f"for {len(states)} points"
             )
-        for i in np.flatnonzero(np.abs(values) > _LARGEST):
+        for i in np.flatnonzero(np.abs(values) > _VALUES.max_value):
             _refuse_size(values[i], self._space.decode(states[[i]])[0])
         refuse_set(sources, "sources")
         sources = [EXTERNAL] * len(states) if sources is None else list(sources)
@@ -579,7 +590,7 @@ def _evaluate(f: Callable[[Any], Any], point: Any) -> float:
         raise ValueError(f"f must return a number, got {value!r} for {point}") from None
     except OverflowError:
         number = np.inf
-    if abs(number) > _LARGEST:
+    if abs(number) > _VALUES.max_value:
         _refuse_size(number, point)
     return number
 

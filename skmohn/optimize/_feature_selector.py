@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -38,15 +39,24 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import read_targets
 from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, validate_data
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
 
-# "auto": so many subsets for each column or group, and at least.
-_SUBSETS_PER_COLUMN = 10
-_FEWEST_SUBSETS = 100
+
+@dataclass(frozen=True)
+class SelectorConstants:
+    """How many subsets "auto" evaluates."""
+
+    # Subsets for each column or group, and at least.
+    n_subsets_per_column: int = tuned(10, "cost")
+    min_subsets: int = tuned(100, "cost")
+
+
+_SELECTOR = SelectorConstants()
 
 
 class MOHNFeatureSelector(
@@ -299,7 +309,7 @@ class MOHNFeatureSelector(
     def _budget(self, members: dict[str, NDArray[np.integer]]) -> int:
         if not isinstance(self.n_evaluations, str):
             return self.n_evaluations
-        return max(_SUBSETS_PER_COLUMN * len(members), _FEWEST_SUBSETS)
+        return max(_SELECTOR.n_subsets_per_column * len(members), _SELECTOR.min_subsets)
 
     def _make_scorer(
         self, X: Any, y: Any, params: Mapping[str, Any]

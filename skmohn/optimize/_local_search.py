@@ -4,29 +4,40 @@
 # interactions that were learned so far.
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._surrogate import Surrogate, not_taken
 
-# Kicks from a local optimum without success before a climb starts anywhere.
-_MOST_KICKS = 8
-_TRIED_KICKS = 20
-# Points drawn anywhere, of which a climb begins at the one that promises most.
-_DRAWN_STARTS = 10
-# The best points, of which the first one whose neighbors are not all known is looked
-# for.
-_WIDENED = 50
-# Evaluations a variable before a surrogate excludes neighbors.
-_KNOWN = 5
-# Local optima that are remembered for crossings.
-_MOST_ENDS = 20
+
+@dataclass(frozen=True)
+class LocalSearchConstants:
+    """Climbs of a black box, and how they leave local optima."""
+
+    # Kicks from a local optimum without success before a climb starts anywhere.
+    max_kicks: int = tuned(8, "benchmarks/ablation.py")
+    # Kicks that are drawn in search of a point that is new.
+    n_tried_kicks: int = tuned(20, "cost")
+    # Points drawn anywhere, of which a climb begins at the most promising one.
+    n_drawn_starts: int = tuned(10, "benchmarks/ablation.py")
+    # The best points, of which the first one whose neighbors are not all known is
+    # looked for.
+    max_widened: int = tuned(50, "cost")
+    # Evaluations a variable before a surrogate excludes neighbors.
+    n_evaluations_per_variable: int = tuned(5, "benchmarks/ablation.py")
+    # Local optima that are remembered for crossings.
+    max_optima: int = tuned(20, "benchmarks/ablation.py")
+
+
+_LOCAL_SEARCH = LocalSearchConstants()
 
 
 class LocalSearch:
@@ -63,7 +74,9 @@ class LocalSearch:
         # part of all points will be evaluated (`is_small`), searches start more often,
         # evaluate the better half of the neighbors, and half of the evaluations are of
         # all neighbors of the best points.
-        self._is_hasty = is_small and len(archive) > _KNOWN * len(self.space.free)
+        self._is_hasty = is_small and len(
+            archive
+        ) > _LOCAL_SEARCH.n_evaluations_per_variable * len(self.space.free)
         if self._state is None:
             i = int(archive.order()[0])
             self._stand(archive.states[i], archive.values[i], surrogate, rng)
@@ -98,7 +111,7 @@ class LocalSearch:
         rng: np.random.Generator,
     ) -> None:
         """Stand at the best point whose neighbors are not all known."""
-        for i in archive.order()[:_WIDENED]:
+        for i in archive.order()[: _LOCAL_SEARCH.max_widened]:
             state = archive.states[i]
             if not taken.issuperset(keys_of(self.space.neighbors(state, rng))):
                 self._stand(state, float(archive.values[i]), surrogate, rng)
@@ -108,7 +121,7 @@ class LocalSearch:
         self, taken: set[bytes], surrogate: Surrogate, rng: np.random.Generator
     ) -> NDArray[np.integer] | None:
         """Best of a few points drawn anywhere, as far as is predicted."""
-        drawn = self.space.draw(_DRAWN_STARTS, rng, self._state[None])
+        drawn = self.space.draw(_LOCAL_SEARCH.n_drawn_starts, rng, self._state[None])
         drawn = not_taken(drawn, taken)
         if surrogate.posterior is None or not len(drawn):
             return None
@@ -151,18 +164,18 @@ class LocalSearch:
     ) -> NDArray[np.integer] | None:
         """Next start after a local optimum; None for anywhere."""
         if np.isfinite(self._value):
-            self._ends = [*self._ends, self._state][-_MOST_ENDS:]
+            self._ends = [*self._ends, self._state][-_LOCAL_SEARCH.max_optima :]
         if self._value < self._best_end_value:
             self._best_end, self._best_end_value = self._state, self._value
             self._n_kicks = 0
         self._value = np.inf  # the next point is stood at, whatever it is worth
         self._n_kicks += 1
-        if self._n_kicks <= _MOST_KICKS:
+        if self._n_kicks <= _LOCAL_SEARCH.max_kicks:
             if self._n_kicks % 2:
                 for state in self._crossings(interactions, rng):
                     if state.tobytes() not in taken:
                         return state
-            for _ in range(_TRIED_KICKS):
+            for _ in range(_LOCAL_SEARCH.n_tried_kicks):
                 state = self._kick(interactions, rng)
                 if state.tobytes() not in taken:
                     return state

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from skmohn._core import _elimination
 from skmohn._core._elimination_kernels import Schedule
 from skmohn._core._sklearn import Interval
+from skmohn._core._tuned import tuned
 from skmohn.optimize import _kernels
 from skmohn.optimize._kernels import FlipTables, Memory, State
 from skmohn.optimize._polynomial import (
@@ -21,11 +23,20 @@ from skmohn.optimize._polynomial import (
 )
 
 DONE, EVALUATIONS, TIME, CALLBACK = range(4)
-# Partial evaluations until the clock is read again: some milliseconds. A step of tabu
-# search evaluates all that its flip changes.
-_AT_ONCE = 10**6
-# A flip that loses the typical smallest weight is accepted this often in the end.
-_COLD_ACCEPTANCE = 0.01
+
+
+@dataclass(frozen=True)
+class MethodConstants:
+    """Searches of polynomials."""
+
+    # Partial evaluations until the clock is read again: some milliseconds. A step of
+    # tabu search evaluates all that its flip changes.
+    n_evaluations_per_call: int = tuned(10**6, "cost")
+    # A flip that loses the typical smallest weight is accepted this often in the end.
+    cold_acceptance: float = tuned(0.01, "benchmarks/ablation.py")
+
+
+_SEARCHES = MethodConstants()
 
 
 class Budget(NamedTuple):
@@ -60,7 +71,9 @@ def _run_result(state: State, n_evaluations: int, status: int) -> RunResult:
     return RunResult(state.best, float(state.totals[1]), int(n_evaluations), status)
 
 
-def _affordable(budget: Budget, n_evaluations: int, at_once: int = _AT_ONCE) -> int:
+def _affordable(
+    budget: Budget, n_evaluations: int, at_once: int = _SEARCHES.n_evaluations_per_call
+) -> int:
     return int(min(at_once, budget.n_evaluations - n_evaluations))
 
 
@@ -115,7 +128,7 @@ def temperatures_of(polynomial: FlipTables) -> tuple[float, float]:
     smallest = np.full(polynomial.n_variables, np.inf)
     np.minimum.at(smallest, polynomial.members, weights)
     hot = 2.0 * fields(polynomial)[1].max()
-    cold = -2.0 * np.median(smallest) / np.log(_COLD_ACCEPTANCE)
+    cold = -2.0 * np.median(smallest) / np.log(_SEARCHES.cold_acceptance)
     return hot, min(cold, hot)
 
 
@@ -149,7 +162,7 @@ def _anneal(
     hot, cold = temperatures or temperatures_of(polynomial)
     cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
     tolerance = tolerance_of(polynomial)
-    at_once = max(1, _AT_ONCE // n_variables)
+    at_once = max(1, _SEARCHES.n_evaluations_per_call // n_variables)
     arrays = polynomial.address, state.address
     n_evaluations, status = 0, DONE
     for start in range(0, affordable, at_once):
@@ -184,7 +197,9 @@ def tabu(
     memory = make_memory(n_variables, longest)
     _kernels.start_tabu(state, memory)
     tolerance = tolerance_of(polynomial)
-    at_once = max(1, int(_AT_ONCE / changes_of_flip(polynomial)))
+    at_once = max(
+        1, int(_SEARCHES.n_evaluations_per_call / changes_of_flip(polynomial))
+    )
     arrays = polynomial.address, state.address, memory.address
     n_evaluations, status = 0, DONE
     while n_evaluations < n_steps and status == DONE:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +52,7 @@ _MESSAGES = {
     CALLBACK: "stopped by the callback",
 }
 # Names of columns in a message.
-_LISTED = 8
+_N_LISTED: Final = 8
 
 
 @validate_params(_CONSTRAINTS, prefer_skip_nested_validation=True)
@@ -437,9 +437,9 @@ def _warn_of_moves(model: Model, used: NDArray[np.integer]) -> None:
     names = [model.columns.names[j] for j in columns]
     if not names or not isinstance(names[0], str):
         return
-    more = ", ..." if len(names) > _LISTED else ""
+    more = ", ..." if len(names) > _N_LISTED else ""
     warn_caller(
-        f"every column may be moved: {', '.join(map(repr, names[:_LISTED]))}{more}. "
+        f"every column may be moved: {', '.join(map(repr, names[:_N_LISTED]))}{more}. "
         "Hold those that nobody can set, by fixed={name: value}, or pass fixed={} if "
         "all can be set"
     )

@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from skmohn._core._categories import Categories, to_number
 from skmohn._core._names import find_column
 from skmohn._core._options import control_of
 from skmohn._core._times import from_seconds, seconds
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import input_dtype, is_integer
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
@@ -31,11 +32,20 @@ from skmohn.mohn._engine import (
 )
 from skmohn.optimize._product_sums import DiscreteProductSum, GPMean
 
-# A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
-_MOST_TERMS = 10**7
-_LARGEST_INDEX = 10**8
+
+@dataclass(frozen=True)
+class ModelConstants:
+    """What a model may need of memory."""
+
+    # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
+    max_terms: int = tuned(10**7, "cost")
+    max_index: int = tuned(10**8, "cost")
+
+
+_LIMITS = ModelConstants()
+
 # Names or values in a message.
-_LISTED = 8
+_N_LISTED: Final = 8
 
 
 @dataclass(frozen=True)
@@ -61,8 +71,8 @@ class Columns:
             column = find_column(name, index, len(self.names), "fixed")
             if column is not None:
                 return column
-        known = ", ".join(repr(known) for known in self.names[:_LISTED])
-        more = ", ..." if len(self.names) > _LISTED else ""
+        known = ", ".join(repr(known) for known in self.names[:_N_LISTED])
+        more = ", ..." if len(self.names) > _N_LISTED else ""
         raise ValueError(
             f"fixed has {name!r}, which is neither a name nor an index of one of the "
             f"{len(self.names)} variables ({known}{more})"
@@ -104,8 +114,8 @@ class Columns:
         *others, last = map(_in_words, self.write(table)[:, j].tolist())
         if self.is_range[j]:
             return f"from {others[0]} to {last}"
-        if len(others) > _LISTED:
-            others[_LISTED:] = ["..."]
+        if len(others) > _N_LISTED:
+            others[_N_LISTED:] = ["..."]
         return f"{', '.join(others)} or {last}" if others else f"only {last}"
 
     def code(self, j: int, number: float) -> float:
@@ -455,10 +465,10 @@ def _read_dimod(model: Any) -> Model:
     else:
         variables = _sorted(model.variables)
         n_terms = sum(2 ** len(term) for term in model)
-        if values == (0, 1) and n_terms > _MOST_TERMS:
+        if values == (0, 1) and n_terms > _LIMITS.max_terms:
             raise ValueError(
                 f"model has products of 0/1 variables that expand to {n_terms:,} terms "
-                f"over -1/+1, more than {_MOST_TERMS:,}"
+                f"over -1/+1, more than {_LIMITS.max_terms:,}"
             )
         weights = model.to_spin(copy=True)
     return _two_valued(*_read_terms(weights, tuple(variables)), values)
@@ -503,7 +513,7 @@ def _names_of(labels: Iterable[Any]) -> tuple | range:
     if not all(isinstance(label, Integral) and int(label) >= 0 for label in labels):
         return tuple(_sorted(labels))
     largest = max(labels, default=-1)
-    if largest >= _LARGEST_INDEX:
+    if largest >= _LIMITS.max_index:
         raise ValueError(
             f"model has the variable {largest}, but integers must be indices from 0: "
             "use strings as names"

@@ -2,18 +2,28 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _kernels
 from skmohn.optimize._kernels import FlipTables, State
 
-# Gains smaller than this fraction of the largest possible one are rounding error.
-_ROUNDING = 1e-12
+
+@dataclass(frozen=True)
+class PolynomialConstants:
+    """Rounding of sums of weights."""
+
+    # Gains smaller than this fraction of the largest possible one are rounding error.
+    rounding: float = tuned(1e-12, "rounding")
+
+
+_POLYNOMIAL = PolynomialConstants()
 
 
 def make_polynomial(graph: WalshPolynomial, n_variables: int) -> FlipTables:
@@ -88,7 +98,7 @@ def fields(polynomial: FlipTables) -> tuple[NDArray[np.float64], NDArray[np.floa
 
 def tolerance_of(polynomial: FlipTables) -> float:
     """Gain below which there may be nothing but rounding error."""
-    return _ROUNDING * fields(polynomial)[0].max(initial=0.0)
+    return _POLYNOMIAL.rounding * fields(polynomial)[0].max(initial=0.0)
 
 
 def combine(

@@ -9,6 +9,7 @@
 import copy
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Self, TypeVar
 
@@ -16,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn.optimize._archive import Archive
 from skmohn.optimize._local_search import LocalSearch
 from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._sparse_search import (
-    FEWEST,
-    ROUNDING,
-    SAMPLES_PER_VARIABLE,
+    SPARSE_SEARCH,
     SparseCandidate,
     SparseModelSearch,
 )
@@ -34,51 +34,63 @@ UNIFORM, SURROGATE, LOCAL_SEARCH = "uniform", "surrogate", "local_search"
 # that is known already, of one that the user brought.
 VERIFICATION, REPLICATE, EXTERNAL = "verification", "replicate", "external"
 SOURCES = {UNIFORM, SURROGATE, LOCAL_SEARCH, VERIFICATION, REPLICATE, EXTERNAL}
-# Evaluations before the other sources propose points, at most.
-_MOST_FIRST = 20
-# The same where sparse models are of little use, and up to which evaluation the other
-# sources then have all.
-_MOST_FIRST_GREEDY, _GREEDY = 16, 60
-# Fraction of the source that learns, where the surrogate predicts nothing at all, and
-# at least. Sparse functions of the papers are learned from 7 to 30 samples a variable;
-# who has drawn more without learning one draws fewer, as does who cannot draw so many.
-_LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
-# The same where the other sources have brought nothing for so many evaluations a
-# variable, and where there is noise, which a model averages over all samples.
-_LEARNING_STUCK, _IDLE = 0.9, 3
-_FEWEST_SAMPLES_PER_VARIABLE = 12
-# A space is small where one point of so many will be seen anyway: exact models come
-# too late there, and climbs from many places find what a surrogate is wrong about.
-_SEEN = 20
-# Fraction of the climbs in a small space, once the sources that search have brought
-# nothing for one evaluation a variable.
-_CLIMB_SMALL = 0.9
-# Without a budget, so many times the evaluations made so far are expected in all.
-_FORESIGHT = 3
-# The surrogate must be nearly perfect before uniform samples are not worth drawing:
-# what it predicts of deceptive functions leads away from their optima.
-_SKILL_EXPONENT = 4
-# Some values are far worse than all others where the worse half reaches further than
-# the better half by this factor, each without its outermost fifth.
-_TAIL = 5.0
-# Latest predictions of uniform samples from which R2 of the surrogate is computed.
-_PREDICTED = 40
-# Each value of a source counts this much less than the next one.
-_FADING = 0.97
-_LEAST_CLIMBS = 0.25
-# A surrogate that predicts nearly all of the variance of what is known takes most of
-# the fraction of climbs: local optima are no obstacle to it.
-_TRUST, _SURE = 0.8, 16
-# With noise, this part of the evaluations repeats what may be the best point.
-_REPEATED = 0.15
-# Unless noise is 0, so many of the best points must have the same value twice: a single
-# one often has, where values are counts or ranks.
-_MOST_COMPARED = FEWEST
-# Odds at which uniform samples that agree with a model exclude a further weight, those
-# at which a model is no chance (see `ExactFitTest`).
-_ODDS = 1000.0
-# Points drawn in search of a new one, before a list is looked through.
-_TRIED_DRAWS = 50
+
+
+@dataclass(frozen=True)
+class PortfolioConstants:
+    """How the sources of points share the evaluations."""
+
+    # Evaluations before the other sources propose points, at most.
+    max_first: int = tuned(20, "benchmarks/ablation.py")
+    # The same where sparse models are of little use, and up to which evaluation the
+    # other sources then have all.
+    max_first_greedy: int = tuned(16, "benchmarks/ablation.py")
+    n_greedy: int = tuned(60, "benchmarks/ablation.py")
+    # Fraction of the source that learns, where the surrogate predicts nothing at all;
+    # where there are too few evaluations to learn; and at least. Who has drawn more
+    # than sparse functions need without learning one draws fewer.
+    learning_fraction: float = tuned(0.8, "benchmarks/ablation.py")
+    learning_fraction_short: float = tuned(0.2, "benchmarks/ablation.py")
+    min_learning_fraction: float = tuned(0.05, "benchmarks/ablation.py")
+    # The same where the other sources have brought nothing for so many evaluations a
+    # variable, and where there is noise, which a model averages over all samples.
+    learning_fraction_stuck: float = tuned(0.9, "benchmarks/ablation.py")
+    n_idle_per_variable: int = tuned(3, "benchmarks/ablation.py")
+    # Samples a variable below which there are too few to learn from.
+    min_samples_per_variable: int = tuned(12, "benchmarks/ablation.py")
+    # A space is small where one point of so many will be seen anyway: exact models come
+    # too late there, and climbs from many places find where a surrogate is wrong.
+    n_points_per_evaluation: int = tuned(20, "benchmarks/ablation.py")
+    # Fraction of the climbs in a small space, once the sources that search have brought
+    # nothing for one evaluation a variable.
+    small_climb_fraction: float = tuned(0.9, "benchmarks/ablation.py")
+    # Without a budget, so many times the evaluations made so far are expected in all.
+    n_times_expected: int = tuned(3, "benchmarks/ablation.py")
+    # The surrogate must be nearly perfect before uniform samples are not worth drawing:
+    # what it predicts of deceptive functions leads away from their optima.
+    skill_exponent: int = tuned(4, "benchmarks/ablation.py")
+    # Some values are far worse than all others where the worse half reaches further
+    # than the better half by this factor, each without its outermost fifth.
+    min_tail_ratio: float = tuned(5.0, "benchmarks/ablation.py")
+    # Latest predictions of uniform samples from which R2 of the surrogate is computed.
+    n_predictions: int = tuned(40, "benchmarks/ablation.py")
+    # Each value of a source counts this much less than the next one.
+    decay: float = tuned(0.97, "benchmarks/ablation.py")
+    min_climb_fraction: float = tuned(0.25, "benchmarks/ablation.py")
+    # A surrogate that predicts nearly all of the variance of what is known takes most
+    # of the fraction of climbs: local optima are no obstacle to it.
+    surrogate_fraction: float = tuned(0.8, "benchmarks/ablation.py")
+    trust_exponent: int = tuned(16, "benchmarks/ablation.py")
+    # With noise, this part of the evaluations repeats what may be the best point.
+    replicate_fraction: float = tuned(0.15, "benchmarks/ablation.py")
+    # Odds at which uniform samples that agree with a model exclude a further weight,
+    # those at which a model is no chance (see `ExactFitTest`).
+    min_odds: float = tuned(1000.0, "benchmarks/ablation.py")
+    # Points drawn in search of a new one, before a list is looked through.
+    n_tried_draws: int = tuned(50, "cost")
+
+
+_PORTFOLIO = PortfolioConstants()
 
 
 def _draw(
@@ -86,7 +98,7 @@ def _draw(
 ) -> NDArray[np.integer] | None:
     """Feasible point that is not known; None where none was found."""
     known = archive.states[archive.is_feasible]
-    for _ in range(_TRIED_DRAWS):
+    for _ in range(_PORTFOLIO.n_tried_draws):
         state = space.draw(1, rng, known)[0]
         if state.tobytes() not in taken:
             return state
@@ -149,7 +161,9 @@ class Portfolio:
         if not isinstance(self.noise, str):
             return self.noise
         deviation = self.archive.deviation()
-        is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.archive.values)
+        is_rounding = deviation and deviation <= SPARSE_SEARCH.rounding * np.ptp(
+            self.archive.values
+        )
         return 0.0 if is_rounding else deviation
 
     def best(self) -> int | None:
@@ -174,7 +188,9 @@ class Portfolio:
         if self.noise != "auto":
             return self.noise == 0.0
         archive = self.archive
-        best = islice(self._not_failed(archive.order()), _MOST_COMPARED)
+        # A single point often has the same value twice, where values are counts or
+        # ranks.
+        best = islice(self._not_failed(archive.order()), SPARSE_SEARCH.min_samples)
         return not self.deviation() and all(archive.counts[i] > 1 for i in best)
 
     def is_settled(self) -> bool:
@@ -197,7 +213,11 @@ class Portfolio:
         )
         order = max(map(len, terms), default=0) + 1
         part = 2.0 ** -min(order, len(self.space.free))
-        needed = math.ceil(math.log(_ODDS) / -math.log1p(-part)) if part < 1.0 else 1
+        needed = (
+            math.ceil(math.log(_PORTFOLIO.min_odds) / -math.log1p(-part))
+            if part < 1.0
+            else 1
+        )
         return needed - int(np.sum(self.archive.is_drawn))
 
     # ------------------------------------------------------------------------ asking
@@ -270,9 +290,9 @@ class Portfolio:
         if not deviation:
             # Noise that shows seldom is looked for again each time that the evaluations
             # have doubled.
-            is_due = n_observations >= FEWEST * 2**n_repeats
+            is_due = n_observations >= SPARSE_SEARCH.min_samples * 2**n_repeats
             return self._to_compare() if is_due else None
-        if n_repeats >= _REPEATED * n_observations:
+        if n_repeats >= _PORTFOLIO.replicate_fraction * n_observations:
             return None
         # Those of which little is known come first.
         i = next(self._not_failed(archive.order(-deviation)), None)
@@ -308,7 +328,7 @@ class Portfolio:
     def _to_compare(self) -> NDArray[np.integer] | None:
         """Best point whose value was seen once; None where enough were twice."""
         archive = self.archive
-        best = islice(self._not_failed(archive.order()), _MOST_COMPARED)
+        best = islice(self._not_failed(archive.order()), SPARSE_SEARCH.min_samples)
         i = next((i for i in best if archive.counts[i] == 1), None)
         return None if i is None else self._not_pending(archive.states[i])
 
@@ -343,9 +363,9 @@ class Portfolio:
         """Source that lags furthest behind its fraction."""
         archive = self.archive
         n_asked, is_greedy = len(archive) + len(self.pending), self._is_greedy(budget)
-        self._is_early = is_greedy and n_asked < _GREEDY
-        most = _MOST_FIRST_GREEDY if is_greedy else _MOST_FIRST
-        first = int(np.clip(len(self.space.free), FEWEST, most))
+        self._is_early = is_greedy and n_asked < _PORTFOLIO.n_greedy
+        most = _PORTFOLIO.max_first_greedy if is_greedy else _PORTFOLIO.max_first
+        first = int(np.clip(len(self.space.free), SPARSE_SEARCH.min_samples, most))
         if n_asked < first or not np.any(archive.is_feasible):
             return UNIFORM
         if self._surrogate.posterior is None and np.ptp(archive.values) > 0.0:
@@ -362,21 +382,33 @@ class Portfolio:
 
     def _fractions(self, budget: int | None) -> dict[str, float]:
         """Part of the evaluations that each source is to have."""
-        learning = _LEAST_LEARNING
+        learning = _PORTFOLIO.min_learning_fraction
         if self._has_binary_moves():
             n_uniform = max(int(self.archive.is_sample.sum()), 1)
-            patience = SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
-            unknown = 1.0 - self._skill() ** _SKILL_EXPONENT
+            patience = (
+                SPARSE_SEARCH.n_samples_per_variable * len(self.space.free) / n_uniform
+            )
+            unknown = 1.0 - self._skill() ** _PORTFOLIO.skill_exponent
             wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
             learning = max(wanted, learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[LOCAL_SEARCH] / (rates[LOCAL_SEARCH] + rates[SURROGATE])
-        climb = float(np.clip(climb, _LEAST_CLIMBS, 1.0 - _LEAST_CLIMBS))
-        climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
+        climb = float(
+            np.clip(
+                climb,
+                _PORTFOLIO.min_climb_fraction,
+                1.0 - _PORTFOLIO.min_climb_fraction,
+            )
+        )
+        climb *= (
+            1.0
+            - _PORTFOLIO.surrogate_fraction
+            * self._surrogate.skill**_PORTFOLIO.trust_exponent
+        )
         if self._is_small(budget) and self._n_without_improvement > len(
             self.space.free
         ):
-            climb = _CLIMB_SMALL
+            climb = _PORTFOLIO.small_climb_fraction
         return {
             UNIFORM: learning,
             SURROGATE: (1.0 - learning) * (1.0 - climb),
@@ -386,13 +418,17 @@ class Portfolio:
     def _most_learning(self, budget: int | None) -> float:
         """Fraction of the source that learns, where the surrogate predicts nothing."""
         n_free = len(self.space.free)
-        n_learning = _LEARNING * self._n_evaluations(budget)
-        is_short = n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free
+        n_learning = _PORTFOLIO.learning_fraction * self._n_evaluations(budget)
+        is_short = n_learning < _PORTFOLIO.min_samples_per_variable * n_free
         # Nor are penalties sums of a few products.
         if is_short or self._is_small(budget) or self._has_outliers():
-            return _LEARNING_SHORT
-        is_stuck = self._n_without_improvement > _IDLE * n_free
-        return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
+            return _PORTFOLIO.learning_fraction_short
+        is_stuck = self._n_without_improvement > _PORTFOLIO.n_idle_per_variable * n_free
+        return (
+            _PORTFOLIO.learning_fraction_stuck
+            if is_stuck or self.deviation()
+            else _PORTFOLIO.learning_fraction
+        )
 
     def _has_binary_moves(self) -> bool:
         """Whether variables have two values, and all their points are in the space."""
@@ -404,7 +440,10 @@ class Portfolio:
 
     def _is_small(self, budget: int | None) -> bool:
         """Whether a good part of all points will be seen."""
-        return self.space.n_points <= _SEEN * self._n_evaluations(budget)
+        return (
+            self.space.n_points
+            <= _PORTFOLIO.n_points_per_evaluation * self._n_evaluations(budget)
+        )
 
     def _has_outliers(self) -> bool:
         """Whether some values are far worse than all others, as penalties are."""
@@ -412,20 +451,22 @@ class Portfolio:
         if not len(values):
             return False
         good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
-        return middle > good and bad - middle > _TAIL * (middle - good)
+        return middle > good and bad - middle > _PORTFOLIO.min_tail_ratio * (
+            middle - good
+        )
 
     def _n_evaluations(self, budget: int | None) -> int:
         """Number of evaluations that there will be, those of before included."""
-        return budget or _FORESIGHT * len(self.archive.observations)
+        return budget or _PORTFOLIO.n_times_expected * len(self.archive.observations)
 
     def _skill(self) -> float:
         """Fraction of the variance that the surrogate predicts, from 0 to 1."""
         # Of uniform samples before their evaluation or, until there are enough of them,
         # of each of the first evaluations by all others: later ones are near one
         # another.
-        if len(self._predicted) < FEWEST:
+        if len(self._predicted) < SPARSE_SEARCH.min_samples:
             return self._first_skill
-        predictions, values = np.transpose(self._predicted[-_PREDICTED:])
+        predictions, values = np.transpose(self._predicted[-_PORTFOLIO.n_predictions :])
         return r2(values, predictions)
 
     # ----------------------------------------------------------------------- telling
@@ -458,11 +499,11 @@ class Portfolio:
             )
             if source in self._earned:
                 wins, tries = self._earned[source]
-                wins = _FADING * wins + float(value < lowest)
+                wins = _PORTFOLIO.decay * wins + float(value < lowest)
                 self._n_without_improvement = (
                     0 if value < lowest else self._n_without_improvement + 1
                 )
-                self._earned[source] = wins, _FADING * tries + 1.0
+                self._earned[source] = wins, _PORTFOLIO.decay * tries + 1.0
             if source == LOCAL_SEARCH:
                 self._local_search.learn(state, value, self._surrogate, self._rng)
             elif source == UNIFORM and prediction is not None:
@@ -474,7 +515,7 @@ class Portfolio:
         # A part of the learning for each evaluation, but for that of the surrogate.
         n_parts = len(states)
         if self._surrogate.posterior is not None and self._learn():
-            n_parts -= len(self.archive) > _GREEDY
+            n_parts -= len(self.archive) > _PORTFOLIO.n_greedy
         if self.sparse_candidate is None or not self.sparse_candidate.is_exact:
             found = self._sparse_search.find(
                 self.archive, self.deviation(), self.seed, n_parts
@@ -506,7 +547,7 @@ class Portfolio:
             return
         inputs = self.space.rows(state[None]).inputs
         wrong = abs(float(sparse_candidate.graph.predict(inputs)[0]) - value)
-        if wrong > ROUNDING * np.ptp(self.archive.values):
+        if wrong > SPARSE_SEARCH.rounding * np.ptp(self.archive.values):
             self.sparse_candidate, self.is_verified = None, False
         elif np.array_equal(state, sparse_candidate.state):
             self.is_verified = True

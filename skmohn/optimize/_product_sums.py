@@ -13,28 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn.mohn._engine import InputCoding, Logarithm, ProductSum, Unchanged
 from skmohn.optimize._methods import CALLBACK, DONE, Budget, RunResult, tenures
-from skmohn.optimize._solve import (
-    MAX_WIDTH,
-    SearchProblem,
-    SearchResult,
-    better,
-    restart,
-)
+from skmohn.optimize._solve import SOLVE, SearchProblem, SearchResult, better, restart
 
-# "auto" tries all points where that takes at most this many products of numbers.
-_EXACT_COST = 2**34
-# Points whose values are in memory at once.
-_AT_ONCE = 2**20
-# Steps between two glances at the clock.
-_STEPS_AT_ONCE = 100
-# Gains smaller than this fraction of the sum of all products are rounding error.
-_ROUNDING = 1e-12
-# Factors below this are raised to it: the search divides by factors, and the difference
-# is below the rounding error of any sum of products.
-_LEAST_FACTOR = 1e-15
+
+@dataclass(frozen=True)
+class ProductSumConstants:
+    """Searches of sums of products."""
+
+    # "auto" tries all points where that takes at most this many products of numbers.
+    max_exact_cost: int = tuned(2**34, "cost")
+    # Points whose values are in memory at once.
+    n_points_per_block: int = tuned(2**20, "cost")
+    # Steps until the clock is read again.
+    n_steps_per_check: int = tuned(100, "cost")
+    # Gains smaller than this fraction of the sum of all products are rounding error.
+    rounding: float = tuned(1e-12, "rounding")
+    # Factors below this are raised to it: the search divides by factors, and the
+    # difference is below the rounding error of any sum of products.
+    min_factor: float = tuned(1e-15, "rounding")
+
+
+_PRODUCT_SUMS = ProductSumConstants()
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class GPMean:
             categories = rows.categories[: len(own), k]
             own *= of.tables[k][categories]
             step += of.steps[k][categories]
-        factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
+        factors[np.abs(factors) < _PRODUCT_SUMS.min_factor] = _PRODUCT_SUMS.min_factor
         own = of.constant, self.bounds, self.transform
         return DiscreteProductSum(of.coef, factors, steps, sizes, *own)
 
@@ -193,7 +196,7 @@ class _State:
         self.rises = function.steps[targets] - steps[owner]
         self.value = float(self.products.sum()) + self.sum
         size = np.abs(self.products).sum() + np.abs(steps).sum()
-        self.tolerance = _ROUNDING * float(size)
+        self.tolerance = _PRODUCT_SUMS.rounding * float(size)
         self.here, self.targets = here.tolist(), targets.tolist()
         self.owner, self.moves = owner.tolist(), [*map(slice, ends - n_moves, ends)]
 
@@ -274,7 +277,10 @@ def tabu(
         expiry[moves] = n_evaluations + rng.integers(shortest, longest + 1)
         if state.value > best_value + state.tolerance:
             best, best_value = state.point, state.value
-        if n_evaluations % _STEPS_AT_ONCE == 0 or n_evaluations >= budget.n_evaluations:
+        if (
+            n_evaluations % _PRODUCT_SUMS.n_steps_per_check == 0
+            or n_evaluations >= budget.n_evaluations
+        ):
             status = budget.status(n_evaluations)
     state = _State(function, best)
     if status == DONE:
@@ -290,7 +296,7 @@ def solve_product_sum(
 ) -> SearchResult:
     """Run a method on a sum of products."""
     function = problem.graph
-    max_width = options.get("max_width", MAX_WIDTH)
+    max_width = options.get("max_width", SOLVE.max_width)
     if method == "exact":
         _require_few(function, max_width, problem.budget)
         return _try_all(problem)
@@ -302,7 +308,10 @@ def solve_product_sum(
             )
         n_points = function.n_points
         cost = n_points * len(function.weights)
-        is_cheap = cost <= _EXACT_COST and n_points <= problem.budget.n_evaluations
+        is_cheap = (
+            cost <= _PRODUCT_SUMS.max_exact_cost
+            and n_points <= problem.budget.n_evaluations
+        )
         if is_cheap and n_points <= 2**max_width:
             return _try_all(problem)
         method, options = "tabu", {}
@@ -339,7 +348,7 @@ def _try_all(problem: SearchProblem) -> SearchResult:
     middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
     n_right = math.prod(function.sizes[middle:].tolist())
     require_memory(
-        16.0 * len(function.weights) * n_right + 8.0 * _AT_ONCE,
+        16.0 * len(function.weights) * n_right + 8.0 * _PRODUCT_SUMS.n_points_per_block,
         f"the values at all points of {function.n_variables} variables",
         'fix variables or use method="tabu"',
     )
@@ -347,7 +356,7 @@ def _try_all(problem: SearchProblem) -> SearchResult:
     right, right_steps = _tabulate(function, range(middle, function.n_variables))
     left *= function.weights
     best, index, n_evaluations, status = -np.inf, 0, 0, DONE
-    n_at_once = max(1, _AT_ONCE // n_right)
+    n_at_once = max(1, _PRODUCT_SUMS.n_points_per_block // n_right)
     for first in range(0, len(left), n_at_once):
         some = slice(first, first + n_at_once)
         values = left[some] @ right.T

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from skmohn._core import _elimination
 from skmohn._core._elimination import EliminationOrder
 from skmohn._core._elimination_kernels import Schedule
+from skmohn._core._tuned import tuned
 from skmohn._core._types import effective_n_jobs
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.optimize import _methods
@@ -26,19 +28,29 @@ from skmohn.optimize._methods import (
 )
 from skmohn.optimize._polynomial import combine, make_polynomial, split
 
-N_RESTARTS = 10
-MAX_WIDTH = 24
-# "auto" eliminates all variables when that takes at most this many table entries, some
-# nanoseconds each.
-_EXACT_COST = 2**27
-# Its moves of many variables: how wide, and how many variables are put in order for
-# them in all. They are not worth their time where they leave most variables held.
-_MOVE_WIDTH = 16
-_ORDERED = 25_000
-_MOST_HELD = 0.5
-# A step of its tabu search takes about as long as so many evaluations of annealing.
-# One of few variables has as many steps as one of so many: they cost next to nothing.
-_EVALUATIONS_PER_STEP, _FEW = 20, 1000
+
+@dataclass(frozen=True)
+class SolveConstants:
+    """Defaults of the methods, and what "auto" does."""
+
+    n_restarts: int = tuned(10, "cost")
+    max_width: int = tuned(24, "cost")
+    # "auto" eliminates all variables when that takes at most this many table entries,
+    # some nanoseconds each.
+    max_exact_cost: int = tuned(2**27, "cost")
+    # Its moves of many variables: how wide, and how many variables are put in order for
+    # them in all. They are not worth their time where they hold most variables.
+    move_width: int = tuned(16, "cost")
+    max_ordered: int = tuned(25_000, "cost")
+    max_held_fraction: float = tuned(0.5, "benchmarks/ablation.py")
+    # A step of its tabu search takes about as long as so many evaluations of annealing.
+    # One of few variables has as many steps as one of so many: they cost next to
+    # nothing.
+    n_evaluations_per_step: int = tuned(20, "cost")
+    min_visits: int = tuned(1000, "cost")
+
+
+SOLVE = SolveConstants()
 
 
 Report = Callable[["SearchResult"], bool]
@@ -51,7 +63,7 @@ class SearchProblem(NamedTuple):
     # (n_variables,); start of the first restart, see :meth:`draw`; None: random.
     start: np.ndarray | None
     seed: int
-    # None for as many as the time allows, and `N_RESTARTS` without a time limit.
+    # None for as many as the time allows, or the default without a time limit.
     n_restarts: int | None
     budget: Budget  # of all restarts together
     n_jobs: int | None
@@ -109,9 +121,9 @@ def restart(
     # `options_of` has the options of each restart, by its number. `choose` merges two
     # results of the function, the best so far first.
     n_restarts, budget = problem.n_restarts, problem.budget
-    run_budget = budget.take(1 / (n_restarts or N_RESTARTS))
+    run_budget = budget.take(1 / (n_restarts or SOLVE.n_restarts))
     if n_restarts is None:
-        n_restarts = N_RESTARTS if budget.deadline == np.inf else np.inf
+        n_restarts = SOLVE.n_restarts if budget.deadline == np.inf else np.inf
     at_once = effective_n_jobs(problem.n_jobs)
     best: RunResult | None = None
     result: RunResult
@@ -177,7 +189,9 @@ def _run(
 # --------------------------------------------------------------------------- exact
 
 
-def _eliminate(problem: SearchProblem, max_width: int = MAX_WIDTH) -> SearchResult:
+def _eliminate(
+    problem: SearchProblem, max_width: int = SOLVE.max_width
+) -> SearchResult:
     """Maximize exactly, part by part; refuse when that takes too wide tables."""
     rng = np.random.default_rng(problem.seed)
     plans = []
@@ -230,7 +244,7 @@ def _maximize(graph: WalshPolynomial, plan: EliminationOrder) -> NDArray[np.int8
 
 
 def _search_parts(
-    problem: SearchProblem, max_width: int = MAX_WIDTH, n_sweeps: int = 1000
+    problem: SearchProblem, max_width: int = SOLVE.max_width, n_sweeps: int = 1000
 ) -> SearchResult:
     """Take the function apart; eliminate where that is cheap, search the rest."""
     rng = np.random.default_rng(problem.seed)
@@ -245,7 +259,7 @@ def _search_parts(
             len(variables),
             rng,
             max_width,
-            min(_EXACT_COST, problem.budget.n_evaluations - n_evaluations),
+            min(SOLVE.max_exact_cost, problem.budget.n_evaluations - n_evaluations),
         )
         if plan is not None:
             spins[variables] = _maximize(graph, plan)
@@ -325,10 +339,10 @@ def _search_part(
     schedules = _move_schedules(part, rng)
 
     def options_of(number: int) -> dict[str, Any]:
-        n_visits = n_sweeps * max((1 + number) * part.n_variables, _FEW)
+        n_visits = n_sweeps * max((1 + number) * part.n_variables, SOLVE.min_visits)
         return {
             "n_sweeps": n_sweeps * (1 + number),
-            "n_steps": max(1, n_visits // _EVALUATIONS_PER_STEP),
+            "n_steps": max(1, n_visits // SOLVE.n_evaluations_per_step),
             "schedules": schedules,
         }
 
@@ -346,9 +360,9 @@ def _move_schedules(part: SearchProblem, rng: np.random.Generator) -> list[Sched
     n_variables = part.n_variables
     neighbors = _elimination.find_neighbors(part.graph, n_variables)
     schedules = []
-    for _ in range(min(32, max(2, _ORDERED // n_variables))):
-        plan = _elimination.order_by_degree(neighbors, rng, max_width=_MOVE_WIDTH)
-        if len(plan.held) > _MOST_HELD * n_variables:
+    for _ in range(min(32, max(2, SOLVE.max_ordered // n_variables))):
+        plan = _elimination.order_by_degree(neighbors, rng, max_width=SOLVE.move_width)
+        if len(plan.held) > SOLVE.max_held_fraction * n_variables:
             return []
         schedules.append(_elimination.make_schedule(part.graph, plan))
         if time.time() >= part.budget.deadline:

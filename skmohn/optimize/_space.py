@@ -4,6 +4,7 @@
 # value among its values.
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import refuse_set, to_numpy
 from skmohn.mohn._engine import Categorical, EncodedRows
@@ -23,23 +25,32 @@ from skmohn.optimize._variables import (
     read_variables,
 )
 
-# Spaces of at most so many points are listed, so that nothing has to be searched.
-LISTED = 4096
-# Points drawn to find feasible ones before walking from a known one.
-_DRAWN = 20_000
-_DRAWN_AT_ONCE = 1000
-# Steps of a walk between two feasible points, for each variable.
-_STEPS = 4
-# Changes of two variables that are tried beside those of one, where there are
-# constraints: one alone may be impossible.
-_PAIRS = 256
-# Linear programs, each with costs of its own, until one ends where all predicates hold.
-_SOLVED = 100
+
+@dataclass(frozen=True)
+class SpaceConstants:
+    """Search of feasible points."""
+
+    # Spaces of at most so many points are listed, so that nothing has to be searched.
+    max_enumerated: int = tuned(4096, "cost")
+    # Points drawn to find feasible ones before walking from a known one.
+    max_drawn: int = tuned(20_000, "cost")
+    n_drawn_per_block: int = tuned(1000, "cost")
+    # Steps of a walk between two feasible points.
+    n_steps_per_variable: int = tuned(4, "benchmarks/ablation.py")
+    # Changes of two variables that are tried beside those of one, where there are
+    # constraints: one alone may be impossible.
+    n_pair_changes: int = tuned(256, "benchmarks/ablation.py")
+    # Linear programs, each with costs of its own, until one ends where all predicates
+    # hold.
+    max_linear_programs: int = tuned(100, "cost")
+    # Slack of linear constraints, relative to what is summed up.
+    slack: float = tuned(1e-9, "rounding")
+
+
+SPACE = SpaceConstants()
 # Scipy has no types; those that checkers guess of its defaults are wrong.
 _Bounds: Any = Bounds
 _Linear: Any = LinearConstraint
-# Slack of linear constraints, relative to what is summed up.
-_SLACK = 1e-9
 # As users pass them, see `BlackBoxOptimizer`, and points as they get them.
 SpaceLike: TypeAlias = int | Mapping[Any, Any] | TableLike
 ConstraintsLike: TypeAlias = (
@@ -101,7 +112,7 @@ class Space:
         self.n_moves = int(np.sum(self.sizes[self.free] - 1))
         self._keys = None if table is None else set(keys_of(table))
         self.listed = self._list(table)
-        self._most_drawn = _DRAWN
+        self._most_drawn = SPACE.max_drawn
 
     # ------------------------------------------------------------------- the points
 
@@ -266,7 +277,7 @@ class Space:
             feasible &= states[:, i] == state
         for sums, low, high in self._linear:
             parts = [part[states[:, i]] for i, part in enumerate(sums)]
-            total, slack = sum(parts), _SLACK * sum(map(np.abs, parts))
+            total, slack = sum(parts), SPACE.slack * sum(map(np.abs, parts))
             is_kept = (total >= low - slack) & (total <= high + slack)
             feasible &= np.all(is_kept, axis=1)
         if self._keys is not None:
@@ -292,7 +303,7 @@ class Space:
     def _list(self, table: NDArray[np.integer] | None) -> NDArray[np.integer] | None:
         """All feasible points, where there are few or the user has listed them."""
         if table is None:
-            if self._n_combinations() > LISTED:
+            if self._n_combinations() > SPACE.max_enumerated:
                 return None
             sizes = np.ones_like(self.sizes)
             sizes[self.free] = self.sizes[self.free]
@@ -338,9 +349,9 @@ class Space:
             states[:, list(self.fixed)] = list(self.fixed.values())
             found.append(states[self.is_feasible(states)])
             n_found, n_drawn = n_found + len(found[-1]), n_drawn + at_once
-            at_once = min(2 * at_once, _DRAWN_AT_ONCE)
+            at_once = min(2 * at_once, SPACE.n_drawn_per_block)
         if n_found < n:
-            self._most_drawn = _DRAWN_AT_ONCE
+            self._most_drawn = SPACE.n_drawn_per_block
         return np.concatenate(found)[:n]
 
     def _walk(
@@ -348,7 +359,7 @@ class Space:
     ) -> NDArray[np.integer]:
         """Change points step by step, as far as they stay feasible."""
         states = states.copy()
-        for _ in range(_STEPS * len(self.free)):
+        for _ in range(SPACE.n_steps_per_variable * len(self.free)):
             steps = self._change(states.copy(), rng)
             feasible = self.is_feasible(steps)
             states[feasible] = steps[feasible]
@@ -372,8 +383,8 @@ class Space:
         """Point that satisfies the linear constraints, with costs drawn at random."""
         if not self._linear:
             raise ValueError(
-                f"none of {_DRAWN:,} points drawn satisfies the constraints: tell the "
-                "optimizer of one that does, or write them as LinearConstraint"
+                f"none of {SPACE.max_drawn:,} points drawn satisfies the constraints: "
+                "tell the optimizer of one that does, or write them as LinearConstraint"
             )
         first = np.concatenate([[0], np.cumsum(self.sizes)])
         one_each = np.zeros((self.n_variables, first[-1]))
@@ -382,7 +393,7 @@ class Space:
         low, high = np.zeros(first[-1]), np.ones(first[-1])
         for i, state in self.fixed.items():
             low[first[i] + state] = 1.0
-        for _ in range(_SOLVED if self._predicates else 1):
+        for _ in range(SPACE.max_linear_programs if self._predicates else 1):
             found = milp(
                 rng.standard_normal(first[-1]),
                 integrality=np.ones(first[-1]),
@@ -425,7 +436,7 @@ class Space:
         rows = np.arange(len(at))
         states[rows, at] = (states[rows, at] + by) % self.sizes[at]
         if self.is_constrained:
-            pairs = self._change(np.tile(state, (_PAIRS, 1)), rng)
+            pairs = self._change(np.tile(state, (SPACE.n_pair_changes, 1)), rng)
             pairs = pairs[np.any(pairs != state, axis=1)]
             states = np.unique(np.concatenate([states, pairs]), axis=0)
             states = states[rng.permutation(len(states))]

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import gather_warnings
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNRegressor
@@ -21,24 +23,39 @@ from skmohn.optimize._archive import Archive
 from skmohn.optimize._model_search import minimize
 from skmohn.optimize._space import Space
 
-# Evaluations before the first model, at least.
-FEWEST = 8
-# A model is tried when the samples have grown by this factor since the last trial; by
-# the second one where more samples than most functions need have not led to one.
-_GROWTH, _SLOW_GROWTH = 1.05, 1.5
-SAMPLES_PER_VARIABLE = 30
-# What a trial may cost between two evaluations, about nanoseconds: at least, and for
-# each pair of variables. It goes on after the next one.
-_WORK, _WORK_OF_PAIR = 3e7, 7e4
-# What each step of a trial costs besides; an entry of a column that messages go by.
-_WORK_OF_STEP, _WORK_OF_ENTRY = 5e5, 8.0
-# Weights of a trial's model, at most: what solving with so many may cost for each cubed
-# weight, and the fraction of the samples that they may be in any case.
-_WORK_OF_CUBE, _MOST_WEIGHTS = 0.1, 0.5
-# What screening high orders may cost in a trial; no order may cost more than a part.
-_SCREENING = 1e8
-# Deviation from the prediction of an exact model that is rounding, in units of spread.
-ROUNDING = 1e-8
+
+@dataclass(frozen=True)
+class SparseSearchConstants:
+    """When sparse models are searched, and what that may cost."""
+
+    # Evaluations before the first model, at least.
+    min_samples: int = tuned(8, "benchmarks/ablation.py")
+    # A model is tried when the samples have grown by this factor since the last trial;
+    # by the second one where more samples than most functions need have not led to one.
+    growth: float = tuned(1.05, "benchmarks/ablation.py")
+    slow_growth: float = tuned(1.5, "benchmarks/ablation.py")
+    # Samples that most functions need.
+    n_samples_per_variable: int = tuned(30, "benchmarks/ablation.py")
+    # What a trial may cost between two evaluations, about nanoseconds: at least, and
+    # for each pair of variables. It goes on after the next one.
+    min_work: float = tuned(3e7, "cost")
+    work_per_pair: float = tuned(7e4, "cost")
+    # What each step of a trial costs besides; an entry of a column that messages go by.
+    work_per_step: float = tuned(5e5, "cost")
+    work_per_entry: float = tuned(8.0, "cost")
+    # Weights of a trial's model, at most: what solving with so many may cost for each
+    # cubed weight, and the fraction of the samples that they may be in any case.
+    work_per_cubed_weight: float = tuned(0.1, "cost")
+    max_weights_fraction: float = tuned(0.5, "benchmarks/ablation.py")
+    # What screening high orders may cost in a trial; no order may cost more than a
+    # part.
+    max_screening_work: float = tuned(1e8, "cost")
+    # Deviation from the prediction of an exact model that is rounding, in units of
+    # spread.
+    rounding: float = tuned(1e-8, "rounding")
+
+
+SPARSE_SEARCH = SparseSearchConstants()
 
 
 class SparseCandidate(NamedTuple):
@@ -96,15 +113,20 @@ class PursuitRun:
         while order < n_inputs and design.screening_cost(order + 1) <= self.work:
             order += 1
         n_samples, n_pairs = len(self.values), n_inputs * (n_inputs + 1) // 2
-        n_columns = max(self.work / (_WORK_OF_ENTRY * n_samples), 2 * n_pairs)
+        n_columns = max(
+            self.work / (SPARSE_SEARCH.work_per_entry * n_samples), 2 * n_pairs
+        )
         control = PursuitControl(
             n_inputs,
-            work_budget=_SCREENING,
+            work_budget=SPARSE_SEARCH.max_screening_work,
             memory_budget=PursuitControl.memory_of(n_columns, n_samples),
             max_screened=order,
         )
         search = Pursuit(design, self.values / power_of_two_scale(self.values), control)
-        most = max(np.cbrt(self.work / _WORK_OF_CUBE), _MOST_WEIGHTS * n_samples)
+        most = max(
+            np.cbrt(self.work / SPARSE_SEARCH.work_per_cubed_weight),
+            SPARSE_SEARCH.max_weights_fraction * n_samples,
+        )
         search.most = min(search.most, int(most))
         return search, search.steps()
 
@@ -113,7 +135,7 @@ class PursuitRun:
         spent = 0.0
         while spent < self.work:
             try:
-                spent += _WORK_OF_STEP + next(steps)
+                spent += SPARSE_SEARCH.work_per_step + next(steps)
             except StopIteration as end:
                 return end.value
         return None
@@ -126,7 +148,7 @@ class SparseModelSearch:
         self.space = space
         # Model of the last trial, exact or not.
         self.interactions = WalshPolynomial((), np.empty(0), 0.0)
-        self._next_run = FEWEST
+        self._next_run = SPARSE_SEARCH.min_samples
         self._run: PursuitRun | None = None
         self._n_done = 0
 
@@ -158,8 +180,10 @@ class SparseModelSearch:
         n_samples, n_free = int(some.sum()), len(self.space.free)
         if n_samples < self._next_run:
             return None
-        is_likely = n_samples < SAMPLES_PER_VARIABLE * n_free
-        self._next_run = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
+        is_likely = n_samples < SPARSE_SEARCH.n_samples_per_variable * n_free
+        self._next_run = n_samples * (
+            SPARSE_SEARCH.growth if is_likely else SPARSE_SEARCH.slow_growth
+        )
         values = archive.values[some]
         if np.ptp(values) == 0.0 or not np.any(archive.is_feasible):
             return None
@@ -176,7 +200,7 @@ class SparseModelSearch:
                 return None
             X, values, _ = samples
             n_pairs = math.comb(len(self.space.free), 2)
-            work = max(_WORK, _WORK_OF_PAIR * n_pairs)
+            work = max(SPARSE_SEARCH.min_work, SPARSE_SEARCH.work_per_pair * n_pairs)
             self._run, self._n_done = PursuitRun(X, values, work), 0
         result = self._run.result(self._n_done)
         self._n_done += 1
@@ -188,7 +212,7 @@ class SparseModelSearch:
             return None
         X = self.space.rows(archive.states).inputs
         wrong = np.abs(self.interactions.predict(X) - archive.values)
-        if wrong.max() > ROUNDING * np.ptp(archive.values):
+        if wrong.max() > SPARSE_SEARCH.rounding * np.ptp(archive.values):
             return None
         return self._search(self.interactions, True, archive, seed)
 

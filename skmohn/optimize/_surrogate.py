@@ -1,5 +1,6 @@
 """Surrogate of a black box: all weights at once, from few evaluations."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, rankdata
 from sklearn.metrics import r2_score
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._engine import (
     Covariance,
     ExactPosterior,
@@ -16,24 +18,32 @@ from skmohn.mohn._engine import (
 )
 from skmohn.optimize._space import Space, keys_of
 
-# Hyperparameters are learned again when the evaluations have grown by this fraction.
-_GROWTH = 1.15
-# More evaluations are not compared with each other: the best ones and the latest are
-# kept, half of each. Of fewer still the hyperparameters are learned.
-_MOST_ROWS = 800
-_MOST_LEARNED = 300
-_MAX_ITER = 30
-_LEAST_SKILL = 0.1
-# Points whose improvement is computed before the best of them are improved in turn.
-_DRAWN = 100
-_NEAR = 5
-_STARTS = 3
-_MOST_LISTED = 1500
-# Fraction of the values that keep their differences where some are far worse than all
-# others.
-_KEPT_APART = 0.2
-# Multiplications that one proposal may take, roughly.
-_WORK = 4e8
+
+@dataclass(frozen=True)
+class SurrogateConstants:
+    """The Gaussian process that proposes points."""
+
+    # Hyperparameters are learned again when the evaluations have grown by this factor.
+    growth: float = tuned(1.15, "cost")
+    # More evaluations are not compared with each other: the best ones and the latest
+    # are kept, half of each. Of fewer still the hyperparameters are learned.
+    max_rows: int = tuned(800, "cost")
+    max_rows_learned: int = tuned(300, "cost")
+    max_iter: int = tuned(30, "cost")
+    min_skill: float = tuned(0.1, "benchmarks/ablation.py")
+    # Points whose improvement is computed before the best of them are improved in turn.
+    n_drawn: int = tuned(100, "benchmarks/ablation.py")
+    n_centers: int = tuned(5, "benchmarks/ablation.py")
+    n_starts: int = tuned(3, "benchmarks/ablation.py")
+    max_enumerated: int = tuned(1500, "cost")
+    # Fraction of the values that keep their differences where some are far worse than
+    # all others.
+    kept_fraction: float = tuned(0.2, "benchmarks/ablation.py")
+    # Multiplications that one proposal may take, roughly.
+    max_work: float = tuned(4e8, "cost")
+
+
+_SURROGATE = SurrogateConstants()
 
 
 class Surrogate:
@@ -68,10 +78,14 @@ class Surrogate:
         n_known = len(values)
         if n_known == self._n_known:
             return False
-        is_anew = self.posterior is None or n_known >= _GROWTH * self._n_learned
+        is_anew = (
+            self.posterior is None or n_known >= _SURROGATE.growth * self._n_learned
+        )
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
-            self._worst = np.quantile(values, _KEPT_APART) if is_tailed else np.inf
+            self._worst = (
+                np.quantile(values, _SURROGATE.kept_fraction) if is_tailed else np.inf
+            )
             self._learn(states, self.scored(values), seed)
             self._n_learned = n_known
         else:
@@ -88,18 +102,20 @@ class Surrogate:
     def _learn(
         self, states: NDArray[np.integer], values: NDArray[np.float64], seed: int
     ) -> None:
-        kept = _kept(values, _MOST_ROWS)
+        kept = _kept(values, _SURROGATE.max_rows)
         standard, self._center, self._scale = standardize(values[kept])
         sample = join_equal_rows(self.space.rows(states[kept]), standard)
         part = sample
-        if len(sample) > _MOST_LEARNED:
+        if len(sample) > _SURROGATE.max_rows_learned:
             drawn = np.random.default_rng(seed).permutation(len(sample))
-            part = sample.take(drawn[:_MOST_LEARNED])
+            part = sample.take(drawn[: _SURROGATE.max_rows_learned])
         # Hyperparameters that explain nothing are no good place to begin from.
         start = None
-        if self.skill >= _LEAST_SKILL:
+        if self.skill >= _SURROGATE.min_skill:
             start = self.posterior.covariance.prior
-        prior = learn_prior(part, self.space.alphabets, start, _MAX_ITER, seed).prior
+        prior = learn_prior(
+            part, self.space.alphabets, start, _SURROGATE.max_iter, seed
+        ).prior
         covariance = Covariance(prior, self.space.alphabets)
         self.posterior = ExactPosterior.condition(covariance, sample)
 
@@ -156,9 +172,9 @@ class Surrogate:
             return states[np.argmax(scores)]
         n_rows, n_free = len(posterior.alpha), len(self.space.free)
         work_of_step = n_rows * (n_rows + n_free) * self.space.n_moves
-        n_steps = int(_WORK / (work_of_step * _STARTS))
+        n_steps = int(_SURROGATE.max_work / (work_of_step * _SURROGATE.n_starts))
         found = []
-        for start in np.argsort(-scores, kind="stable")[:_STARTS]:
+        for start in np.argsort(-scores, kind="stable")[: _SURROGATE.n_starts]:
             state, height = states[start], scores[start]
             for _ in range(min(n_steps, n_free)):
                 near = not_taken(self.space.neighbors(state, rng), taken)
@@ -177,15 +193,15 @@ class Surrogate:
     ) -> NDArray[np.integer]:
         """Points to begin with: near the best, mixtures of two of them, any."""
         space = self.space
-        near = [space.neighbors(state, rng) for state in best[:_NEAR]]
+        near = [space.neighbors(state, rng) for state in best[: _SURROGATE.n_centers]]
         if space.listed is not None:
-            some = rng.permutation(len(space.listed))[:_MOST_LISTED]
+            some = rng.permutation(len(space.listed))[: _SURROGATE.max_enumerated]
             return np.unique(np.concatenate([space.listed[some], *near]), axis=0)
-        pairs = rng.integers(len(best), size=(2, _DRAWN))
-        mask = rng.random((_DRAWN, space.n_variables)) < 0.5
+        pairs = rng.integers(len(best), size=(2, _SURROGATE.n_drawn))
+        mask = rng.random((_SURROGATE.n_drawn, space.n_variables)) < 0.5
         mixed = np.where(mask, best[pairs[0]], best[pairs[1]])
         mixed = mixed[space.is_feasible(mixed)]
-        drawn = space.draw(_DRAWN, rng, best)
+        drawn = space.draw(_SURROGATE.n_drawn, rng, best)
         return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
 
 

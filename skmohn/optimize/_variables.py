@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, NamedTuple
@@ -12,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._meanings import listed
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 
-# Values of one variable: each has its own part in the covariance.
-_MOST_VALUES = 256
+
+@dataclass(frozen=True)
+class VariableConstants:
+    """Values of variables."""
+
+    # Values of one variable: each has its own part in the covariance.
+    max_values: int = tuned(256, "cost")
+
+
+_VARIABLES = VariableConstants()
 
 
 class Variable(NamedTuple):
@@ -60,7 +70,7 @@ def _list_values(name: object, values: Any) -> list[Any]:
         low, high = map(int, values)
         if low > high:
             raise ValueError(f"space has {values!r} for {name!r}: low is above high")
-        values = range(low, min(high, low + _MOST_VALUES) + 1)
+        values = range(low, min(high, low + _VARIABLES.max_values) + 1)
     elif isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(
             f"space must have a list of values or a tuple (low, high) for {name!r}, "
@@ -85,10 +95,10 @@ def _read_variable(name: object, values: list[Any]) -> Variable:
                 f"space has values of {name!r} that are equal, {value!r} and "
                 f"{values[index[value]]!r}: keep one of them"
             )
-    if not 1 <= len(values) <= _MOST_VALUES:
+    if not 1 <= len(values) <= _VARIABLES.max_values:
         raise ValueError(
-            f"space must have 1 to {_MOST_VALUES} values for {name!r}, got "
-            f"{'more' if len(values) > _MOST_VALUES else 'none'}"
+            f"space must have 1 to {_VARIABLES.max_values} values for {name!r}, got "
+            f"{'more' if len(values) > _VARIABLES.max_values else 'none'}"
         )
     return Variable(name, values, _is_increasing(values))
 

@@ -41,7 +41,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm import _local_search as local_search
 from skmohn.blm import _network as network_module
 from skmohn.blm import _samples as forms
-from skmohn.blm._base import MOVES_PER_EPOCH
+from skmohn.blm._base import _MOVES
 from skmohn.blm._codec import grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._serialization import _sealed as sealed
@@ -570,7 +570,7 @@ def test_partial_fit_is_an_epoch_and_no_reason_to_warn(task):
             model.partial_fit(X, y, **(more if k == 0 else {}))
         losses.append(model.loss_)
         assert model.n_iter_ == 1
-        assert model.history_[-1]["flips"] == MOVES_PER_EPOCH * len(model.codes_)
+        assert model.history_[-1]["flips"] == _MOVES.n_per_epoch * len(model.codes_)
     assert (np.diff(losses) <= 1e-6).all()
     assert losses[-1] < losses[0]
     assert_array_equal(np.shape(model.predict(X)), np.shape(y))
@@ -763,7 +763,7 @@ def test_max_time_ends_a_fit_within_an_epoch(monkeypatch):
         monkeypatch.setattr(module, "time", Clock())
     model = fitted("one", max_time=20.0, max_flips=10**6, tol=0)
     assert model.stopping_reason_ == "max_time"
-    assert 0 < model.history_[-1]["flips"] < MOVES_PER_EPOCH * len(model.codes_)
+    assert 0 < model.history_[-1]["flips"] < _MOVES.n_per_epoch * len(model.codes_)
 
 
 def test_max_time_counts_from_the_start_of_the_fit(monkeypatch):

@@ -9,8 +9,8 @@ from skmohn._core import _rows
 
 @pytest.mark.parametrize("n_columns", [1, 3, 8, 9, 70])
 @pytest.mark.parametrize("dtype", [np.int8, float])
-def test_distinct_rows_of_signs_are_in_order(n_columns, dtype, monkeypatch):
-    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 40)
+def test_distinct_rows_of_signs_are_in_order(n_columns, dtype, replace_constants):
+    replace_constants(_rows, max_values=40)
     rng = np.random.default_rng(n_columns)
     distinct = rng.choice(np.array([-1, 1], dtype=dtype), (20, n_columns))
     # Rows whose last bytes are zeros, too.
@@ -64,8 +64,8 @@ def test_no_columns_are_one_row():
     assert_array_equal(place, [0, 0, 0])
 
 
-def test_one_value_makes_signs_numbers(monkeypatch):
-    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 10)
+def test_one_value_makes_signs_numbers(replace_constants):
+    replace_constants(_rows, max_values=10)
     table = np.ones((40, 5))
     assert _rows.are_signs(table)
     table[39, 4] = np.nan

@@ -632,9 +632,9 @@ def test_data_are_drawn_where_they_are_probabilities():
     )
 
 
-def test_of_many_samples_some_value_the_units(digits, monkeypatch):
+def test_of_many_samples_some_value_the_units(digits, monkeypatch, replace_constants):
     rbm = trained(FAST, digits, new_rbm(digits, 12, 0), 1500, 0).rbm
-    monkeypatch.setattr(_growth, "_MOST_VALUED", 600)
+    replace_constants(_growth, max_samples_valued=600)
     some = DescriptionLengthGrowth(digits, FAST, WIDTH_ONLY, 0, no_report)
     assert some.X is digits
     rows = {row.tobytes() for row in digits}

@@ -260,7 +260,7 @@ def test_fewer_units_are_tried_while_they_are_about_as_good():
     ("spread", "small", "n_asked"), [(0.1, 0.5, 1), (0.1, 0.0, 3), (3.0, 0.5, 3)]
 )
 def test_rbms_whose_partition_function_is_unknown_are_not_flattered(
-    monkeypatch, spread, small, n_asked
+    monkeypatch, replace_constants, spread, small, n_asked
 ):
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
     weights = spread * np.linspace(-1.0, 1.0, 50) + 17.0
@@ -274,9 +274,9 @@ def test_rbms_whose_partition_function_is_unknown_are_not_flattered(
 
     monkeypatch.setattr(f"{HELD_OUT}.annealed_weights", annealed)
     monkeypatch.setattr(f"{HELD_OUT}.is_enumerable", lambda rbm: rbm.n_hidden <= 8)
-    monkeypatch.setattr(f"{HELD_OUT}.LEAST_SIZE", 40.0)
-    monkeypatch.setattr(f"{HELD_OUT}._WORSE", np.inf)
-    monkeypatch.setattr(f"{HELD_OUT}._SMALL", small)
+    replace_constants(HELD_OUT, min_effective_size=40.0)
+    replace_constants(HELD_OUT, n_errors_worse=np.inf)
+    replace_constants(HELD_OUT, max_annealing_error=small)
     records, rbms = {}, {}
 
     def report(record, make_rbm):

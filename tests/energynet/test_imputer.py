@@ -57,9 +57,11 @@ def test_modes_are_the_most_probable_states(fitted):
 
 
 @pytest.mark.parametrize("most_listed", [12, 1])
-def test_draws_have_the_probabilities_given_what_is_known(most_listed, monkeypatch):
+def test_draws_have_the_probabilities_given_what_is_known(
+    most_listed, replace_constants
+):
     """Exact ones, and chains."""
-    monkeypatch.setattr(_conditional, "MAX_ENUMERATED_UNITS", most_listed)
+    replace_constants(_conditional, max_enumerated_units=most_listed)
     bits = RNG.integers(0, 2, (300, 3)).astype(float)
     bits = np.column_stack([bits, bits[:, 0], bits[:, 1] != bits[:, 2]])
     model = net(4).fit(bits)

@@ -56,8 +56,8 @@ def test_dbn_estimate_is_close_at_the_defaults(list_states, seed):
     assert abs(np.exp(exact) @ (with_ais - exact)) < 0.3
 
 
-def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 0)
+def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states, replace_constants):
+    replace_constants("skmohn.energynet._likelihood", max_enumerated_units=0)
     layers = [list_states(*n, seed=k) for k, n in enumerate([(5, 4), (4, 4), (4, 3)])]
     rbms, V = [layer.rbm for layer in layers], layers[0].V
     z = exact_log_partition(rbms[-1])
@@ -91,8 +91,8 @@ def test_few_units_over_groups_are_summed_up(list_states):
     assert_allclose(found, exact_dbn(layers), rtol=1e-5)
 
 
-def test_few_units_above_many_are_drawn(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 3)
+def test_few_units_above_many_are_drawn(list_states, replace_constants):
+    replace_constants("skmohn.energynet._likelihood", max_enumerated_units=3)
     layers = [list_states(5, 4, seed=0), list_states(4, 3, seed=1)]
     rbms, V = [layer.rbm for layer in layers], layers[0].V
     z = exact_log_partition(rbms[-1])
@@ -109,8 +109,8 @@ def test_transposed_layer_leaves_the_likelihood_as_it_is(listed):
     assert_allclose(stacked, alone, rtol=1e-5)
 
 
-def test_estimates_can_be_repeated(list_states, monkeypatch):
-    monkeypatch.setattr("skmohn.energynet._likelihood.MAX_ENUMERATED_UNITS", 0)
+def test_estimates_can_be_repeated(list_states, replace_constants):
+    replace_constants("skmohn.energynet._likelihood", max_enumerated_units=0)
     rbms = [list_states(5, 4, seed=0).rbm, list_states(4, 3, seed=1).rbm]
     X = np.eye(5)
     first, again, other = (

@@ -13,7 +13,7 @@ from skmohn import EnergyNetTransformer
 from skmohn.energynet import RBM, _conditional, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import (
-    MOST_COMPLETIONS,
+    _CONDITIONAL,
     condition_on,
     enumerate_completions,
     enumerate_means,
@@ -92,13 +92,13 @@ def test_completions_are_all_that_the_values_could_be(mixed):
 
 
 def test_most_completions():
-    n = int(np.log2(MOST_COMPLETIONS))
+    n = int(np.log2(_CONDITIONAL.max_completions))
     found = UnitCoding.learn(states(1).repeat(n + 1, axis=1), "auto", 8)
     X = np.full((1, n + 1), NAN)
     with pytest.raises(ValueError, match=f"sample 0 .* {n + 1} columns.*impute first"):
         listed_of(found, X)
     X[0, 0] = 1
-    assert listed_of(found, X)[0].shape == (MOST_COMPLETIONS, n + 1)
+    assert listed_of(found, X)[0].shape == (_CONDITIONAL.max_completions, n + 1)
 
 
 # ---------------------------------------------------------------------------- oracles
@@ -155,7 +155,7 @@ def test_many_unknown_bits_against_all_states():
 
 
 @pytest.mark.parametrize("groups", [None, [1, 2, 3, 1, 1, 1, 1]])
-def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
+def test_means_of_chains_are_those_of_all_states(groups, replace_constants):
     rbm = RBM(RNG.normal(size=(5, 10)), RNG.normal(size=5), np.zeros(10), groups)
     units = (RNG.random((4, 10)) < 0.5).astype(np.float32)
     unknown = np.ones((4, 10), bool)
@@ -168,10 +168,10 @@ def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
         assert_allclose(expected[0][row, unknown[row]], visible, atol=1e-5)
         assert_allclose(expected[1][row], hidden, atol=1e-5)
     # By lists of the missing values, then by chains.
-    monkeypatch.setattr(_conditional, "MAX_ENUMERATED_UNITS", 1)
+    replace_constants(_conditional, max_enumerated_units=1)
     listed = _conditional._means_of_missing(rbm, units, unknown, 0)
-    monkeypatch.setattr(_conditional, "MOST_COMPLETIONS", 4)
-    monkeypatch.setattr(_conditional, "_LOOKS", 100)
+    replace_constants(_conditional, max_completions=4)
+    replace_constants(_conditional, n_averaged=100)
     drawn = _conditional._means_of_missing(rbm, units, unknown, 0)
     for means, same, exact in zip(drawn, listed, expected, strict=True):
         known = ~unknown if means.shape == unknown.shape else np.zeros_like(means, bool)

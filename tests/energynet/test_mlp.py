@@ -127,9 +127,9 @@ def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
     )
 
 
-def test_of_many_samples_some_of_all_targets_are_compared(iris, monkeypatch):
+def test_of_many_samples_some_of_all_targets_are_compared(iris, replace_constants):
     X, y = iris
-    monkeypatch.setattr(_mlp, "_MOST_COMPARED", 60)
+    replace_constants(_mlp, max_samples=60)
     rows, folds = folds_of(X, y)
     assert 30 <= len(rows) <= 60
     assert np.bincount(y[rows]).min() >= 10

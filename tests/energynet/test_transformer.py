@@ -496,7 +496,9 @@ def test_score_of_a_sample_does_not_depend_on_those_beside_it(digits, widths, co
     assert net.score(X) == pytest.approx(found.mean())
 
 
-def test_scores_of_layers_are_the_same_in_batches_of_any_size(digits, monkeypatch):
+def test_scores_of_layers_are_the_same_in_batches_of_any_size(
+    digits, monkeypatch, replace_constants
+):
     X = digits[:200, 18:28] > 0.5
     net = few(n_components=[13, 6, 5], n_draws=7).fit(X)
     found = net.score_samples(X)
@@ -509,7 +511,7 @@ def test_scores_of_layers_are_the_same_in_batches_of_any_size(digits, monkeypatc
 
     monkeypatch.setattr(kernels, "bernoulli", watched)
     for most, n_samples in [(4096, 200), (40, 5), (7, 1), (1, 1)]:
-        monkeypatch.setattr("skmohn.energynet._likelihood.ROWS_AT_ONCE", most)
+        replace_constants("skmohn.energynet._likelihood", max_rows=most)
         asked.clear()
         assert_array_equal(net.score_samples(X), found)
         assert asked == [7 * n_samples] * (2 * len(X) // n_samples)

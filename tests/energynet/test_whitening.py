@@ -665,8 +665,8 @@ def test_correlations_are_judged_around_the_means_of_the_rows_they_are_of():
     assert_allclose(judge(Z + 10.0), judge(Z))
 
 
-def test_what_is_gained_is_over_independent_columns(monkeypatch):
-    monkeypatch.setattr(_whitening, "_SHRINKAGES", (0.5, 1.0))
+def test_what_is_gained_is_over_independent_columns(replace_constants):
+    replace_constants(_whitening, shrinkages=(0.5, 1.0))
     common = np.random.default_rng(0).normal(size=(60, 1))
     Z = common + np.random.default_rng(1).normal(size=(60, 4))
     assert judge(Z)[0] == 0.5
@@ -681,10 +681,10 @@ def test_inflation_is_by_standard_deviations():
     assert judge(far / far.std(axis=0))[2] == pytest.approx(max(apart, 1.0), abs=0.05)
 
 
-def test_of_many_rows_some_tell_correlations(monkeypatch):
+def test_of_many_rows_some_tell_correlations(monkeypatch, replace_constants):
     """Fewer of those with missing values, which take longer."""
-    monkeypatch.setattr(_whitening, "_MOST_ROWS", 50)
-    monkeypatch.setattr(_whitening, "_MOST_WITH_MISSING", 20)
+    replace_constants(_whitening, max_rows=50)
+    replace_constants(_whitening, max_rows_missing=20)
     taken = []
 
     def covariance(Z):
@@ -744,9 +744,11 @@ def test_shrinkage_and_inflation_are_those_of_other_rows():
     assert _oracle(Z.T @ Z / 40, 40) == pytest.approx(shrinkage, rel=0.02)
 
 
-def test_covariances_with_missing_values_are_settled_in_few_steps(monkeypatch):
+def test_covariances_with_missing_values_are_settled_in_few_steps(
+    monkeypatch, replace_constants
+):
     found = []
-    monkeypatch.setattr(_whitening, "_STEPS", 1000)
+    replace_constants(_whitening, max_iter=1000)
     monkeypatch.setattr(_whitening, "_oracle", lambda *_: found.append(0) or 0.0)
     holes = np.random.default_rng(0).normal(size=(100, 3))
     holes[::10, 0] = NAN

@@ -21,8 +21,8 @@ def written(folder, n_samples, n_variants=9, missing=0.1, **properties):
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 511, 515])
-def test_counts_are_those_of_bed_reader(tmp_path, n_samples, monkeypatch):
-    monkeypatch.setattr(_plink, "_VARIANTS_AT_ONCE", 4)
+def test_counts_are_those_of_bed_reader(tmp_path, n_samples, replace_constants):
+    replace_constants(_plink, n_variants_per_block=4)
     path, _ = written(tmp_path, n_samples)
     with bed_reader.open_bed(path) as bed:
         expected = bed.read(dtype="float64")

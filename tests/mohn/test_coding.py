@@ -162,8 +162,8 @@ def test_rows_know_which_inputs_are_unknown():
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
-def test_bytes_are_coded_as_numbers_are(dtype, monkeypatch):
-    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 20)
+def test_bytes_are_coded_as_numbers_are(dtype, replace_constants):
+    replace_constants(_rows, max_values=20)
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(50, 7)).astype(dtype)
     X[:, 3] = 1
@@ -179,8 +179,8 @@ def test_bytes_are_coded_as_numbers_are(dtype, monkeypatch):
     assert_array_equal(packed.inputs, inputs)
 
 
-def test_only_signs_are_bytes(monkeypatch):
-    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 4)
+def test_only_signs_are_bytes(replace_constants):
+    replace_constants(_rows, max_values=4)
     X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, np.nan], [0.0, 1.0]])
     coding = InputCoding.learn(X)
     # The first gap or further value comes late.

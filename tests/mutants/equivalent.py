@@ -11,19 +11,21 @@ ONLY_SLOWER = "where sums are taken apart makes no difference but of time and ro
 
 EQUIVALENT = {
     "energynet/_partition": {
-        ("_FIRST_STATES", "256  ->  512"): ONLY_SLOWER,
+        ("PartitionConstants", "256  ->  512"): ONLY_SLOWER,
         (
             "exact_log_partition",
-            "1 + np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)  ->  "
-            "1 - np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)",
+            "1 + np.searchsorted(np.cumprod(outer + 1.0), "
+            "PARTITION.n_states_per_block)  ->  "
+            "1 - np.searchsorted(np.cumprod(outer + 1.0), "
+            "PARTITION.n_states_per_block)",
         ): ONLY_SLOWER,
         ("exact_log_partition", "outer + 1.0  ->  outer - 1.0"): ONLY_SLOWER,
         ("exact_log_partition", "1.0  ->  2.0"): ONLY_SLOWER,
         ("_log_sums_of_pairs", "np.log(sizes + 1)  ->  sizes + 1"): ONLY_SLOWER,
         (
             "_log_sums_of_pairs",
-            "np.cumsum(largest) // _LARGEST_EXPONENT  ->  "
-            "np.cumsum(largest) * _LARGEST_EXPONENT",
+            "np.cumsum(largest) // PARTITION.max_exponent  ->  "
+            "np.cumsum(largest) * PARTITION.max_exponent",
         ): ONLY_SLOWER,
         (
             "_log_sums_of_pairs",

@@ -425,8 +425,8 @@ def test_long_runs_look_at_the_clock():
         assert result.status == 2
 
 
-def test_glances_are_as_frequent_where_a_step_changes_much(monkeypatch):
-    monkeypatch.setattr("skmohn.optimize._methods._AT_ONCE", 10**5)
+def test_glances_are_as_frequent_where_a_step_changes_much(replace_constants):
+    replace_constants("skmohn.optimize._methods", n_evaluations_per_call=10**5)
     # Each flip changes the gains of all others.
     terms = {pair: 1.0 for pair in itertools.combinations(range(100), 2)}
     for limit, status in ((1e-9, 2), (1000.0, 0)):

@@ -14,7 +14,7 @@ from scipy.optimize import LinearConstraint
 from scipy.sparse import csr_array
 
 from skmohn.optimize import _space
-from skmohn.optimize._space import LISTED, Space, keys_of
+from skmohn.optimize._space import SPACE, Space, keys_of
 
 MANY = 30  # variables of 0 and 1 that are too many to be listed
 
@@ -289,10 +289,10 @@ def test_tables_keep_constraints_and_fixed_values():
 def test_small_spaces_are_listed():
     listed = Space({"a": (0, 2), "b": ["x"], "c": ["u", "v"]}).listed
     assert_array_equal(listed, [[a, 0, c] for a in range(3) for c in range(2)])
-    n = LISTED.bit_length() - 1
-    assert len(Space(n).listed) == LISTED
+    n = SPACE.max_enumerated.bit_length() - 1
+    assert len(Space(n).listed) == SPACE.max_enumerated
     assert Space(n + 1).listed is None
-    assert len(Space(n + 1, fixed={3: 1}).listed) == LISTED
+    assert len(Space(n + 1, fixed={3: 1}).listed) == SPACE.max_enumerated
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def test_rare_points_are_walked_to_from_known_ones():
         Space(MANY, lambda point: point[:28].sum() == 0).draw(1, rng, known[:0])
 
 
-def test_linear_constraints_are_solved_where_no_draw_keeps_them(monkeypatch):
+def test_linear_constraints_are_solved_where_no_draw_keeps_them(replace_constants):
     space = Space(
         100,
         [exactly(5, 100), lambda point: point[0] == point[1]],
@@ -355,7 +355,7 @@ def test_linear_constraints_are_solved_where_no_draw_keeps_them(monkeypatch):
         ValueError, match="no point of space satisfies the linear const"
     ):
         space.draw(1, np.random.default_rng(0), np.empty((0, MANY), dtype=int))
-    monkeypatch.setattr(_space, "_SOLVED", 3)
+    replace_constants(_space, max_linear_programs=3)
     space = Space(MANY, [exactly(3, MANY), lambda point: False])
     with pytest.raises(
         ValueError, match="none of the points drawn satisfies the constr"

@@ -1,7 +1,7 @@
 """Agreement of an exported network with its estimator, and losses of inputs."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from skmohn.blm._device.network import Network
 from skmohn.blm._labels import Labels
 
 # Fraction of the labels, or R2 of numbers, below which there is a warning.
-LEAST = 0.99
+LEAST: Final = 0.99
 # Numbers that are rounded to steps of s lose s^2 / 12 of their variance: so many
 # standard deviations are a step that alone makes R2 as low.
 _WIDEST = np.sqrt(12.0 * (1.0 - LEAST))

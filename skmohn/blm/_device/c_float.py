@@ -1,14 +1,25 @@
 """Program in single precision as C."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from skmohn._core._tuned import tuned
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._device.c_literals import Array, counter, fill, indent, number
 from skmohn.blm._device.c_writer import Writer
 from skmohn.blm._device.emulate_float import FloatProgram
 
-# Codes of up to so many bits are in a table.
-_LISTED = 4
+
+@dataclass(frozen=True)
+class FloatConstants:
+    """Weights in C with floats."""
+
+    # Codes of up to so many bits are in a table.
+    max_table_bits: int = tuned(4, "cost")
+
+
+_FLOAT = FloatConstants()
 
 
 class FloatWriter(Writer[FloatProgram]):
@@ -26,7 +37,7 @@ class FloatWriter(Writer[FloatProgram]):
             if len(getattr(program, name))
         }
         n_bits = self.network.n_bits
-        if n_bits <= _LISTED:
+        if n_bits <= _FLOAT.max_table_bits:
             # Where a processor knows no floats, this is quicker than to make them.
             half = 2 ** (n_bits - 1)
             codes = np.arange(-half, half, dtype=np.float32)

@@ -1,7 +1,10 @@
 """Program in integers as C."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from skmohn._core._tuned import tuned
 from skmohn.blm._device.c_literals import TYPES, Array, fill, indent, literal
 from skmohn.blm._device.c_writer import Writer
 from skmohn.blm._device.fixed_point import ONE, POWERS, Requantize
@@ -17,9 +20,18 @@ _ASSEMBLER = {
     (32, "int16_t", "int16_t"): "add32_int16_int16",
 }
 
-# Bytes of weights up to which loops are short rather than quick; with 2 bits, a loop
-# over the weights of a byte takes a third of the time more.
-_SMALL, _SMALL_OF_2 = 256, 64
+
+@dataclass(frozen=True)
+class LoopConstants:
+    """Loops over weights in C."""
+
+    # Bytes of weights up to which loops are short rather than quick; with 2 bits, a
+    # loop over the weights of a byte takes a third of the time more.
+    max_small_bytes: int = tuned(256, "cost")
+    max_small_bytes_2_bits: int = tuned(64, "cost")
+
+
+_LOOPS = LoopConstants()
 
 
 class IntWriter(Writer[IntProgram]):
@@ -35,7 +47,9 @@ class IntWriter(Writer[IntProgram]):
         groups = [self.packing.padded(n) // self.packing.group for n in self.sizes[:-1]]
         is_short = self.packing.group <= 2 and not any(n % 2 for n in groups)
         n_bits = self.packing.n_bits
-        self.is_small = self.weights.nbytes <= (_SMALL_OF_2 if n_bits == 2 else _SMALL)
+        self.is_small = self.weights.nbytes <= (
+            _LOOPS.max_small_bytes_2_bits if n_bits == 2 else _LOOPS.max_small_bytes
+        )
         self.at_once = 2 if is_short and not self.is_small else 1
         self.inputs = self._input_arrays()
         self.curves = self._curve_arrays()

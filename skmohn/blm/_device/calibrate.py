@@ -1,31 +1,42 @@
 """Calibration: ranges of inputs and of hidden units."""
 
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.blm._device.emulate_float import in_single, run_float
 from skmohn.blm._device.emulate_int import run_int
 from skmohn.blm._device.inputs import InputSpec
 from skmohn.blm._device.network import UNBOUNDED, Network
 from skmohn.blm._device.quantize import IntProgram, quantize
 
-# Of classes, squared errors may be so many times as large for shorter code.
-_WORTH = 1.2
-# Rows that decide.
-_MOST_ROWS = 1000
-# Inputs, and outputs of hidden units, may be so many times as large as those seen.
-_MARGIN = 1.25
-# With more bits, steps are so fine that inputs need not be cut for them.
-_FINE = 10
-# Standard deviations of inputs, with up to 10 bits and with more, and of sums.
-_FEW, _MORE = 4.0, 8.0
-# Where rows are far away, inputs may be cut as near as this.
-_NEAR = 2.0
-# Standard deviations beyond which X is no table of what was learned.
-_FARTHEST = 1e6
+
+@dataclass(frozen=True)
+class CalibrationConstants:
+    """Ranges of inputs, sums and outputs of units."""
+
+    # Of classes, squared errors may be so many times as large for shorter code.
+    max_error_ratio: float = tuned(1.2, "benchmarks/ablation.py")
+    # Rows that decide.
+    max_rows: int = tuned(1000, "cost")
+    # Inputs, and outputs of hidden units, may be so many times as large as those seen.
+    margin: float = tuned(1.25, "benchmarks/ablation.py")
+    # With more bits, steps are so fine that inputs need not be clipped for them.
+    max_clipped_bits: int = tuned(10, "benchmarks/ablation.py")
+    # Standard deviations of inputs, with few bits and with more, and of sums.
+    n_stds: float = tuned(4.0, "benchmarks/ablation.py")
+    n_stds_fine: float = tuned(8.0, "benchmarks/ablation.py")
+    # Where rows are far away, inputs may be clipped as near as this.
+    min_n_stds: float = tuned(2.0, "benchmarks/ablation.py")
+    # Standard deviations beyond which X is no table of what was learned.
+    max_n_stds: float = tuned(1e6, "rounding")
+
+
+_CALIBRATION = CalibrationConstants()
 
 
 def calibrated(
@@ -75,7 +86,9 @@ def calibrated(
             continue
         found = run_int(program, raw, lengths) * program.output_scale
         differences = np.square(found + program.output_offset - expected)
-        error = np.mean(np.minimum(differences, lost)) * (1.0 if by_shifts else _WORTH)
+        error = np.mean(np.minimum(differences, lost)) * (
+            1.0 if by_shifts else _CALIBRATION.max_error_ratio
+        )
         if error < least:
             best, least = program, error
     assert best is not None  # the last range raises otherwise
@@ -92,7 +105,11 @@ def _clip_ranges(
     numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
     _refuse_far(inputs[:, : network.n_numbers], reader, network)
     most = _clip_range_seen(float(np.abs(numbers).max()), network)
-    most, n, near = (most, 9, _NEAR) if bits <= _FINE else (_MARGIN * most, 1, _MORE)
+    most, n, near = (
+        (most, 9, _CALIBRATION.min_n_stds)
+        if bits <= _CALIBRATION.max_clipped_bits
+        else (_CALIBRATION.margin * most, 1, _CALIBRATION.n_stds_fine)
+    )
     if network.is_standardized:
         n = max(n, 1 + int(np.ceil(2.0 * np.log2(most / near))))
     clip_ranges = _rounded(most, network, reader, bits) * 2.0 ** (-0.5 * np.arange(n))
@@ -141,7 +158,9 @@ def _activation_ranges_seen(
     run_float(in_single(network, reader), reader.read(near), lengths, activation_ranges)
     # Units that no row wakes may be of any size.
     return np.where(
-        activation_ranges > 0.0, np.maximum(activation_ranges * _MARGIN, 1e-6), 1.0
+        activation_ranges > 0.0,
+        np.maximum(activation_ranges * _CALIBRATION.margin, 1e-6),
+        1.0,
     )
 
 
@@ -150,7 +169,7 @@ def _refuse_far(
 ) -> None:
     """Refuse numbers beside which nothing is left of ordinary ones."""
     farthest = np.abs(numbers).max(axis=0)
-    is_far = farthest > (_FARTHEST if network.is_standardized else 1e30)
+    is_far = farthest > (_CALIBRATION.max_n_stds if network.is_standardized else 1e30)
     if is_far.any():
         columns = reader.columns[: network.n_numbers][is_far].tolist()
         raise ValueError(
@@ -171,7 +190,7 @@ def _first(
     rows: NDArray, lengths: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Select the first rows, of whole sequences as far as possible."""
-    n = len(rows) if len(rows) <= _MOST_ROWS else _MOST_ROWS
+    n = len(rows) if len(rows) <= _CALIBRATION.max_rows else _CALIBRATION.max_rows
     ends = np.minimum(np.cumsum([len(rows)] if lengths is None else lengths), n)
     lengths = np.diff(ends, prepend=0)
     return rows[:n], lengths[lengths > 0]
@@ -181,7 +200,11 @@ def _clip_range_unseen(network: Network, reader: InputSpec, bits: int) -> float:
     if not network.n_numbers:
         return float(network.ones.max())
     if network.is_standardized:
-        return _FEW if bits <= _FINE else _MORE
+        return (
+            _CALIBRATION.n_stds
+            if bits <= _CALIBRATION.max_clipped_bits
+            else _CALIBRATION.n_stds_fine
+        )
     if reader.kind == "float32":
         raise ValueError(
             "the range of the inputs is not known: pass X, rows as the device will "
@@ -209,6 +232,6 @@ def _activation_ranges_unseen(
             for member in network.members
         ]
         size *= network.steps[depth] * np.sqrt(np.max(squares))
-        activation_ranges.append(max(_FEW * size, 1e-6))
+        activation_ranges.append(max(_CALIBRATION.n_stds * size, 1e-6))
         size = max(size, 1e-6)
     return np.array(activation_ranges)

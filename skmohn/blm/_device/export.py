@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn.blm._device import render
 from skmohn.blm._device.agreement import (
@@ -31,10 +33,18 @@ from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, InputSpec
 from skmohn.blm._device.network import Network, OutputDecoder, network_of
 from skmohn.blm._device.quantize import IntProgram
 
-# Labels that have to stay the same for activations of 8 bits to be enough.
-_ENOUGH = 0.995
-# Units from the mean of an input, or in a standard deviation, for single precision.
-_FARTHEST = 1e30
+
+@dataclass(frozen=True)
+class ExportConstants:
+    """Choice of bits of activations; limits of single precision."""
+
+    # Labels that have to stay the same for activations of 8 bits to be enough.
+    min_agreement_8_bits: float = tuned(0.995, "benchmarks/ablation.py")
+    # Units from the mean of an input, or in a standard deviation, for single precision.
+    max_single: float = tuned(1e30, "rounding")
+
+
+_EXPORT = ExportConstants()
 _CONSTRAINTS = {
     "name": [str],
     "path": [str, Path, None],
@@ -372,8 +382,15 @@ def _read_unit(input_scale: ArrayLike, network: Network) -> NDArray[np.float64]:
 def _check_targets(network: Network) -> None:
     """Refuse targets of a size that single precision does not hold."""
     scale, mean = network.output_scale, np.abs(network.output_mean)
-    if scale.min() < 1.0 / _FARTHEST or max(scale.max(), mean.max()) > _FARTHEST:
-        order = scale.min() if scale.min() < 1.0 / _FARTHEST else max(*scale, *mean)
+    if (
+        scale.min() < 1.0 / _EXPORT.max_single
+        or max(scale.max(), mean.max()) > _EXPORT.max_single
+    ):
+        order = (
+            scale.min()
+            if scale.min() < 1.0 / _EXPORT.max_single
+            else max(*scale, *mean)
+        )
         raise ValueError(
             f"targets are of the order of {order:.0e}, which the C cannot answer in "
             "single precision: learn them in another unit"
@@ -417,7 +434,9 @@ def _check_unit(reader: InputSpec, network: Network) -> None:
     n = network.n_numbers
     with np.errstate(over="ignore"):
         sizes = np.abs([network.input_mean[:n], network.input_scale[:n]]) / reader.unit
-    if np.any(sizes > _FARTHEST) or np.any(sizes[1] < 1.0 / _FARTHEST):
+    if np.any(sizes > _EXPORT.max_single) or np.any(
+        sizes[1] < 1.0 / _EXPORT.max_single
+    ):
         raise ValueError(
             "input_scale must be of the order of the numbers in the table, or of what "
             f"a sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"
@@ -480,6 +499,9 @@ def _in_integers(
     if X is not None:
         program = calibrated(network, reader, 8, *given)
         device = DeviceModel(model, "x", program, reader, 0, X)
-        if device.agreement is not None and device.agreement >= _ENOUGH:
+        if (
+            device.agreement is not None
+            and device.agreement >= _EXPORT.min_agreement_8_bits
+        ):
             return program
     return calibrated(network, reader, 10, *given)

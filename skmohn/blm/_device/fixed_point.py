@@ -1,15 +1,31 @@
 """Fixed-point arithmetic: scaling, tanh, powers of two."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
+
 # Steps of a table between which there is a straight line; positions within a step.
 _STEPS = [2.0**-k for k in range(3, 6)]
-STEP_FRACTIONS = 256
-# Error, in units of the last place, that lines between the entries may cause.
-_ERROR = 0.4
+
+
+@dataclass(frozen=True)
+class TanhConstants:
+    """Tables of functions."""
+
+    # Error, in units of the last place, that lines between the entries may cause.
+    max_error: float = tuned(0.4, "rounding")
+
+
+_TANH = TanhConstants()
+
+# Positions between two entries of a table: a byte.
+STEP_FRACTIONS: Final = 256
+# Halves of 1 in sixteen steps: e^-d = 2^-(d / ln 2), of which the whole part shifts.
+ONE: Final = 2**15 - 1
 
 
 class Requantize(NamedTuple):
@@ -115,7 +131,8 @@ def tanh_curve(top: int) -> TanhTable:
     # above it divide the error.
     bends = [0.77 * step**2 / 16.0 * top for step in _STEPS]
     step = next(
-        (s for s, bend in zip(_STEPS, bends, strict=True) if bend <= _ERROR), _STEPS[-1]
+        (s for s, bend in zip(_STEPS, bends, strict=True) if bend <= _TANH.max_error),
+        _STEPS[-1],
     )
     n_steps = int(np.ceil(np.arctanh(1.0 - 0.5 / top) / step))
     x = step * np.arange(n_steps + 1)
@@ -126,8 +143,6 @@ def tanh_curve(top: int) -> TanhTable:
     return TanhTable(step, points)
 
 
-# Halves of 1 in sixteen steps: e^-d = 2^-(d / ln 2), of which the whole part shifts.
-ONE = 2**15 - 1
 POWERS = TanhTable(
     np.log(2.0) / 16.0, np.rint(ONE * 2.0 ** -(np.arange(17) / 16)).astype(np.int64)
 )

@@ -1,7 +1,7 @@
 """Inputs as a device reads them, and as the first layer takes them."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ TYPES = (*RANGES, "float32")
 # Categories that a number can tell, and that there is none of them.
 MOST_CATEGORIES = {"uint8": 255, "int16": 2**15 - 1, "float32": 2**24}
 # Largest factor: numbers of 16 bits are quick to multiply.
-_MOST = 2**16 - 1
+_MAX_FACTOR: Final = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def _largest_shifts(ratio: NDArray[np.float64], farthest: NDArray) -> NDArray[np
     for shift in range(1, 31):
         factor = np.rint(ratio * 2.0**shift)
         fits = farthest * factor + 2.0 ** (shift - 1) < 2.0**31
-        shifts[fits & (factor <= _MOST)] = shift
+        shifts[fits & (factor <= _MAX_FACTOR)] = shift
     return shifts
 
 

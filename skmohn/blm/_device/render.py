@@ -2,7 +2,7 @@
 
 import string
 import textwrap
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,8 @@ _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 
 # An AVR counts the bytes of an array with a sign, and without one all that it can read
 # of its program memory as here, both in 16 bits.
-_MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
+_MOST_OF_ARRAY: Final = 2**15 - 1
+_MOST_OF_TABLES: Final = 2**16 - 1
 
 
 def writer_of(program: Program) -> Writer:

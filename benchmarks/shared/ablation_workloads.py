@@ -1,0 +1,290 @@
+"""Small fits by which `benchmarks/ablation.py` measures what constants are worth.
+
+A workload takes a seed and returns a loss and the counted work.
+"""
+
+import contextlib
+import io
+from functools import partial
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+
+from skmohn import (
+    BLMClassifier,
+    BLMController,
+    BLMRegressor,
+    EnergyNetClassifier,
+    EnergyNetImputer,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNRegressor,
+    datasets,
+)
+from skmohn.optimize import maximize, minimize_black_box
+
+
+def bits():
+    return (load_digits().data[:, 18:46] >= 8.0).astype(float)
+
+
+def grays():
+    return load_digits().data[:, 18:46] / 16.0
+
+
+def with_holes(X, seed, fraction=0.2):
+    """A copy with some values missing."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(X.shape) < fraction, np.nan, X)
+
+
+def density(load, seed, *, n_rows=200, is_incomplete=False, **parameters):
+    """Held-out log-likelihood of a stack; its hidden units."""
+    train, test = train_test_split(load(), random_state=seed)
+    train, test = train[:n_rows], test[:100]
+    if is_incomplete:
+        train, test = with_holes(train, seed), with_holes(test, seed + 1)
+    options = {"n_temperatures": 300, "max_layers": 2} | parameters
+    net = EnergyNetTransformer(random_state=seed, **options).fit(train)
+    return -np.mean(net.score_samples(test)), sum(net.n_components_per_layer_)
+
+
+def imputation(seed):
+    """Error of imputed numbers in standard deviations."""
+    X = load_wine().data[::2, :6]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    holes = with_holes(X, seed)
+    imputer = EnergyNetImputer(random_state=seed)
+    error = (imputer.fit_transform(holes) - X)[np.isnan(holes)]
+    return np.sqrt(np.mean(error**2)), 1
+
+
+def draws(seed):
+    """Mean pinball loss of the quartiles of imputed draws; hidden units."""
+    X = load_wine().data[::2, :6]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    holes = with_holes(X, seed)
+    net = EnergyNetTransformer(whiten=True, random_state=seed).fit(holes)
+    drawn = np.array(
+        net.impute(holes, strategy="sample", n_draws=20, random_state=seed)
+    )
+    unknown, losses = np.isnan(holes), []
+    for q in (0.25, 0.75):
+        over = X[unknown] - np.quantile(drawn, q, axis=0)[unknown]
+        losses.append(np.mean(np.maximum(q * over, (q - 1.0) * over)))
+    return np.mean(losses), sum(net.n_components_per_layer_)
+
+
+def classes(seed):
+    """Log loss of a classifier of wine."""
+    X, y = load_wine(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=seed, stratify=y)
+    model = EnergyNetClassifier(random_state=seed).fit(X, y)
+    return log_loss(y_test, model.predict_proba(X_test)), 1
+
+
+def numbers(seed):
+    """Error of a regressor of diabetes, in standard deviations."""
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, random_state=seed)
+    model = EnergyNetRegressor(random_state=seed).fit(X, y)
+    return np.std(model.predict(X_test) - y_test) / np.std(y_test), 1
+
+
+def black_box(make, n_evaluations, seed, *, noise=0.0, **more):
+    """Best value found of a landscape in its standard deviations; when it was found."""
+    function, space = make(seed)
+    rng = np.random.default_rng(seed)
+    values, true = [], []
+
+    def f(point):
+        exact = function(point)
+        true.append(exact)
+        values.append(exact + noise * rng.normal())
+        return values[-1]
+
+    result = minimize_black_box(f, space, n_evaluations, random_state=seed, **more)
+    best = function(result.x) if noise else min(true)
+    sample = np.random.default_rng(0)
+    spread = np.std([function(p) for p in sampled(space, sample)])
+    return best / spread, 1 + int(np.argmin(true))
+
+
+def sampled(space, rng, n=200):
+    """Random points of a space."""
+    if isinstance(space, int):
+        return rng.integers(0, 2, (n, space))
+    lists = {
+        name: list(range(v[0], v[1] + 1)) if isinstance(v, tuple) else v
+        for name, v in space.items()
+    }
+    return [
+        {name: v[rng.integers(len(v))] for name, v in lists.items()} for _ in range(n)
+    ]
+
+
+def nk(n, k, seed):
+    """An NK landscape, to be minimized."""
+    made = datasets.make_nk(n, k, n_samples=1, optimum=False, random_state=seed)
+
+    def f(point):
+        indices = np.asarray(point)[made.blocks] @ (1 << np.arange(k + 1))
+        return -float(np.mean(made.tables[np.arange(n), indices]))
+
+    return f, n
+
+
+def sparse(n, seed):
+    """Sum of a few products of some of the bits."""
+    rng = np.random.default_rng(seed)
+    sets = [rng.choice(n, rng.integers(1, 4), replace=False) for _ in range(n)]
+    weights = rng.normal(size=n)
+
+    def f(point):
+        signs = 2.0 * np.asarray(point) - 1.0
+        parts = zip(sets, weights, strict=True)
+        return float(sum(w * np.prod(signs[of]) for of, w in parts))
+
+    return f, n
+
+
+def settings(seed):
+    """A smooth function of integers, and of categories."""
+    rng = np.random.default_rng(seed)
+    center, effects = rng.integers(0, 12, 3), rng.normal(size=(2, 4))
+    space = {f"x{k}": (0, 11) for k in range(3)} | {
+        f"c{k}": list("abcd") for k in (0, 1)
+    }
+
+    def f(point):
+        at = np.array([point[f"x{k}"] for k in range(3)])
+        labels = ["abcd".index(point[f"c{k}"]) for k in (0, 1)]
+        far = (at - center) / 4.0
+        return float(far @ far + far[0] * far[1] + effects[[0, 1], labels].sum())
+
+    return f, space
+
+
+def tailed(n, seed):
+    """A sparse function, far worse where a constraint of an objective is violated."""
+    f, _ = sparse(n, seed)
+
+    def penalized(point):
+        excess = max(0, int(np.sum(point)) - n // 2)
+        return f(point) + 50.0 * excess**2
+
+    return penalized, n
+
+
+def model_optimum(strategy, seed):
+    """Optimum of a fitted model, in standard deviations of its target."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (150, 30))
+    f, _ = sparse(30, seed)
+    y = np.array([f(row) for row in X]) + 0.1 * rng.normal(size=len(X))
+    model = MOHNRegressor(strategy, max_order=2, random_state=seed).fit(X, y)
+    result = maximize(model, random_state=seed)
+    return -float(result.fun) / np.std(y), getattr(result, "nfev", 1)
+
+
+def device(seed, *, n_bits=4):
+    """Disagreement of integer code with its network, on wine; bytes of the code."""
+    X, y = load_wine(return_X_y=True)
+    X, X_test, y, _ = train_test_split(X, y, random_state=seed, stratify=y)
+    model = BLMClassifier((6,), n_bits=n_bits, max_flips=5000, random_state=seed)
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = model.fit(X, y).to_c("net", X=X)
+    return np.mean(code.predict(X_test) != model.predict(X_test)), len(code.header)
+
+
+def device_numbers(seed, **options):
+    """Error of integer code, in standard deviations of predictions; bytes of it."""
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, _ = train_test_split(X, y, random_state=seed)
+    model = BLMRegressor((6,), max_flips=5000, random_state=seed).fit(X, y)
+    with contextlib.redirect_stdout(io.StringIO()):
+        code = model.to_c("net", X=X, **options)
+    expected = model.predict(X_test)
+    error = np.std(code.predict(X_test) - expected) / np.std(expected)
+    return error, len(code.header)
+
+
+def control(seed, *, noise=0.0):
+    """Error of a controller of a pendulum; its evaluations."""
+    task = datasets.InvertedPendulum(n_simulations=2, duration=2.0)
+    rng, errors = np.random.default_rng(seed), []
+
+    def objective(policy):
+        errors.append(task(policy))
+        return errors[-1] + noise * rng.normal()
+
+    model = BLMController(
+        (3,), max_evaluations=300, noisy=noise > 0.0, random_state=seed
+    )
+    model.fit(objective)
+    return (model.loss_ if noise else min(errors)), len(errors)
+
+
+def repeats(seed):
+    """Negative log density of a Gaussian process of rows copied with a jitter."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(30, 2)), 3, axis=0)
+    y = np.repeat(np.sin(2.0 * X[::3, 0]) + X[::3, 1] + rng.normal(size=30) / 2.0, 3)
+    X_test = rng.normal(size=(200, 2))
+    truth = np.sin(2.0 * X_test[:, 0]) + X_test[:, 1] + rng.normal(size=200) / 2.0
+    model = MOHNRegressor("gp", random_state=seed)
+    model.fit(X + 1e-6 * rng.normal(size=X.shape), y)
+    mean, std = model.predict(X_test, return_std=True)
+    return np.mean(np.log(std) + ((truth - mean) / std) ** 2 / 2.0), 1
+
+
+WORKLOADS = {
+    "_core": {"repeats": repeats},
+    "blm": {
+        "device": device,
+        "device, 8 bits": partial(device, n_bits=8),
+        "device, numbers": device_numbers,
+        "device, int16": partial(device_numbers, input_type="int16"),
+        "control": control,
+        "noisy control": partial(control, noise=0.05),
+    },
+    "energynet": {
+        "held-out": partial(density, bits),
+        "description": partial(density, bits, growth="description_length"),
+        "infinite RBM": partial(
+            density, bits, growth="infinite_rbm", max_layers=1, max_units=30
+        ),
+        "probabilities": partial(density, grays),
+        "missing bits": partial(density, bits, n_rows=100, is_incomplete=True),
+        "missing, description": partial(
+            density, bits, n_rows=100, is_incomplete=True, growth="description_length"
+        ),
+        "missing, 30 units": partial(
+            density, bits, n_rows=100, is_incomplete=True, n_components=30
+        ),
+        "60 units": partial(density, bits, n_components=60),
+        "whitened": partial(
+            density, lambda: load_breast_cancer().data[:, :5], whiten=True
+        ),
+        "whitened, missing": partial(
+            density, lambda: load_wine().data[:, :6], whiten=True, is_incomplete=True
+        ),
+        "imputation": imputation,
+        "draws": draws,
+        "classes": classes,
+        "numbers": numbers,
+    },
+    "optimize": {
+        "NK 20": partial(black_box, partial(nk, 20, 3), 80),
+        "NK 10": partial(black_box, partial(nk, 10, 3), 60),
+        "sparse 24": partial(black_box, partial(sparse, 24), 100),
+        "sparse 12, long": partial(black_box, partial(sparse, 12), 300),
+        "noise": partial(black_box, partial(sparse, 12), 80, noise=1.0),
+        "settings": partial(black_box, settings, 60),
+        "penalty": partial(black_box, partial(tailed, 20), 100),
+        "pursuit optimum": partial(model_optimum, "pursuit"),
+        "gp optimum": partial(model_optimum, "gp"),
+    },
+}
