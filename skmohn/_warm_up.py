@@ -5,7 +5,7 @@ import numpy as np
 from skmohn._core._fitting import gather_warnings
 
 # All settings of six columns, a function of them, and the same with noise.
-_SIGNS = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
+_SIGNS = np.where((np.arange(64)[:, None] >> np.arange(6)) & 1, -1.0, 1.0)
 _Y = _SIGNS[:, 0] * _SIGNS[:, 1] * _SIGNS[:, 2] + _SIGNS[:, 3]
 _NOISY = _Y + np.cos(37.0 * np.arange(64))
 # All settings of four columns are enough, but for sets that are drawn.
