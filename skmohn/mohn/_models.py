@@ -657,9 +657,10 @@ class Model(ABC):
         y: NDArray[np.float64],
         sample_weight: NDArray[np.float64] | None,
         n_outliers: int = 0,
+        squares_of_groups: NDArray[np.float64] | None = None,
     ) -> Self:
         """Learn the residual distribution from training rows that others predict."""
-        # It follows `with_missing_inputs`.
+        # It follows `with_missing_inputs`. Squares are of `squares_of_new_groups`.
         if not (self.has_posterior and self.noise_variance):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
@@ -679,7 +680,10 @@ class Model(ABC):
         # Equal rows with equal targets are copies.
         own = unit if has_groups else np.column_stack([index, y])
         n_own = len(np.unique(own, axis=0))
-        if n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
+        if squares_of_groups is not None:
+            # Not even the number of terms was chosen by the group.
+            found.append(tails_of_few(squares_of_groups, n_own, is_chosen=False))
+        elif n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
             # Repeats that are copies, and rows of a group, make a fit too certain.
             known = np.flatnonzero(count > 0.0)
             if not has_groups:

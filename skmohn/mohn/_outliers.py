@@ -66,6 +66,7 @@ class Fit:
     samples: TrainingData
     solution: FitResult
     records: Sequence[dict] = ()
+    squares_of_groups: np.ndarray | None = None  # see `squares_of_new_groups`
 
     @property
     def history(self) -> History:

@@ -58,6 +58,7 @@ from skmohn.mohn._multioutput import (
     read_observations,
     split_targets,
 )
+from skmohn.mohn._new_groups import squares_of_new_groups
 from skmohn.mohn._options import (
     DeltaOptions,
     FitSettings,
@@ -491,8 +492,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             return Fit(samples, solution, loop.history[n_before:])
 
         fit, outliers = solve(samples), np.zeros(len(targets.y), dtype=bool)
-        if strategy.leaves_outliers_out and self.outliers == "auto":
-            fit, outliers = leave_outliers_out(fit, solve, targets)
+        if strategy.leaves_outliers_out:
+            if self.outliers == "auto":
+                fit, outliers = leave_outliers_out(fit, solve, targets)
+            quiet = partial(_fit_quietly, strategy, settings)
+            squares = squares_of_new_groups(fit, quiet, targets, outliers)
+            fit = replace(fit, squares_of_groups=squares)
         loop.attributes = partial(self._fitted_attributes, fit.samples.coding)
         return fit, outliers
 
@@ -1135,7 +1140,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         known = samples.rows, samples.y, samples.sample_weight
         self.model_ = self._model.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
-            self.model_ = self._model.with_tails(*known, n_outliers)
+            self.model_ = self._model.with_tails(
+                *known, n_outliers, fit.squares_of_groups
+            )
         self._weight_unit = 1.0 if self._model.is_sparse else samples.weight_scale
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
@@ -1236,3 +1243,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if isinstance(self.model_, MultiTargetModel):
             return self.model_.encode(table, self._names())
         return encode(self.coding_, table, self._names())
+
+
+def _fit_quietly(
+    strategy: Strategy, settings: FitSettings, samples: TrainingData
+) -> Fit:
+    """Fit that is reported to no callback."""
+    solve = strategy.solve["regression"]
+    return Fit(samples, solve(samples, settings, lambda *_: False))

@@ -216,6 +216,31 @@ def test_left_out_groups_are_those_of_a_model_without_them():
         assert found.noise[j] == pytest.approx(model.noise_variance)
 
 
+@pytest.mark.slow_cases("auto")
+@pytest.mark.parametrize("strategy", ["gp", "auto"])
+def test_quantiles_are_those_of_fits_without_the_group(strategy):
+    """By the definition: Student's t of the mean squares of groups."""
+    X, y, subject = make_subjects(15)
+    # The range of a column of numbers would be another without some.
+    X = np.sign(X)
+    model = MOHNRegressor(strategy, random_state=0).fit(X, y, groups=subject)
+    seed = np.random.RandomState(0).randint(2**31)
+    squares = np.zeros(len(y))
+    for train, test in GroupKFold(5, shuffle=True, random_state=seed).split(
+        X, y, subject
+    ):
+        part = MOHNRegressor(strategy, random_state=0)
+        part.fit(X[train], y[train], groups=subject[train])
+        found, rows = part.model_, part._to_rows(X[test])
+        off = found.transform.forward(y[test]) - found.latent_mean(rows)
+        squares[test] = off / found.std_on_scale(rows)
+    squares = squares**2
+    assert squares.mean() > 1.2
+    tails = model.model_.residual_distribution
+    assert tails.df == 14
+    assert tails.scale == pytest.approx(np.sqrt(squares.mean()), rel=1e-3)
+
+
 @pytest.mark.slow
 def test_intervals_hold_for_new_groups():
     """Without groups, rows of new subjects are outside far more often."""
