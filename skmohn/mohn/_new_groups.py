@@ -28,6 +28,9 @@ def squares_of_new_groups(
     group = samples.rows.group
     if group is None or fit.model is None or fit.has_planes:
         return None
+    # Terms without a model have no intervals.
+    if fit.solution.model is None:
+        return None
     n_groups = len(np.unique(group))
     # Groups of one row are rows.
     if not 3 <= n_groups < len(group) or fit.solution.is_stopped:

@@ -497,9 +497,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if strategy.leaves_outliers_out:
             if self.outliers == "auto":
                 fit, outliers = leave_outliers_out(fit, solve, targets)
-            quiet = partial(_fit_quietly, strategy, settings)
-            squares = squares_of_new_groups(fit, quiet, targets, outliers)
-            fit = replace(fit, squares_of_groups=squares)
+            if control_of(self, "gp_options").noise == "auto":
+                quiet = partial(_fit_quietly, strategy, settings)
+                squares = squares_of_new_groups(fit, quiet, targets, outliers)
+                fit = replace(fit, squares_of_groups=squares)
         loop.attributes = partial(self._fitted_attributes, fit.samples.coding)
         return fit, outliers
 

@@ -8,8 +8,9 @@ from sklearn import config_context
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 
-from skmohn import MOHNClassifier, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 from skmohn._core._walsh import WalshPolynomial
+from skmohn.mohn import _regressor
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
@@ -239,6 +240,27 @@ def test_quantiles_are_those_of_fits_without_the_group(strategy):
     tails = model.model_.residual_distribution
     assert tails.df == 14
     assert tails.scale == pytest.approx(np.sqrt(squares.mean()), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "noise", "n_fits"),
+    [("gp", "auto", 5), ("gp", "constant", 0), ("pursuit", "auto", 0)],
+)
+def test_groups_are_predicted_where_intervals_need_it(
+    monkeypatch, strategy, noise, n_fits
+):
+    calls = []
+
+    def fit_quietly(*given):
+        calls.append(given)
+        return own(*given)
+
+    own = _regressor._fit_quietly
+    monkeypatch.setattr(_regressor, "_fit_quietly", fit_quietly)
+    X, y, subject = make_subjects(15)
+    model = MOHNRegressor(strategy, gp_options=GPOptions(noise=noise), random_state=0)
+    model.fit(np.sign(X), y, groups=subject)
+    assert len(calls) == n_fits
 
 
 @pytest.mark.slow

@@ -103,8 +103,8 @@ def test_tables_and_counted_bits_give_the_same_pairs(monkeypatch, kind, n_sample
 @pytest.mark.parametrize("n_samples", [3, 70, 700, 5000])
 def test_scores_that_are_wanted_are_computed(n_samples):
     rng = np.random.default_rng(n_samples)
-    share = rng.choice([0.5, 0.9, 1.0], 200)
-    design = PackedDesign(np.where(rng.random((n_samples, 200)) < share, 1.0, -1.0))
+    frequency = rng.choice([0.5, 0.9, 1.0], 200)
+    design = PackedDesign(np.where(rng.random((n_samples, 200)) < frequency, 1.0, -1.0))
     residuals = rng.standard_normal((2, n_samples))
     residuals[1] += 2.0
     compared = design.compare(residuals)
