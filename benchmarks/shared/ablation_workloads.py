@@ -550,7 +550,6 @@ WORKLOADS = {
         "noise": partial(black_box, partial(sparse, 12), 80, noise=1.0),
         "settings": partial(black_box, settings, 60),
         "sparse 16, long": partial(black_box, partial(sparse, 16), 400),
-        "noise, long": partial(black_box, partial(sparse, 12), 240, noise=1.0),
         "constraint": partial(black_box, partial(sparse, 30), 40, constraints=as_many),
         "asked": partial(asked, 12, 60),
         "annealing": partial(optimum, "annealing", 60),
