@@ -27,13 +27,14 @@ from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._genotypes import encode_blocks, read_inputs
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Task, TermsStrategy
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
+    can_code_for_terms,
     expand_rows,
 )
 from skmohn.mohn._training_data import (
@@ -412,8 +413,14 @@ class MOHNTransformer(
             Products of the coded columns, in the order of `terms_`.
         """
         check_is_fitted(self)
-        rows = encode(self.coding_, read_inputs(self, X), self._names())
-        return product_columns(expand_rows(rows, self.coding_), self._terms)
+        for_terms = can_code_for_terms(self.coding_)
+        table, products = read_inputs(self, X), []
+        for rows in encode_blocks(
+            self.coding_, table, self._names(), for_terms=for_terms
+        ):
+            inputs = expand_rows(rows, self.coding_)
+            products.append(product_columns(inputs, self._terms))
+        return np.concatenate(products)
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None

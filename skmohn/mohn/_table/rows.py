@@ -11,6 +11,8 @@ from skmohn._core._rows import distinct_rows as distinct
 from skmohn._core._units import power_of_two_scale
 
 _ROWS_AT_ONCE = 2048
+# Values of a table whose rows are coded together: 16 MB of inputs.
+_CODED_AT_ONCE = 2**21
 
 
 class Categorical(NamedTuple):
@@ -138,6 +140,16 @@ def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
     for start in range(0, n_rows, _ROWS_AT_ONCE):
         yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+
+
+def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Yield slices of rows that are coded together, whole blocks of `row_blocks`."""
+    # So that results have the same bits as those of all rows at once.
+    n_rows, n_columns = shape
+    n_blocks = max(_CODED_AT_ONCE // (_ROWS_AT_ONCE * max(n_columns, 1)), 1)
+    size = n_blocks * _ROWS_AT_ONCE
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
 
 def standardize(
