@@ -1,5 +1,6 @@
 """Predictions read some rows at a time, and columns of terms alone if sparse."""
 
+import pickle
 import subprocess
 import sys
 from unittest import mock
@@ -81,6 +82,28 @@ def test_classes_and_products_code_the_columns_of_their_terms(wide):
         transformer.transform(X)[:, 1],
         (2 * whole[:, 0] - 1) * (2 * whole[:, 1] - 1),
     )
+
+
+def test_pickle_of_many_columns_that_are_coded_alike_is_small(wide):
+    model, X, _ = wide
+    before = model.predict(X)
+    stored = pickle.dumps(model)
+    assert len(stored) < 10_000
+    assert_array_equal(pickle.loads(stored).predict(X), before)
+
+
+def test_pickled_coding_has_the_same_bits():
+    X = np.array(
+        [[0.0, -0.0, 1.5, np.nan, 3.0, 0.0], [1.0, 1.0, 2.5, np.nan, 9.0, 0.0]]
+    )
+    for table in (X, np.tile(X, 3), np.repeat(X, 5, axis=1), X[:, :0]):
+        coding = InputCoding.learn(table)
+        coding.encode(table)
+        again = pickle.loads(pickle.dumps(coding))
+        for name in ("kind", "low", "high"):
+            one, other = getattr(coding, name), getattr(again, name)
+            assert (one.dtype, one.tobytes()) == (other.dtype, other.tobytes())
+        assert_array_equal(again.usable, coding.usable)
 
 
 def regressors():

@@ -1,8 +1,8 @@
 """Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,22 @@ class InputCoding:
     # Lowest and highest value seen of columns with fills of files, which count as `low`
     # or `high`, the nearer.
     fills: dict = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields, those of columns as runs of equal values."""
+        # Most columns of a wide table are coded as their neighbors are.
+        state = {part.name: getattr(self, part.name) for part in fields(self)}
+        kinds, codes = np.unique(self.kind, return_inverse=True)
+        state["kind"] = kinds, *_pack_runs(codes.astype(np.uint8))
+        for name in ("low", "high"):
+            state[name] = _pack_runs(state[name])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kinds, codes, counts = state["kind"]
+        columns = {name: np.repeat(*state[name]) for name in ("low", "high")}
+        columns["kind"] = kinds[np.repeat(codes, counts)]
+        vars(self).update(state | columns)
 
     @classmethod
     def learn(
@@ -367,6 +383,16 @@ class UncodedInputs:
         return self._coding.encode_columns(
             self._X[rows], columns, self._names, self._new_values
         )[0]
+
+
+def _pack_runs(values: NDArray) -> tuple[NDArray, NDArray[np.intp] | int]:
+    """Values of runs of columns with the same bits, and how many columns each has."""
+    bits = values.view(np.uint8).reshape(len(values), values.itemsize)
+    is_first = np.append(True, np.any(bits[1:] != bits[:-1], axis=1))
+    starts = np.flatnonzero(is_first[: len(values)])
+    if 2 * len(starts) > len(values):
+        return values, 1
+    return values[starts], np.diff(starts, append=len(values))
 
 
 def _ends(
