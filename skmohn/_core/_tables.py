@@ -27,8 +27,8 @@ from skmohn._core._validation import densify, is_pair_given, name_dtype, to_nump
 
 # What is none of them becomes the first; bytes would take eight times the room.
 _DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
-# Of rows that are coded block by block.
-_DTYPES_CODED = [*_DTYPES, np.float32, np.float16, *map(np.dtype, "hHiIlLqQ")]
+# Of rows that become floats block by block.
+ALL_NUMBERS = [*_DTYPES, np.float32, np.float16, *map(np.dtype, "hHiIlLqQ")]
 
 
 def validate_table(
@@ -47,7 +47,7 @@ def validate_table(
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
-        "dtype": _DTYPES_CODED if keep_dtype else _DTYPES,
+        "dtype": ALL_NUMBERS if keep_dtype else _DTYPES,
         "accept_sparse": "csr",
         "ensure_all_finite": "allow-nan",
         # A single sample leaves nothing to learn from.

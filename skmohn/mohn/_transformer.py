@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
+from skmohn._core._rows import join_blocks
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -414,13 +415,13 @@ class MOHNTransformer(
         """
         check_is_fitted(self)
         for_terms = can_code_for_terms(self.coding_)
-        table, products = read_inputs(self, X), []
-        for rows in encode_blocks(
-            self.coding_, table, self._names(), for_terms=for_terms
-        ):
-            inputs = expand_rows(rows, self.coding_)
-            products.append(product_columns(inputs, self._terms))
-        return np.concatenate(products)
+        table = read_inputs(self, X)
+        blocks = encode_blocks(self.coding_, table, self._names(), for_terms=for_terms)
+        products = (
+            product_columns(expand_rows(rows, self.coding_), self._terms)
+            for rows in blocks
+        )
+        return join_blocks(products, len(table))
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
