@@ -28,6 +28,11 @@ def to_numpy(values: Any) -> Any:
     # only. What an array masks becomes NaN: numpy drops masks without a word.
     if isinstance(values, np.ma.MaskedArray):
         return _fill_masked(values)
+    if hasattr(values, "collect_schema") and hasattr(values, "collect"):
+        raise TypeError(
+            f"got a {type(values).__name__}, which is still to be computed: pass its "
+            ".collect()"
+        )
     is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
     return np.asarray(values) if is_array else values
 

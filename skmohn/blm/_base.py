@@ -23,6 +23,7 @@ from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
 from skmohn._core._quantiles import pull_in
+from skmohn._core._rows import row_slices
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -31,6 +32,7 @@ from skmohn._core._sklearn import (
     StrOptions,
     with_callbacks,
 )
+from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
@@ -75,7 +77,16 @@ class MoveConstants:
     n_per_weight: int = tuned(500, "cost")
 
 
-_MOVES = MoveConstants()
+@dataclass(frozen=True)
+class OutputConstants:
+    """Outputs of networks for rows of a table."""
+
+    # Rows of a block are a multiple of it, so that tiles of matrix products are filled
+    # as by all rows at once.
+    n_rows_of_tiles: int = tuned(64, "rounding")
+
+
+_MOVES, _OUTPUTS = MoveConstants(), OutputConstants()
 
 
 def _positive(kind: type) -> Interval:
@@ -444,8 +455,17 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _outputs(self, X: TableLike) -> NDArray[np.float64]:
         """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
-        X, lengths = self._rows_of(X)
-        X = self._scale_inputs(X)
+        X, lengths = self._rows_of(X, dtype=ALL_NUMBERS)
+        # Sequences are whole. Of rows, some at a time: what is computed on the way is
+        # as large as they are.
+        blocks = [slice(None)]
+        if lengths is None:
+            blocks = row_slices(X.shape, _OUTPUTS.n_rows_of_tiles)
+        return np.concatenate([self._outputs_of(X[rows], lengths) for rows in blocks])
+
+    def _outputs_of(self, X: NDArray, lengths: Any) -> NDArray[np.float64]:
+        """Mean of the members' outputs for rows that were checked."""
+        X = self._scale_inputs(X.astype(np.float64, copy=False))
         how = self._made_with["activation"], self.out_activation_
         outputs = [
             self._form.outputs(X, lengths, member, *how) for member in self.members_
