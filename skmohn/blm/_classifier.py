@@ -63,9 +63,10 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             default="cross_entropy"
         Loss to minimize: cross-entropy of softmax outputs (logistic if binary or
         multilabel), squared error of logistic outputs (as published), one-vs-rest
-        hinge, or the error rate, which suits fine tuning (`warm_start`) and ignores
-        `alpha`. A callable of target (0 or 1) and output is compiled by numba. The
-        first two provide :meth:`predict_proba`, the others :meth:`decision_function`.
+        hinge, or the error rate, which has no slopes: the first half of the moves
+        lowers the cross-entropy, the others ignore `alpha`. A callable of target (0
+        or 1) and output is compiled by numba. The first two provide
+        :meth:`predict_proba`, the others :meth:`decision_function`.
     recurrent : bool, "steps" or "sequences", default=False
         Whether hidden units also see their layer's previous outputs (Elman). X is then
         an array of shape (n_sequences, n_steps, n_features) or a list of arrays or
@@ -435,11 +436,16 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         if callable(self.loss):
             address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
-        loss = _LOSSES[self.loss]
+        if self.loss == "cross_entropy":
+            return self._smooth_loss(), 0.0, None
+        if self.loss == "zero_one" and self._targets.one_of_many:
+            return kernels.MISSES, 0.0, None
+        return _LOSSES[self.loss], 0.0, None
+
+    def _smooth_loss(self) -> int:
         if self._targets.one_of_many:
-            together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
-            loss = together.get(self.loss, loss)
-        return loss, 0.0, None
+            return kernels.SOFTMAX
+        return kernels.CROSS_ENTROPY
 
     def _out_activation(self) -> str:
         """Activation of the outputs that the loss requires."""

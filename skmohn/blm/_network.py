@@ -306,12 +306,7 @@ class DatasetProblem:
         out = np.zeros((n_rows, n_samples), dtype=np.float32)
         out[0] = 1.0
         out[1 : layers[1]] = self.X.T
-        total = float(self.sample_weight.sum(dtype=np.float64))
-        n_outputs = self.y.shape[1]
-        # Means over samples; cross-entropies and misses are sums over the outputs.
-        together = self.loss in kernels.TOGETHER
-        is_sum = together or self.loss == kernels.CROSS_ENTROPY
-        divisor = total if is_sum else total * n_outputs
+        total, n_outputs = self.total_weight, self.y.shape[1]
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         target, source, first = self.layout.wiring()
         return kernels.Network(
@@ -337,12 +332,24 @@ class DatasetProblem:
             n_samples=n_samples,
             n_outputs=n_outputs,
             loss=self._loss_address(),
-            together=together,
+            together=self.loss in kernels.TOGETHER,
             is_even=is_even,
             loss_number=np.float32(self.loss_number),
-            divisor=divisor,
+            divisor=self.divisor,
             price=0.5 * self.alpha / total,
         )
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Weight of all samples."""
+        return float(self.sample_weight.sum(dtype=np.float64))
+
+    @property
+    def divisor(self) -> float:
+        """Divisor of the sum of the losses of all samples and outputs."""
+        # Means over samples; cross-entropies and misses are sums over the outputs.
+        is_sum = self.loss in (*kernels.TOGETHER, kernels.CROSS_ENTROPY)
+        return self.total_weight * (1 if is_sum else self.y.shape[1])
 
     def _activation_addresses(self) -> list[int]:
         """Addresses by layer; the losses apply the activation of the outputs."""

@@ -354,6 +354,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             return kernels.OWN, 0.0, self.loss
         return _LOSSES[self.loss], float(number), None
 
+    def _smooth_loss(self) -> int:
+        return kernels.SQUARED
+
     def _out_activation(self) -> str:
         return "identity"
 
