@@ -36,6 +36,7 @@ from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
     is_pair_given,
 )
+from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
@@ -46,6 +47,7 @@ from skmohn.blm._network import (
     ACTIVATIONS,
     DatasetProblem,
     Layout,
+    address_of_own_loss,
     read_hidden_sizes,
 )
 from skmohn.blm._rounding import round_mlp
@@ -101,6 +103,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             Interval(Integral, 1, None, closed="left"),
         ],
         "activation": [StrOptions(set(ACTIVATIONS))],
+        "decomposable": ["boolean"],
         "recurrent": ["boolean", StrOptions({"steps", "sequences"})],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
@@ -125,7 +128,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # Parameters of both estimators, and what a fit has learned.
     hidden_layer_sizes: ArrayLike
     activation: str
-    loss: str | Callable[[float, float], float]
+    loss: str | Callable[..., float]
+    decomposable: bool
     recurrent: bool | str
     n_bits: int
     w_max: ArrayLike
@@ -366,8 +370,17 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     @property
     def _is_flat(self) -> bool:
-        """Whether the loss has no slope, so that a smooth one comes first."""
-        return self.loss == "zero_one"
+        """Whether the loss may have no slope, so that a smooth one comes first."""
+        return self.loss == "zero_one" or not self.decomposable
+
+    def _loss_of_user(
+        self, loss: Callable[..., float]
+    ) -> tuple[int, float, Callable[..., float]]:
+        """Loss of the kernels for a function of the user."""
+        if not self.decomposable:
+            return kernels.OWN_OF_ALL, 0.0, loss
+        address_of_own_loss(loss)  # refuses what cannot be one
+        return kernels.OWN, 0.0, loss
 
     # ---------------------------------------------------------- of each estimator
 
@@ -391,6 +404,11 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             raise ValueError(
                 f"ensemble={self.ensemble} needs that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
+            )
+        if not self.decomposable and not callable(self.loss):
+            raise ValueError(
+                f"decomposable=False needs a callable loss of all outputs, but "
+                f"loss={self.loss!r} is a mean over samples: set decomposable=True"
             )
         if resume:
             now, before = self._network_parameters(), self._made_with
@@ -451,7 +469,9 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             samples, validation_samples = hold_out(form, samples, fraction, seed)
         self._per_step = form.rows.per_step
         self._set_targets(form.targets)
-        return samples.deduplicate(), validation_samples
+        # A loss of all outputs sees the samples as they are.
+        samples = samples.deduplicate() if self.decomposable else samples
+        return samples, validation_samples
 
     def _set_targets(self, targets: Labels | RealTargets) -> None:
         """Remember how targets are encoded, and show what users may see of it."""
