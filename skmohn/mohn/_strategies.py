@@ -66,6 +66,10 @@ _NOUNS = {
 # two list different terms: it is one of those that are averaged. Of 15 noisy functions
 # for which it was shorter by less, or longer, it predicted 12 worse.
 _ONE_OF_MANY = 10.0
+# Nats by which a Gaussian process may at most be longer than the shortest description
+# and yet be chosen. The shortest may be a sparse model that is one of many, the average
+# over these no shorter than the additive model, and this one lack an interaction.
+_NEVER_CHOSEN = _ONE_OF_MANY + 2.0 * _STRONG
 # Rows from which an average over all sets may stay close to the mean. Of noise alone
 # with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25 is.
 _FEWEST_SHARED = 100
@@ -219,7 +223,7 @@ def solve_auto(
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        gp = solve_gp(samples, settings, report, min(known))
+        gp = solve_gp(samples, settings, report, min(known) + _NEVER_CHOSEN)
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if gp is not None:
