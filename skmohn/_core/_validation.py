@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, Literal, TypeGuard
+from typing import Any, Final, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,9 @@ from scipy.sparse import issparse
 
 from skmohn._core._memory import format_bytes, memory_limit
 from skmohn._core._types import TableLike, check_array
+
+# Bytes that every process has.
+_SMALL: Final = 2**20
 
 
 def input_dtype(estimator: object) -> np.dtype:
@@ -218,7 +221,10 @@ def is_pair_given(X: object, y: object, which: str = "_val") -> bool:
 
 def require_memory(n_bytes: float, what: str, advice: str) -> None:
     """Refuse arrays that do not fit in memory, before they are allocated."""
-    # `what` is the start of a sentence.
+    # `what` is the start of a sentence. To read the limits costs more than what is
+    # computed of one row.
+    if n_bytes <= _SMALL:
+        return
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(

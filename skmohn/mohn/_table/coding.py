@@ -268,6 +268,8 @@ class InputCoding:
     ) -> NDArray[np.float64]:
         """Numbers with fills that were seen in fit replaced by the nearer end."""
         values = values.astype(np.float64, copy=False)
+        if not self.fills:
+            return values
         for index in np.flatnonzero(np.isin(columns, list(self.fills))).tolist():
             column = int(columns[index])
             (lowest, highest), numbers = self.fills[column], values[:, index]
@@ -283,6 +285,8 @@ class InputCoding:
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with those near a setting replaced by it."""
+        if not self.settings:
+            return values
         for index in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
             values[:, index] = self.settings[int(columns[index])].round(
                 values[:, index]
