@@ -34,9 +34,15 @@ class SearchOptions(Control):
 
     Parameters
     ----------
-    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
-        Random start ([1]_ III-F): weights up to `w_init`, over the whole range, or up
-        to `w_init` with only the first `start_bits` set.
+    init : {"auto", "quantized", "bounded", "uniform", "zero_low_bits"}, \
+            default="auto"
+        Start. "quantized" trains the network by gradients through the rounding of its
+        weights (quantization-aware training by the straight-through estimator), then
+        searches from there; it needs a layered network whose loss and activation have
+        slopes. The others are random ([1]_ III-F): weights up to `w_init`, over the
+        whole range, or up to `w_init` with only the first `start_bits` set. "auto" is
+        "quantized" for networks of at least 1000 weights where that is possible, the
+        search is "adaptive" and no other option of the start is set, else "bounded".
     w_init : float or "auto", default="auto"
         Largest weight at the start, at least one step of the grid. "auto" is 0.01 for
         :class:`BLMController`; for the others 1, or ``sqrt(20 / n_inputs)`` for units
@@ -81,7 +87,9 @@ class SearchOptions(Control):
     """
 
     _parameter_constraints = {
-        "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
+        "init": [
+            StrOptions({"auto", "quantized", "uniform", "bounded", "zero_low_bits"})
+        ],
         "w_init": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "neighborhood": [StrOptions({"first", "best"})],
         "telescopic": [StrOptions({"auto", "local_minimum", "threshold"}), None],
@@ -92,7 +100,7 @@ class SearchOptions(Control):
         "sparsity": [Interval(Real, 0, 1, closed="left")],
     }
 
-    init: str = "bounded"
+    init: str = "auto"
     w_init: float | str = "auto"
     neighborhood: str = "first"
     telescopic: str | None = "auto"
@@ -176,7 +184,9 @@ class InitOptions:
         """Start by the user's options; `bound` is the value of ``w_init="auto"``."""
         if not isinstance(options.w_init, str):
             bound = options.w_init
-        return cls(bound, options.init, options.sparsity)
+        # What is drawn anew at a local minimum is random after any start.
+        init = "bounded" if options.init in ("auto", "quantized") else options.init
+        return cls(bound, init, options.sparsity)
 
 
 def draw_codes(

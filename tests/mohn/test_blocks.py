@@ -26,14 +26,14 @@ MANY_NUMBERS = np.tile(NUMBERS, (18, 1))
 
 
 @pytest.fixture
-def small_blocks(monkeypatch):
+def small_blocks(replace_constants):
     """Make blocks of rows as small as they may be: 2048 rows."""
-    monkeypatch.setattr(blocks, "_CODED_AT_ONCE", 1)
+    replace_constants(blocks, n_coded_values=1)
 
 
-def in_one_block(monkeypatch, predict, X):
-    with monkeypatch.context() as context:
-        context.setattr(blocks, "_CODED_AT_ONCE", 2**40)
+def in_one_block(replace_constants, predict, X):
+    with pytest.MonkeyPatch.context() as context:
+        replace_constants(blocks, patch=context, n_coded_values=2**40)
         return predict(X)
 
 
@@ -117,7 +117,7 @@ def regressors():
 
 
 def test_predictions_by_blocks_have_the_bits_of_all_rows_at_once(
-    small_blocks, monkeypatch
+    small_blocks, replace_constants
 ):
     for model, X in regressors():
         n_targets = 1 if model.weights_.ndim == 1 else 2
@@ -130,15 +130,19 @@ def test_predictions_by_blocks_have_the_bits_of_all_rows_at_once(
                 lambda X, model=model, y=y: model.log_density(X, y),
             ]
         for method in methods:
-            assert_array_equal(method(X), in_one_block(monkeypatch, method, X))
+            assert_array_equal(method(X), in_one_block(replace_constants, method, X))
 
 
-def test_classes_by_blocks_have_the_bits_of_all_rows_at_once(small_blocks, monkeypatch):
+def test_classes_by_blocks_have_the_bits_of_all_rows_at_once(
+    small_blocks, replace_constants
+):
     labels = np.where(Y > 0.5, 2, Y > -0.5)[:100]
     for strategy in ("logistic", "gp"):
         model = MOHNClassifier(strategy=strategy).fit(BITS[:100], labels)
         for method in (model.predict, model.predict_proba, model.decision_function):
-            assert_array_equal(method(MANY), in_one_block(monkeypatch, method, MANY))
+            assert_array_equal(
+                method(MANY), in_one_block(replace_constants, method, MANY)
+            )
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int16", "int64", "uint8"])
