@@ -104,7 +104,7 @@ def find_mode(
     probability = expit(latent + offset)
     # Rows whose class is certain have no curvature, by which groups are left out.
     curvature = totals * probability * (1.0 - probability)
-    root = np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
+    root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
     factor, info = factorise(root)
     if info:
         return None
