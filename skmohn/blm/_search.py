@@ -61,9 +61,10 @@ class SearchOptions(Control):
     eta : float, default=0.95
         Decay of the moving average that estimates this fraction.
     freeze : {"binary", "gray"}, default="binary"
-        Which low bits a telescopic search freezes. In the "gray" code, as published,
-        flipping a high bit mirrors the low ones; "binary" leaves them, so that small
-        weights stay small.
+        Which low bits a telescopic search freezes. "binary" leaves the low bits of the
+        plain number as they are, which gives the even grid of [1]_, Figure 4. In the
+        "gray" code a flip of a high bit mirrors the low ones, so that weights cannot
+        return to zero.
     sparsity : float, default=0.0
         Fraction of the weights that start at zero and move only if no other move
         improves; all others start at other values ([1]_ IV).
@@ -80,10 +81,10 @@ class SearchOptions(Control):
     Examples
     --------
     >>> from skmohn import BLMClassifier, SearchOptions
-    >>> published = SearchOptions(telescopic="local_minimum", freeze="gray")
+    >>> published = SearchOptions(telescopic="local_minimum", init="zero_low_bits")
     >>> model = BLMClassifier(search="gray", search_options=published)
     >>> model.set_params(search_options__w_init=0.5).search_options
-    SearchOptions(freeze='gray', telescopic='local_minimum', w_init=0.5)
+    SearchOptions(init='zero_low_bits', telescopic='local_minimum', w_init=0.5)
     """
 
     _parameter_constraints = {
