@@ -36,7 +36,10 @@ STRUCTURE = runpy.run_path(str(Path(__file__).with_name("structure.py")))
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
 CORE = {"_core", "__version__"}
 FAMILIES = {"mohn", "energynet", "blm"}
-APPLICATIONS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
+APPLICATIONS = {
+    *("inspection", "optimize", "datasets", "integrations", "model_selection"),
+    "_warm_up",
+}
 
 # What stands on what inside of mohn; files that are not named here may import them all.
 _SHARED = {"_table", "_design", "_options"}
@@ -106,6 +109,7 @@ STRICT_SUBPACKAGES = (
     "mohn._spike_slab",
     "mohn._table",
     "mohn._design",
+    "model_selection",
     "optimize",
 )
 TYPED_SUBPACKAGES = (

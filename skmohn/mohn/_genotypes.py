@@ -1,7 +1,7 @@
 """`Genotypes`: a table of counts of an allele, at two or three bits each."""
 
 import copy
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, cast
 
@@ -19,9 +19,15 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.plane_design import Planes
-from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
+from skmohn.mohn._table.coding import (
+    CONSTANT,
+    NUMERIC,
+    InputCoding,
+    UncodedInputs,
+    warn_of_new_values,
+)
 from skmohn.mohn._table.columns import repeated_name
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import EncodedRows, coded_blocks
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Alleles, Variants
 
 CODINGS = ("additive", "dominance", "both")
@@ -540,10 +546,13 @@ def read_inputs(
     weights: Sequence[ArrayLike | None] = (),
 ) -> Any:
     """Check what is passed to an estimator: genotypes, or else a table."""
-    # Arguments and results are those of `read_table`, but that X may be Genotypes.
+    # Arguments and results are those of `read_table`, but that X may be Genotypes, and
+    # numbers that are coded are of any type.
     fitted = None if reset else getattr(estimator, "_variants", None)
     if not isinstance(X, Genotypes):
-        read = read_table(estimator, X, y, reset=reset, weights=weights)
+        read = read_table(
+            estimator, X, y, reset=reset, weights=weights, keep_dtype=not reset
+        )
         if reset:
             vars(estimator).pop("_variants", None)
         elif fitted is not None:
@@ -667,3 +676,26 @@ def encode(
     planes = Planes.around(sign, nonzero, known, centers, X.n_samples, variants)
     # Inputs are planes in the place of an array.
     return EncodedRows(cast(NDArray, planes), np.empty((len(X), 0), dtype=int))
+
+
+def encode_blocks(
+    coding: InputCoding,
+    X: NDArray | Genotypes,
+    names: Sequence[str] | None = None,
+    *,
+    for_terms: bool = False,
+) -> Iterator[EncodedRows]:
+    """Yield encoded rows of a table, some at a time; genotypes, as planes, at once."""
+    # Where they are read `for_terms` alone, columns are coded when they are read, and
+    # categories and which values are unknown are left out.
+    if isinstance(X, Genotypes):
+        yield encode(coding, X, names)
+    elif for_terms:
+        usable, new_values = coding.usable, dict[int, float]()
+        for part in coded_blocks(X.shape):
+            inputs = UncodedInputs(coding, usable, X[part], names, new_values)
+            no_categories = np.empty((len(inputs), 0), dtype=int)
+            yield EncodedRows(cast(NDArray, inputs), no_categories)
+        warn_of_new_values(new_values, names)
+    else:
+        yield from coding.encode_blocks(X, names)

@@ -540,6 +540,11 @@ class Model(ABC):
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
 
+    @property
+    def mean_reads_terms(self) -> bool:
+        """Whether predictive means read the inputs of listed terms alone."""
+        return self.is_sparse and not self.is_transformed
+
     def predictive_mean(
         self, rows: EncodedRows, clip: bool = True
     ) -> NDArray[np.float64]:

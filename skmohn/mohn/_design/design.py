@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -624,6 +625,10 @@ def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float6
     """Products of inputs, shape (n_samples, n_terms)."""
     if not terms or not len(inputs):
         return np.empty((len(inputs), len(terms)))
+    if not hasattr(inputs, "design"):
+        used = sorted(set(chain.from_iterable(terms)))
+        index = {i: k for k, i in enumerate(used)}
+        inputs, terms = inputs[:, used], [tuple(index[i] for i in t) for t in terms]
     design = make_design(inputs)
     columns: Any = design.columns(terms)
     return design.unpack(columns, np.float64).T

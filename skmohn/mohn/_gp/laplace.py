@@ -102,7 +102,9 @@ def find_mode(
         if gain < LAPLACE.tolerance * max(1.0, abs(best)):
             break
     probability = expit(latent + offset)
-    root = np.sqrt(totals * probability * (1.0 - probability))
+    # Rows whose class is certain have no curvature, by which groups are left out.
+    curvature = totals * probability * (1.0 - probability)
+    root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
     factor, info = factorise(root)
     if info:
         return None

@@ -69,7 +69,7 @@ class ExactFitTest:
 def _are_all(rows: NDArray) -> bool:
     """Whether distinct rows are all combinations of two values of each column."""
     n_rows, n_features = rows.shape
-    return n_rows == 2.0**n_features and all(
+    return n_rows == 1 << n_features and all(
         len(np.unique(column)) == 2 for column in rows.T
     )
 

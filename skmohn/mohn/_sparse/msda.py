@@ -8,10 +8,11 @@
 # [S2] K. Swingler, "Learning and searching pseudo-Boolean surrogate functions from
 # small samples", Evolutionary Computation 28(2), 2020, section 3.1.1.
 #
-# Two things are added to it. Each iteration also solves least squares on the weights it
-# kept: once they hold the whole structure of a noise-free function this reproduces it
-# to rounding, and the search is over. And the lasso's penalty follows the error of that
-# solution, so that small weights come into reach as the large ones are found.
+# Two things are added to it by `MSDAOptions.refit`. Each iteration also solves least
+# squares on the weights it kept: once they hold the whole structure of a noise-free
+# function this reproduces it to rounding, and the search is over. And the lasso's
+# penalty follows the error of that solution, so that small weights come into reach as
+# the large ones are found.
 
 import time
 from collections.abc import Callable, Sequence
@@ -170,7 +171,7 @@ class _Search:
         self.best_iteration = self.forgotten_iteration = 0
         self.best = self.model
         self.proposals.start_from(self.terms)
-        self._refit()
+        self._keep_best()
         self.coef, self.intercept = self.best.coef, self.best.intercept
 
     @property
@@ -190,7 +191,7 @@ class _Search:
         learned_rmse = self._training_rmse()
         self._remove()
         self.proposals.update(self.terms)
-        self._refit()
+        self._keep_best()
         used = int(self.proposals.used.sum())
         highest = max(map(len, self.terms), default=0)
         return {
@@ -212,7 +213,8 @@ class _Search:
             return "exact"
         if self.exhausted:
             return "exhausted"
-        if self.iteration - self.best_iteration >= self.control.n_iter_no_change:
+        patience = self.control.n_iter_no_change
+        if patience is not None and self.iteration - self.best_iteration >= patience:
             return "no_improvement"
         return "max_iter" if self.iteration >= self.max_iter else None
 
@@ -352,6 +354,16 @@ class _Search:
         safe = np.where(squares > 0.0, squares, 1.0)
         return stats.t.isf(level / 2, dof) * np.sqrt(error / safe)
 
+    def _keep_best(self) -> None:
+        """Compare the model with the best one."""
+        if self.control.refit:
+            self._refit()
+            return
+        held_out = self._validation_rmse(self.model)
+        error = self._training_rmse() if held_out is None else held_out
+        self.exact = bool(error <= self.exact_rmse)
+        self._update_best(self.model, 2.0 * np.log(max(error, _TINY)))
+
     def _refit(self) -> None:
         """Solve least squares on the kept weights; update noise and best model."""
         if len(self.terms) > _MSDA.max_weights_fraction * self.chance.n_rows:
@@ -362,8 +374,12 @@ class _Search:
         largest = max(solved.rmse, solved.held_out or 0.0)
         if largest <= self.exact_rmse and self._finish(solved.model.coef):
             return
-        if solved.score < self.best_score - 2.0 * self.control.tol:
-            self.best, self.best_score = solved.model, solved.score
+        self._update_best(solved.model, solved.score)
+
+    def _update_best(self, model: Model, score: float) -> None:
+        """Remember a model whose score is the lowest."""
+        if score < self.best_score - 2.0 * self.control.tol:
+            self.best, self.best_score = model, score
             self.best_iteration = self.iteration
 
     def _solve(self, moments: Moments, columns: Any, terms: list[Term]) -> _Solved:
