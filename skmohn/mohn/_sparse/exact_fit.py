@@ -15,8 +15,10 @@ from skmohn.mohn._design.terms import choice_length, log_comb
 _EXACT = 1e-8
 # Relative rounding error of sums.
 _ROUNDING = 1e-15
-# Nats that naming the terms must save: odds of a thousand to one.
-_CLEARLY = math.log(1000.0)
+# Odds against chance that an exact fit needs, and the nats that naming the terms must
+# save for it.
+CHANCE_ODDS = 1000.0
+_CLEARLY = math.log(CHANCE_ODDS)
 
 
 class ExactFitTest:
