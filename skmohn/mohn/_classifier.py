@@ -98,9 +98,10 @@ class MOHNClassifier(
 
         - ``"auto"``: the ensemble of "gp", "logistic", ridge logistic regression on the
           columns ([5]_) and a spike-and-slab model of pairs with a probit link
-          ([6]_), the last two where they take seconds. If you set `max_order`,
-          `max_terms`, `include_inputs` or `terms`, which concern products, it is
-          "logistic".
+          ([6]_), the last two where they take seconds. Where few products of two-valued
+          columns give every class exactly, beyond chance, these have the weight. If
+          you set `max_order`, `max_terms`, `include_inputs` or `terms`, which concern
+          products, it is "logistic".
         - ``"gp"``: all interactions under the product prior of
           :class:`MOHNRegressor`, in up to four ways that are combined ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the

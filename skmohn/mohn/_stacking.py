@@ -1,10 +1,10 @@
 """Models of classes: few weights, or an ensemble stacked by held-out rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
-from typing import Any, NamedTuple, Self, TypeAlias, cast
+from typing import Any, Final, NamedTuple, Self, TypeAlias, cast
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -36,6 +36,7 @@ from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._models import FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.classes import LogisticModel
+from skmohn.mohn._sparse.exact_fit import CHANCE_ODDS
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
 from skmohn.mohn._sparse.logistic_selection import best_penalty, held_out_losses
 from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
@@ -52,6 +53,7 @@ from skmohn.mohn._term_search import (
     expand,
     expand_rows,
     find_by_score,
+    find_exact_or_by_score,
 )
 from skmohn.mohn._training_data import TrainingData
 
@@ -79,6 +81,9 @@ _OF_FEW = {
 # products are predicted the better the less it has: with few rows, held-out
 # predictions flatter large models.
 _PSEUDO_COUNTS = {ADDITIVE: 5.0}
+# Beside an exact description of the classes, which has passed a test at these odds, the
+# others count for less by this factor.
+_BESIDE_EXACT: Final = 1.0 / CHANCE_ODDS
 # The inverse strength of the penalty of models with a prior, which have none.
 _NO_PENALTY: Any = None
 # What each value of `GPOptions.numeric` makes of numeric columns.
@@ -129,6 +134,7 @@ class SparseClassModel(ProductClassModel):
 
     listed_model: LogisticModel
     coding: InputCoding
+    is_exact: bool = False  # the classes are a function of its products
     name = SPARSE
     is_sparse = True
 
@@ -410,7 +416,7 @@ def solve_ensemble(
         return found._replace(stopping_reason=reason)
     members, left_out, coverage = [], [], []
     if has_few:
-        found, few = _find_few(samples, settings, report, find_by_score)
+        found, few = _find_few(samples, settings, report, find_exact_or_by_score)
         coverage, selection = found.coverage, cast(SelectedModel, found.selection)
         if selection.how == "stopped":
             return found._replace(model=few)
@@ -452,7 +458,7 @@ def learn_further(
         elif isinstance(member, SparseClassModel):
             few = member.listed_model
             few = LogisticModel.learn(expand(samples), few.terms, few.C)
-            members.append(SparseClassModel(few, samples.coding))
+            members.append(SparseClassModel(few, samples.coding, member.is_exact))
             left_out.append(observed.held_out_log_likelihood)
         else:
             of_numeric = priors.setdefault(member.numeric, {})
@@ -495,7 +501,8 @@ def _find_few(
     C = LOGISTIC_SEARCH.C if settings.C == "auto" else float(settings.C)
     if settings.C == "auto" and found.selection is not None:
         C = best_penalty(found.selection)
-    return found, learn(found.terms, C)
+    few = learn(found.terms, C)
+    return found, replace(few, is_exact=found.is_exact)
 
 
 def _read_member_fits(
@@ -680,6 +687,8 @@ def _combine(
     known = ~np.isnan(chances).any(axis=1)
     weight = None if samples.sample_weight is None else samples.sample_weight[known]
     pseudo_counts = [_PSEUDO_COUNTS.get(member.name, 1.0) for member in members]
+    if getattr(members[0], "is_exact", False):
+        pseudo_counts[1:] = [_BESIDE_EXACT * count for count in pseudo_counts[1:]]
     ensemble_weights = stacking_weights(chances[known], np.array(pseudo_counts), weight)
     by_squares = [
         k

@@ -20,6 +20,7 @@ from skmohn.mohn._design.plane_design import Planes
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._sparse.exact_classes import find_exact_products
 from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
@@ -39,6 +40,8 @@ _REASONS = {
     "stopped": "a callback stopped the search",
 }
 
+
+_EXACT = "the classes are an exact function of these products"
 
 # Of samples, settings and a function to report to.
 TermSearch: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
@@ -101,6 +104,20 @@ def find_by_score(
 ) -> FitResult:
     """Find products by forward search with the logistic score."""
     return _search(_by_score, samples, settings, report)
+
+
+def find_exact_or_by_score(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
+    """Find products of which the classes are a function, else by forward search."""
+    terms = _find_exact(samples, settings)
+    if terms is None:
+        return find_by_score(samples, settings, report)
+    # Folds select nothing here: they show how large the weights should be.
+    selection = learn_on_folds(samples, terms, "cv", settings.cv)
+    if report({"n_terms": len(terms)}, terms):
+        selection = selection._replace(how="stopped")
+    return FitResult(terms, _EXACT, [], selection=selection, is_exact=True)
 
 
 def find_by_pursuit(
@@ -252,6 +269,22 @@ def _by_score(
     )
     reason, terms = _REASONS[selection.how], in_order(selection.terms)
     return FitResult(terms, reason, coverage, selection=selection)
+
+
+def _find_exact(samples: TrainingData, settings: FitSettings) -> list[Term] | None:
+    """Products that the classes are an exact function of, beyond chance."""
+    inputs, labels, _ = samples.data
+    # Of numbers and of missing values no polynomial has two values.
+    is_two_valued = not isinstance(inputs, Planes) and inputs.dtype == np.int8
+    if samples.is_wide or not is_two_valued:
+        return None
+    limits = settings.max_order, settings.work_budget, settings.memory_budget
+    n_classes = len(cast(NDArray, samples.classes))
+    terms = find_exact_products(inputs, labels, n_classes, *limits)
+    groups = samples.term_names.groups
+    if terms and any(len(set(groups[list(term)])) < len(term) for term in terms):
+        return None  # products of categories of the same column
+    return terms
 
 
 def _by_pursuit(

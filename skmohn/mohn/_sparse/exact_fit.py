@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,10 @@ class ExactConstants:
 
 
 _EXACT = ExactConstants()
-# Nats that naming the terms must save: odds of a thousand to one.
-_CLEARLY = math.log(1000.0)
+# Odds against chance that an exact fit needs, and the nats that naming the terms must
+# save for it.
+CHANCE_ODDS: Final = 1000.0
+_CLEARLY: Final = math.log(CHANCE_ODDS)
 
 
 class ExactFitTest:
