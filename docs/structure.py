@@ -17,7 +17,7 @@ LAYERS = [
     ["_core"],
     ["mohn", "blm", "energynet"],
     ["datasets", "inspection", "optimize"],
-    ["integrations", "_warm_up"],
+    ["integrations", "model_selection", "_warm_up"],
 ]
 INNER_LAYERS = [
     ["_table", "_design", "_options"],
