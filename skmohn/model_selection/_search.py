@@ -161,7 +161,7 @@ class BlackBoxSearchCV(HTMLRepr, BaseSearchCV, CallbackSupportMixin):
     ...     n_evaluations=20,
     ...     random_state=0,
     ... )
-    >>> search.fit(X, y).best_score_ > 0.97
+    >>> bool(search.fit(X, y).best_score_ > 0.97)
     True
     >>> len(search.cv_results_["params"])
     20

@@ -34,7 +34,7 @@ VALIDATION = tuple(
         "utils/_set_output.py",
         "utils/_array_api.py",
         "utils/class_weight.py",
-        "model_selection/_split.py",
+        Path("model_selection", "_split.py"),
         "preprocessing/_label.py",
         "metrics/",
         "base.py",
