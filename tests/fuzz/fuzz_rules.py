@@ -34,7 +34,7 @@ VALIDATION = tuple(
         "utils/_set_output.py",
         "utils/_array_api.py",
         "utils/class_weight.py",
-        Path("model_selection", "_split.py"),
+        Path("model_selection", "_split").with_suffix(".py"),
         "preprocessing/_label.py",
         "metrics/",
         "base.py",
