@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from skmohn import (
+    BlackBoxOptimizer,
     BLMClassifier,
     BLMController,
     BLMRegressor,
@@ -182,6 +183,36 @@ def tailed(n, seed):
     return penalized, n
 
 
+def optimum(method, n, seed, *, n_terms=4, max_evaluations=20_000):
+    """Optimum of a random polynomial, negative, in its standard deviations."""
+    rng = np.random.default_rng(seed)
+    sets = {tuple(sorted(rng.choice(n, 3, replace=False))) for _ in range(n_terms * n)}
+    weights = rng.normal(size=len(sets))
+    polynomial = dict(zip(sorted(sets), weights, strict=True))
+    result = maximize(
+        polynomial, method, max_evaluations=max_evaluations, random_state=seed
+    )
+    return -result.fun / np.sqrt(weights @ weights), result.nfev
+
+
+def asked(n, n_evaluations, seed):
+    """Best value of a search by ask and tell, and when it was found."""
+    f, _ = sparse(n, seed)
+    search, values = BlackBoxOptimizer(n, random_state=seed), []
+    for _ in range(n_evaluations):
+        points = search.ask()
+        values += [f(point) for point in points]
+        search.tell(points, values[-len(points) :])
+    points = sampled(n, np.random.default_rng(0))
+    spread = np.std([f(point) for point in points])
+    return min(values) / spread, 1 + int(np.argmin(values))
+
+
+def as_many(point):
+    """Whether half of the bits are 1."""
+    return 2 * int(np.sum(point)) == len(point)
+
+
 def model_optimum(strategy, seed):
     """Optimum of a fitted model, in standard deviations of its target."""
     rng = np.random.default_rng(seed)
@@ -220,12 +251,17 @@ def control(seed, *, noise=0.0):
     task = datasets.InvertedPendulum(n_simulations=2, duration=2.0)
     rng, errors = np.random.default_rng(seed), []
 
-    def objective(policy):
-        errors.append(task(policy))
+    def objective(policy, generator, incumbent):
+        errors.append(task(policy, generator, incumbent))
         return errors[-1] + noise * rng.normal()
 
     model = BLMController(
-        (3,), max_evaluations=300, noisy=noise > 0.0, random_state=seed
+        (3,),
+        n_inputs=task.n_inputs,
+        n_outputs=task.n_outputs,
+        max_evaluations=300,
+        noisy=noise > 0.0,
+        random_state=seed,
     )
     model.fit(objective)
     return (model.loss_ if noise else min(errors)), len(errors)
@@ -513,6 +549,11 @@ WORKLOADS = {
         "sparse 12, long": partial(black_box, partial(sparse, 12), 300),
         "noise": partial(black_box, partial(sparse, 12), 80, noise=1.0),
         "settings": partial(black_box, settings, 60),
+        "sparse 16, long": partial(black_box, partial(sparse, 16), 400),
+        "constraint": partial(black_box, partial(sparse, 30), 40, constraints=as_many),
+        "asked": partial(asked, 12, 60),
+        "annealing": partial(optimum, "annealing", 60),
+        "many products": partial(optimum, "auto", 60),
         "penalty": partial(black_box, partial(tailed, 20), 100),
         "pursuit optimum": partial(model_optimum, "pursuit"),
         "gp optimum": partial(model_optimum, "gp"),

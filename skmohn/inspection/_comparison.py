@@ -1,7 +1,7 @@
 """Displays of a comparison of estimators."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from skmohn.inspection._fitted import (
 from skmohn.inspection._labels import shorten
 
 # Characters of the name of an estimator.
-_LONGEST = 28
+_MAX_NAME_LENGTH: Final = 28
 
 
 class DifferencesDisplay:
@@ -160,7 +160,7 @@ class DifferencesDisplay:
         self.intervals_ = ax.hlines(rows, *ends, color=BLUE, lw=2)
         style = {"marker": "o", "ls": "", "color": RED, "ms": 6}
         (self.line_,) = ax.plot(difference, rows, **merge_style("line", style, line_kw))
-        ax.set_yticks(rows, shorten(names, _LONGEST), parse_math=False)
+        ax.set_yticks(rows, shorten(names, _MAX_NAME_LENGTH), parse_math=False)
         ax.set_ylim(len(names) - 0.5, -0.5)
         ax.set_xlim(*edges)
         ax.set_xlabel("difference in score to the best")
@@ -279,7 +279,7 @@ class CriticalDifferenceDisplay:
         CriticalDifferenceDisplay
             The display itself.
         """
-        names = shorten(read_names(self.names, "names"), _LONGEST)
+        names = shorten(read_names(self.names, "names"), _MAX_NAME_LENGTH)
         (ranks,) = read_numbers(self, "mean_rank")
         check_consistent_length(names, ranks)
         order = np.argsort(ranks, kind="stable")

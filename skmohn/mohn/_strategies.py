@@ -77,13 +77,6 @@ class AutoConstants:
     # more.
     n_rows_per_stage: tuple[int, ...] = tuned((1000, 3000, 10_000), "cost")
 
-    @property
-    def max_excess(self) -> float:
-        """Nats by which a Gaussian process may be longer than the shortest and win."""
-        # The shortest may be a sparse model that is one of many, the average over these
-        # no shorter than the additive model, and this one lack an interaction.
-        return self.min_gain_over_average + 2.0 * self.min_gain_over_additive
-
 
 _AUTO = AutoConstants()
 # What models are called in sentences.
@@ -112,6 +105,13 @@ class Strategy(NamedTuple):
     may_be_dense: bool = False
     may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
     leaves_outliers_out: bool = False  # outliers may be left out of a regression
+
+
+def _max_excess() -> float:
+    """Nats by which a Gaussian process may be longer than the shortest and win."""
+    # The shortest may be a sparse model that is one of many, the average over these no
+    # shorter than the additive model, and this one lack an interaction.
+    return _AUTO.min_gain_over_average + 2.0 * _AUTO.min_gain_over_additive
 
 
 def strategies_for(task: Task) -> list[str]:
@@ -243,7 +243,7 @@ def solve_auto(
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        gp = solve_gp(samples, settings, report, min(known) + _AUTO.max_excess)
+        gp = solve_gp(samples, settings, report, min(known) + _max_excess())
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if gp is not None:

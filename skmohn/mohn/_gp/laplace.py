@@ -60,29 +60,22 @@ def find_mode(
     alpha: NDArray[np.float64] | None = None,
 ) -> Mode | None:
     """Find the most likely latent function by Newton's method."""
+
     # `successes` and `totals` are the weights of the observations of the class, and of
     # all, in each row. None where rounding leaves no positive covariance.
-    n_rows = len(successes)
-
     def height(alpha: NDArray[np.float64], latent: NDArray[np.float64]) -> float:
         value = latent + offset
         fit = successes @ log_expit(value) + (totals - successes) @ log_expit(-value)
         return fit - 0.5 * alpha @ latent
 
-    def factorise(root: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-        scaled = root[:, None] * covariance * root
-        scaled.ravel()[:: n_rows + 1] += 1.0
-        # The transpose of a symmetric matrix, in LAPACK's order.
-        return lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
-
     if alpha is None:
-        alpha = np.zeros(n_rows)
+        alpha = np.zeros(len(successes))
     latent = covariance @ alpha
     best = height(alpha, latent)
     for _ in range(LAPLACE.max_iter):
         probability = expit(latent + offset)
         root = np.sqrt(totals * probability * (1.0 - probability))
-        factor, info = factorise(root)
+        factor, info = _factorize(covariance, root)
         if info:
             return None
         wanted = root**2 * latent + successes - totals * probability
@@ -105,7 +98,7 @@ def find_mode(
     # Rows whose class is certain have no curvature, by which groups are left out.
     curvature = totals * probability * (1.0 - probability)
     root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
-    factor, info = factorise(root)
+    factor, info = _factorize(covariance, root)
     if info:
         return None
     evidence = best - np.log(np.diagonal(factor)).sum()
@@ -122,6 +115,16 @@ def find_mode(
         np.maximum(variance, 0.0),
         evidence,
     )
+
+
+def _factorize(
+    covariance: NDArray[np.float64], root: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], int]:
+    """Cholesky factor of 1 plus the scaled covariance, and LAPACK's status."""
+    scaled = root[:, None] * covariance * root
+    scaled.ravel()[:: len(root) + 1] += 1.0
+    # The transpose of a symmetric matrix, in LAPACK's order.
+    return lapack.dpotrf(scaled.T, lower=1, clean=1, overwrite_a=1)
 
 
 def _posterior_variance(
