@@ -16,8 +16,8 @@ PACKAGE = DOCS.parent / "skmohn"
 LAYERS = [
     ["_core"],
     ["mohn", "blm", "energynet"],
-    ["datasets", "inspection", "optimize", "model_selection"],
-    ["integrations", "_warm_up"],
+    ["datasets", "inspection", "optimize"],
+    ["integrations", "model_selection", "_warm_up"],
 ]
 INNER_LAYERS = [
     ["_table", "_design", "_options"],

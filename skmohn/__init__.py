@@ -12,6 +12,7 @@ _HOMES = {
     "BLMController": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
     "BlackBoxOptimizer": "skmohn.optimize",
+    "BlackBoxSearchCV": "skmohn.model_selection",
     "DeltaOptions": "skmohn.mohn",
     "GPOptions": "skmohn.mohn",
     "EnergyNetClassifier": "skmohn.energynet",
@@ -35,6 +36,7 @@ __all__ = [
     "BLMController",
     "BLMRegressor",
     "BlackBoxOptimizer",
+    "BlackBoxSearchCV",
     "DeltaOptions",
     "EnergyNetClassifier",
     "EnergyNetImputer",
@@ -70,6 +72,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
         EnergyNetTransformer,
         InfiniteRBMOptions,
     )
+    from skmohn.model_selection import BlackBoxSearchCV
     from skmohn.mohn import (
         DeltaOptions,
         Genotypes,

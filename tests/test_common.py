@@ -26,6 +26,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from skmohn import (
+    BlackBoxSearchCV,
     BLMClassifier,
     BLMRegressor,
     DeltaOptions,
@@ -60,6 +61,10 @@ CHEAP = [
     EnergyNetImputer(FEW_UNITS),
     EnergyNetRegressor(FEW_UNITS, MLPRegressor(solver="lbfgs", max_iter=50)),
     MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2),
+    # Errors of data are those of the estimator, as in scikit-learn's own checks.
+    BlackBoxSearchCV(
+        RidgeClassifier(), {"alpha": [0.1, 1.0]}, cv=2, error_score="raise"
+    ),
 ]
 MOHNS = [
     MOHNRegressor(),
@@ -130,6 +135,7 @@ DEFAULTS = [
     EnergyNetImputer(),
     EnergyNetRegressor(),
     MOHNFeatureSelector(RidgeClassifier()),
+    BlackBoxSearchCV(RidgeClassifier(), {"alpha": [0.1, 1.0]}, error_score="raise"),
 ]
 
 

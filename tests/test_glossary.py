@@ -13,11 +13,14 @@ PACKAGE = ROOT / "skmohn"
 # Subpackages that are written in these words throughout.
 DONE = (
     *("_core", "blm", "datasets", "energynet", "inspection"),
-    *("integrations", "mohn", "model_selection", "optimize"),
+    *("integrations", "model_selection", "mohn", "optimize"),
 )
 # And those of tests and benchmarks.
-TESTS = ("blm", "datasets", "energynet", "inspection", "integrations", "optimize")
-BENCHMARKS = ("blm", "energynet", "optimize")
+TESTS = (
+    *("blm", "datasets", "energynet", "inspection", "integrations"),
+    *("model_selection", "optimize"),
+)
+BENCHMARKS = ("blm", "energynet", "model_selection", "optimize")
 # Parameters of the papers, columns of tables, an attribute of a display, and terms of
 # other fields.
 ALLOWED = {

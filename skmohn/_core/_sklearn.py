@@ -6,21 +6,34 @@ Private names that are imported, called or set here, and nowhere else in skmohn:
 Name                            Why, and what differs between scikit-learn 1.6 and 1.9
 =============================== ========================================================
 BaseMultilayerPerceptron        MLP: what both kinds are, for checkers of types alone.
+BaseSearchCV                    Base of searches, from which scikit-optimize and others
+                                derive theirs as well. Since 0.18.
 HasMethods                      Constraints of parameters, by which estimators refuse
 Interval                        bad ones in scikit-learn's own words, and which its
 Options                         `check_param_validation` reads. In
 StrOptions                      `utils._param_validation` since 1.2.
 validate_parameter_constraints  The same for functions that are no decorated ones.
 validate_params                 Decorator of public functions. Since 1.2.
+_MultimetricScorer              Search: scorer of several metrics, whose parts are kept.
+                                Since 1.1.
 _backprop                       MLP: the loss of several targets, see `_WatchedMLP`.
                                 Takes `sample_weight` since 1.7.
 _best_coefs                     MLP: weights that early stopping returns to.
 _best_intercepts                The same.
 _check_partial_fit_first_call   Classes of `partial_fit`. Since 0.17.
+_check_method_params            Search: arguments of `fit` by row. Since 1.4.
+_check_refit_for_multimetric    Search: whether `refit` names one of several metrics.
 _check_sample_weight            Refuses weights that are all zero since 1.9.
+_fit_and_score                  Search: fits a setting to a fold and scores it, as all
+                                searches of scikit-learn do.
 _fit_context                    Checks parameters before `fit`. Since 1.3.
+_format_results                 Search: `cv_results_`. Since 0.18.
 _get_container_adapter          Containers of `set_output` whose columns differ in type,
                                 which its wrapper of `transform` cannot make. Since 1.2.
+_get_routed_params_for_fit      Search: what estimator, scorer and folds request. Since
+                                1.4; scorers get `sample_weight` without routing since
+                                1.8.
+_get_scorers                    Search: scorers, and the metric of `refit`. Since 1.5.
 _get_threadpool_controller      One thread of BLAS. What scikit-learn keeps, since to
                                 look for the libraries takes milliseconds; and without
                                 a dependency on threadpoolctl of our own. Since 1.3.
@@ -28,6 +41,7 @@ _html_repr                      Puts a summary above the table of fitted attribu
                                 which there is since 1.9.
 _init_callback_context          Documented for other packages. Since 1.9.
 _initialize                     MLP: begins as given layers. Since 0.18.
+_insert_error_scores            Search: failures where the scorer makes several metrics.
 _label_binarizer                MLP: what a classifier that we fill says labels with.
 _loss_grad_lbfgs                MLP: tells of each evaluation. Takes `sample_weight`
                                 since 1.7.
@@ -36,6 +50,8 @@ _num_features                   Number of columns of a table that is not checked
 _raise_for_params               Arguments of `fit` without metadata routing; 1.6 knows
                                 no `allow`.
 _safe_indexing                  Rows and columns of arrays and frames alike. Since 0.22.
+_scorers                        Search: the parts of the scorer of several metrics.
+_select_best_index              Search: the setting that `refit` chooses. Since 0.24.
 _update_no_improvement_count    MLP: tells of each epoch. Takes the validation samples'
                                 weights since 1.7.
 _validate_params                Checks parameters outside of `fit`. Since 1.2.
@@ -50,18 +66,29 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import sklearn
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from sklearn.base import BaseEstimator, _fit_context
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.linear_model import LassoCV
+from sklearn.metrics._scorer import _MultimetricScorer
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import (
+    _fit_and_score,
+    _insert_error_scores,
+)
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils import indexable
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -78,14 +105,16 @@ from sklearn.utils.multiclass import (
     _check_partial_fit_first_call as check_partial_fit_first_call,
 )
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_method_params, _check_sample_weight
 from sklearn.utils.validation import _num_features as num_features
 
 from skmohn._core._validation import are_counts, require_memory, to_numpy
 
 __all__ = [
     "N_JOBS",
+    "BaseSearchCV",
     "CallbackSupportMixin",
+    "FoldScorer",
     "HasMethods",
     "Interval",
     "Options",
@@ -96,6 +125,7 @@ __all__ = [
     "check_sample_weight",
     "class_weights",
     "complete_mlp",
+    "conclude_search",
     "container_adapter",
     "fit_context",
     "is_pandas_na",
@@ -106,6 +136,7 @@ __all__ = [
     "raise_for_params",
     "require_mlp_weights",
     "safe_indexing",
+    "tabulate_folds",
     "threadpool_controller",
     "validate_parameter_constraints",
     "validate_params",
@@ -382,3 +413,143 @@ def watched_mlp(
     watched = kind(**mlp.get_params())
     watched.start = start
     return watched
+
+
+class FoldScorer:
+    """Scorer of settings of an estimator, fold by fold, as in `GridSearchCV`."""
+
+    def __init__(
+        self,
+        search: BaseSearchCV,
+        X: Any,
+        y: Any,
+        params: Mapping[str, Any],  # further arguments of `fit`
+    ) -> None:
+        scorers: tuple[Any, Any] = search._get_scorers()
+        self.scorers, self.metric = scorers
+        self.X, self.y = indexable(X, y)
+        params = _check_method_params(self.X, params=params)
+        routed: Any = search._get_routed_params_for_fit(params)
+        self.fit_params = routed.estimator.fit
+        cv: Any = search.cv
+        # Infinite targets are refused, after a cast of theirs that warns.
+        with np.errstate(invalid="ignore"):
+            splitter: Any = check_cv(
+                cv, self.y, classifier=is_classifier(search.estimator)
+            )
+        # Drawn once: settings differ by their parameters alone.
+        self.folds = list(splitter.split(self.X, self.y, **routed.splitter.split))
+        self.estimator = clone(search.estimator)
+        self.parallel = Parallel(n_jobs=search.n_jobs, pre_dispatch=search.pre_dispatch)
+        self.options = {
+            "scorer": self.scorers,
+            "fit_params": self.fit_params,
+            "score_params": routed.scorer.score,
+            "return_train_score": search.return_train_score,
+            "return_n_test_samples": True,
+            "return_times": True,
+            "return_parameters": False,
+            "error_score": search.error_score,
+            "verbose": search.verbose,
+        }
+
+    def evaluate(
+        self, tasks: Iterable[tuple[Mapping[str, Any], int]]
+    ) -> list[dict[str, Any]]:
+        """Scores and times of settings, each in a fold given by its index."""
+        n_folds = len(self.folds)
+        found: Any = self.parallel(
+            delayed(_fit_and_score)(
+                clone(self.estimator),
+                self.X,
+                self.y,
+                train=self.folds[k][0],
+                test=self.folds[k][1],
+                parameters=setting,
+                split_progress=(k, n_folds),
+                **self.options,
+            )
+            for setting, k in tasks
+        )
+        return found
+
+
+def tabulate_folds(
+    search: BaseSearchCV,
+    settings: Sequence[Mapping[str, Any]],
+    outcomes: Sequence[Sequence[dict[str, Any]]],  # by setting and fold
+    n_folds: int,
+) -> dict[str, Any]:
+    """`cv_results_`; NaN for folds that were not run, which no mean includes."""
+    if callable(search.scoring):
+        _insert_error_scores([o for row in outcomes for o in row], search.error_score)
+    # Folds that were not run have the outcome of the first one until the table exists.
+    padded = [o for row in outcomes for o in [*row, *[row[0]] * (n_folds - len(row))]]
+    n_run = np.array([len(row) for row in outcomes])
+    results: dict[str, Any] = search._format_results(
+        settings, n_folds, padded, {"n_splits_run": n_run}
+    )
+    is_run = np.arange(n_folds) < n_run[:, None]
+    for name in [key[5:] for key in results if key.startswith("mean_")]:
+        splits = [f"split{k}_{name}" for k in range(n_folds)]
+        if name.endswith("_time"):
+            values = np.array([o[name] for o in padded]).reshape(is_run.shape)
+        else:
+            values = np.stack([results[split] for split in splits], axis=1)
+            values = np.where(is_run, values, np.nan)
+            results.update(zip(splits, values.T, strict=True))
+        mean = np.mean(values, axis=1, where=is_run)
+        results[f"mean_{name}"] = mean
+        results[f"std_{name}"] = np.std(values, axis=1, where=is_run)
+        if f"rank_{name}" in results:
+            results[f"rank_{name}"] = _rank(mean, n_run == n_folds)
+    return results
+
+
+def conclude_search(
+    search: BaseSearchCV, scorer: FoldScorer, results: dict[str, Any]
+) -> dict[str, Any]:
+    """Fitted attributes of a search: the best setting, and its fit to all rows."""
+    is_several = "mean_test_score" not in results
+    parts = isinstance(scorer.scorers, _MultimetricScorer)
+    found: dict[str, Any] = {
+        "cv_results_": results,
+        "multimetric_": is_several,
+        "n_splits_": len(scorer.folds),
+        "scorer_": scorer.scorers._scorers if parts else scorer.scorers,
+    }
+    metric = scorer.metric
+    if callable(search.scoring) and is_several:
+        names = [key[10:] for key in results if key.startswith("mean_test_")]
+        search._check_refit_for_multimetric(names)
+        metric = search.refit
+    if search.refit or not is_several:
+        best = search._select_best_index(search.refit, metric, results)
+        found["best_index_"] = best
+        found["best_params_"] = results["params"][best]
+        if not callable(search.refit):
+            found["best_score_"] = results[f"mean_test_{metric}"][best]
+    if search.refit:
+        best_params: Any = clone(found["best_params_"], safe=False)
+        blank: Any = clone(scorer.estimator)
+        model = blank.set_params(**best_params)
+        start = time.perf_counter()
+        rows = (scorer.X,) if scorer.y is None else (scorer.X, scorer.y)
+        found["best_estimator_"] = model.fit(*rows, **scorer.fit_params)
+        found["refit_time_"] = time.perf_counter() - start
+        if hasattr(model, "feature_names_in_"):
+            found["feature_names_in_"] = model.feature_names_in_
+    return found
+
+
+def _rank(
+    mean: NDArray[np.float64], is_finished: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """Ranks of settings: unfinished ones after all finished, failed ones last."""
+    rank, n_better = np.empty(len(mean), dtype=np.int32), 0
+    failed = np.isnan(mean)
+    for group in (is_finished & ~failed, ~is_finished & ~failed, failed):
+        values = np.where(failed, 0.0, -mean)[group]
+        rank[group] = n_better + rankdata(values, method="min")
+        n_better += int(group.sum())
+    return rank

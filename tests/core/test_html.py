@@ -9,7 +9,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import estimator_html_repr
 
 import skmohn
-from skmohn import EnergyNetTransformer, MOHNClassifier, MOHNRegressor
+from skmohn import (
+    BlackBoxSearchCV,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNRegressor,
+)
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 X = np.random.default_rng(0).choice([-1.0, 1.0], (40, 3))
@@ -54,6 +59,7 @@ def test_html_links_to_the_page_of_the_class(name, version, folder, monkeypatch)
     page = f"https://skmohn.readthedocs.io/en/{folder}/generated/skmohn.{name}.html"
     kind = getattr(skmohn, name)
     parts = [DummyClassifier()] if issubclass(kind, MetaEstimatorMixin) else []
+    parts += [{}] if kind is BlackBoxSearchCV else []
     assert f'href="{page}"' in estimator_html_repr(kind(*parts))
     pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst")]
     (listing,) = (text for text in pages if f"\n   {name}\n" in text)

@@ -1,0 +1,156 @@
+"""Trials of settings: which folds are run, and which settings are given up."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from skmohn._core._sklearn import FoldScorer
+from skmohn._core._tuned import tuned
+from skmohn.model_selection._param_space import Setting
+
+
+@dataclass(frozen=True)
+class RaceConstants:
+    """When a setting is given up."""
+
+    # Folds before the first test: the spread of differences needs two.
+    min_folds: int = tuned(2, "benchmarks/model_selection/search_cv.py")
+    # Probability of the best mean below which a setting is given up.
+    max_probability: float = tuned(0.05, "benchmarks/model_selection/search_cv.py")
+
+
+_RACE = RaceConstants()
+Outcomes = list[dict[str, Any]]  # scores and times of a setting, by fold
+
+
+def winning_probability(
+    scores: NDArray[np.float64],  # of the folds so far
+    best: NDArray[np.float64],  # of the best setting, in all folds
+) -> float:
+    """Predictive probability that the mean over all folds becomes at least the best."""
+    # Of paired differences in n of N exchangeable folds, the mean over all N is
+    # distributed as Student's t with n - 1 degrees of freedom, at the mean so far and
+    # with its standard error times sqrt(1 - n / N), the finite population correction.
+    # To stop once it is unlikely is Kuhn's futility analysis (2014, arXiv:1405.6974).
+    n, n_folds = len(scores), len(best)
+    differences = scores - best[:n]
+    mean = float(differences.mean())
+    error = float(differences.std(ddof=1)) * np.sqrt((1.0 - n / n_folds) / n)
+    if error == 0.0:
+        return float(mean >= 0.0)
+    return float(student.cdf(mean / error, n - 1))
+
+
+def expected_mean(scores: NDArray[np.float64], best: NDArray[np.float64]) -> float:
+    """Mean over all folds as expected from some, which may be harder than others."""
+    return float(best.mean() + np.mean(scores - best[: len(scores)]))
+
+
+@dataclass
+class Trials:
+    """Settings that were tried, and what came of them."""
+
+    scorer: FoldScorer
+    metric: str | None  # that is maximized; None: the only one, or the first
+    is_raced: bool
+    settings: list[Setting] = field(default_factory=list)
+    outcomes: list[Outcomes] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    # Scores of the best setting so far in all folds.
+    best: NDArray[np.float64] | None = None
+
+    def run(self, settings: Sequence[Setting]) -> None:
+        """Try settings, all in the first folds, then those that may win in others."""
+        n_folds = len(self.scorer.folds)
+        outcomes: list[Outcomes] = [[] for _ in settings]
+        left = list(range(len(settings)))
+        first = min(_RACE.min_folds, n_folds) if self.is_raced else n_folds
+        for stop in range(first, n_folds + 1):
+            start = 0 if stop == first else stop - 1
+            tasks = [(i, k) for i in left for k in range(start, stop)]
+            found = self.scorer.evaluate((settings[i], k) for i, k in tasks)
+            for (i, _), outcome in zip(tasks, found, strict=True):
+                outcomes[i].append(outcome)
+            left = [i for i in left if self._may_win(outcomes[i])]
+            if not left:
+                break
+        for setting, row in zip(settings, outcomes, strict=True):
+            self.add(setting, row)
+
+    def add(self, setting: Setting, outcomes: Outcomes) -> None:
+        """Record what came of a setting."""
+        scores = self._scores(outcomes)
+        is_finished = len(scores) == len(self.scorer.folds)
+        value = float(np.mean(scores))
+        if not is_finished and self.best is not None:
+            value = expected_mean(scores, self.best)
+        elif np.isfinite(value) and (self.best is None or value > self.best.mean()):
+            self.best = scores
+        self.settings.append(setting)
+        self.outcomes.append(outcomes)
+        self.values.append(value if np.isfinite(value) else np.nan)
+
+    def _may_win(self, outcomes: Outcomes) -> bool:
+        """Whether further folds could make a setting the best one."""
+        scores = self._scores(outcomes)
+        if not np.isfinite(scores).all():
+            return False
+        if self.best is None:
+            return True
+        return winning_probability(scores, self.best) >= _RACE.max_probability
+
+    def _scores(self, outcomes: Outcomes) -> NDArray[np.float64]:
+        """Scores of the metric that is maximized, by fold."""
+        scores = []
+        for outcome in outcomes:
+            score = outcome["test_scores"]
+            if isinstance(score, Mapping):
+                metric = next(iter(score)) if self.metric is None else self.metric
+                if metric not in score:
+                    raise ValueError(
+                        f"refit={metric!r} is none of the metrics of scoring: "
+                        f"{list(score)}"
+                    )
+                score = score[metric]
+            scores.append(float(score))
+        return np.array(scores)
+
+
+def read_results(
+    results: Mapping[str, Any], scorer: FoldScorer, return_train_score: bool
+) -> Iterator[tuple[Setting, Outcomes]]:
+    """Settings of an earlier `cv_results_`, and what came of them."""
+    n_folds = len(scorer.folds)
+    names = [key[12:] for key in results if key.startswith("split0_test_")]
+    splits = {key.partition("_test_")[0] for key in results if "_test_" in key}
+    if sum(split.startswith("split") for split in splits) != n_folds:
+        raise ValueError(
+            f"initial_results must have the scores of {n_folds} folds: pass "
+            "cv_results_ of a search with the same cv"
+        )
+    parts = ("test", "train") if return_train_score else ("test",)
+    if not all(f"split0_{part}_{names[0]}" in results for part in parts):
+        raise ValueError(
+            "initial_results has no scores of training rows: pass those of a search "
+            "with return_train_score=True"
+        )
+    for i, setting in enumerate(results["params"]):
+        n_run = results["n_splits_run"][i] if "n_splits_run" in results else n_folds
+        outcomes: Outcomes = []
+        for k in range(n_run):
+            outcome: dict[str, Any] = {
+                "fit_error": None,
+                "fit_time": results["mean_fit_time"][i],
+                "score_time": results["mean_score_time"][i],
+                "n_test_samples": len(scorer.folds[k][1]),
+            }
+            for part in parts:
+                scores = {n: float(results[f"split{k}_{part}_{n}"][i]) for n in names}
+                is_single = names == ["score"]
+                outcome[f"{part}_scores"] = scores["score"] if is_single else scores
+            outcomes.append(outcome)
+        yield dict(setting), outcomes
