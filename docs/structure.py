@@ -16,7 +16,7 @@ PACKAGE = DOCS.parent / "skmohn"
 LAYERS = [
     ["_core"],
     ["mohn", "blm", "energynet"],
-    ["datasets", "inspection", "optimize"],
+    ["datasets", "inspection", "optimize", "model_selection"],
     ["integrations", "_warm_up"],
 ]
 INNER_LAYERS = [

@@ -36,7 +36,10 @@ STRUCTURE = runpy.run_path(str(Path(__file__).with_name("structure.py")))
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
 CORE = {"_core", "__version__"}
 FAMILIES = {"mohn", "energynet", "blm"}
-APPLICATIONS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
+APPLICATIONS = {
+    *("inspection", "optimize", "datasets", "integrations", "model_selection"),
+    "_warm_up",
+}
 
 # What stands on what inside of mohn; files that are not named here may import them all.
 _SHARED = {"_table", "_design", "_options"}
@@ -106,14 +109,13 @@ STRICT_SUBPACKAGES = (
     "mohn._spike_slab",
     "mohn._table",
     "mohn._design",
+    "model_selection",
     "optimize",
 )
 TYPED_SUBPACKAGES = (
     *(*STRICT_SUBPACKAGES, "inspection"),
     *("_warm_up", "__init__"),
 )
-# The subpackages whose numeric constants are fields with a source, or fixed by `Final`.
-CONSTANT_SUBPACKAGES = ("_core", "blm", "datasets", "energynet", "optimize")
 PLAIN_SOURCES = {"rounding", "cost"}
 # Author (2017), equation 3.
 REFERENCE = re.compile(
@@ -1031,10 +1033,7 @@ def fields_without_source(tree):
 
 def constants_without_source(module, source):
     """Numbers of a module that have no source; kernels are exempt."""
-    name = f"{module.removeprefix('skmohn.')}."
-    inside = [s for s in TYPED_SUBPACKAGES if name.startswith(f"{s}.")]
-    is_exempt = module.endswith("_kernels") or not inside
-    if is_exempt or max(inside, key=len) not in CONSTANT_SUBPACKAGES:
+    if module.endswith("_kernels"):
         return []
     tree = parse(source)
     return [*numbers_of_module(tree), *fields_without_source(tree)]

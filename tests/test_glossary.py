@@ -13,7 +13,7 @@ PACKAGE = ROOT / "skmohn"
 # Subpackages that are written in these words throughout.
 DONE = (
     *("_core", "blm", "datasets", "energynet", "inspection"),
-    *("integrations", "mohn", "optimize"),
+    *("integrations", "mohn", "model_selection", "optimize"),
 )
 # And those of tests and benchmarks.
 TESTS = ("blm", "datasets", "energynet", "inspection", "integrations", "optimize")

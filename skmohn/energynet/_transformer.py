@@ -17,6 +17,7 @@ from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thr
 from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._options import Nested
+from skmohn._core._rows import join_blocks
 from skmohn._core._scaling import require_finite
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -532,11 +533,11 @@ class EnergyNetTransformer(
             from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)
-        table = self._read_table(X)
+        table = self._read_table(X, keep_dtype=True)
         if self.standardize and self.passthrough:
             require_finite(self.scalers_[-1], "X")
-        parts = [self._transform_batch(table.take(rows)) for rows in batches(table)]
-        return np.concatenate(parts)
+        parts = (self._transform_batch(table.take(rows)) for rows in batches(table))
+        return join_blocks(parts, len(table))
 
     def impute(
         self,
@@ -701,7 +702,7 @@ class EnergyNetTransformer(
             If a sample has more than 4096 completions and there are several layers.
         """
         check_is_fitted(self)
-        table = self._read_table(X)
+        table = self._read_table(X, keep_dtype=True)
         unseen = unseen_categories(table, X)
         portfolio = self._portfolio if self.density == "auto" else None
         needs_layers = portfolio is None or portfolio.has_layers
@@ -955,10 +956,16 @@ class EnergyNetTransformer(
         X: TableLike,
         reset: bool = False,
         weights: Sequence[ArrayLike | None] = (),
+        keep_dtype: bool = False,
     ) -> Table:
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
         return Table.read(
-            self, X, reset=reset, allow_missing=not is_minmax, weights=weights
+            self,
+            X,
+            reset=reset,
+            allow_missing=not is_minmax,
+            weights=weights,
+            keep_dtype=keep_dtype,
         )
 
 

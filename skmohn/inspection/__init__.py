@@ -5,6 +5,10 @@ from skmohn.inspection._black_box import (
     OptimizationHistoryDisplay,
     ParallelCoordinatesDisplay,
 )
+from skmohn.inspection._comparison import (
+    CriticalDifferenceDisplay,
+    DifferencesDisplay,
+)
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
@@ -16,7 +20,9 @@ from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
+    "CriticalDifferenceDisplay",
     "DescriptionLengthDisplay",
+    "DifferencesDisplay",
     "DiscoveryErrorDisplay",
     "DiscoveryOrdersDisplay",
     "FiltersDisplay",

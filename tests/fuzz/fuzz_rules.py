@@ -22,22 +22,22 @@ import skmohn
 OURS = Path(skmohn.__file__).parent
 # Their errors name the parameter or the column.
 VALIDATION = tuple(
-    str(Path(sklearn.__file__).parent / name)
+    str(Path(sklearn.__file__).parents[1] / name)
     for name in (
-        "utils/validation.py",
-        "utils/_param_validation.py",
-        "utils/multiclass.py",
-        "utils/metadata_routing.py",
-        "utils/_metadata_requests.py",
-        "utils/_response.py",
-        "utils/_available_if.py",
-        "utils/_set_output.py",
-        "utils/_array_api.py",
-        "utils/class_weight.py",
-        "model_selection/_split.py",
-        "preprocessing/_label.py",
-        "metrics/",
-        "base.py",
+        "sklearn/utils/validation.py",
+        "sklearn/utils/_param_validation.py",
+        "sklearn/utils/multiclass.py",
+        "sklearn/utils/metadata_routing.py",
+        "sklearn/utils/_metadata_requests.py",
+        "sklearn/utils/_response.py",
+        "sklearn/utils/_available_if.py",
+        "sklearn/utils/_set_output.py",
+        "sklearn/utils/_array_api.py",
+        "sklearn/utils/class_weight.py",
+        "sklearn/model_selection/_split.py",
+        "sklearn/preprocessing/_label.py",
+        "sklearn/metrics/",
+        "sklearn/base.py",
     )
 )
 # Of processor time: all that is drawn here takes less than one.
