@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from skmohn._core._categories import Categories, CategoryReader, read_table
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.plane_design import Planes
@@ -23,7 +25,16 @@ from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Alleles, Variants
 
 CODINGS = ("additive", "dominance", "both")
-_COLUMNS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class GenotypeConstants:
+    """Blocks of variants."""
+
+    n_columns: int = tuned(1024, "cost")
+
+
+_GENOTYPES = GenotypeConstants()
 # What is known of variants, and of people; the first of each are their names.
 _OF_VARIANTS = ("names", "chromosomes", "positions", "alleles")
 _OF_SAMPLES = ("sample_names", "family_names", "phenotype")
@@ -181,8 +192,8 @@ class Genotypes:
                 f"counts must be a table of samples by variants, got {counts.shape}"
             )
         parts = []
-        for start in range(0, counts.shape[1], _COLUMNS_AT_ONCE):
-            part = counts[:, start : start + _COLUMNS_AT_ONCE].T.astype(float)
+        for start in range(0, counts.shape[1], _GENOTYPES.n_columns):
+            part = counts[:, start : start + _GENOTYPES.n_columns].T.astype(float)
             known = ~np.isnan(part)
             odd = known & ~np.isin(part, (0.0, 1.0, 2.0))
             if odd.any():

@@ -26,7 +26,7 @@ from skmohn.mohn._sparse.logistic_selection import (
     deal_folds,
     learn_on_folds,
 )
-from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
+from skmohn.mohn._sparse.model_selection import PATH
 from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import EncodedRows
@@ -318,7 +318,7 @@ def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
     """Settings of the pursuit, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
-        few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
+        few = len(np.unique(samples.inputs, axis=0)) < PATH.min_rows
         selection = "ebic" if few else "cv"
     return replace(
         settings,

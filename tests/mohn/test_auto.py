@@ -472,9 +472,9 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
 
 @pytest.mark.slow_cases("inf")
 @pytest.mark.parametrize("reach", [None, np.inf])
-def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, monkeypatch):
+def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, replace_constants):
     if reach is not None:
-        monkeypatch.setattr("skmohn.mohn._gp.solve._WITHIN_REACH", reach)
+        replace_constants("skmohn.mohn._gp.solve", max_length_per_row=reach)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (300, 40))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
@@ -498,8 +498,8 @@ def test_known_hyperparameters_are_charged_by_their_density(density, expected):
     assert is_out_of_reach(fit, density, "auto", 200.0) is expected
 
 
-def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.solve._WITHIN_REACH", np.inf)
+def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch, replace_constants):
+    replace_constants("skmohn.mohn._gp.solve", max_length_per_row=np.inf)
     calls, listed = [], GPModel.significant_terms
     monkeypatch.setattr(
         GPModel,
@@ -512,7 +512,7 @@ def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch):
     model = MOHNRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] * X[:, 2] + noise)
     last = model.history_[-1]
     lengths = last["description_length_gp"], last["description_length_sparse"]
-    assert lengths[0] - lengths[1] > _strategies._NEVER_CHOSEN
+    assert lengths[0] > _strategies._max_length_gp(lengths[1])
     assert not calls
     X, y = make_dense(60)
     assert MOHNRegressor(random_state=0).fit(X, y).history_[-1]["chosen"] == "gp"
@@ -560,8 +560,8 @@ def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better)
 
 
 @pytest.mark.parametrize("is_clear", [False, True])
-def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
-    monkeypatch.setattr("skmohn.mohn._strategies._ROWS_OF_FOLDS", (30, 40, 45))
+def test_few_rows_of_the_folds_may_do(monkeypatch, replace_constants, is_clear):
+    replace_constants("skmohn.mohn._strategies", n_rows_per_stage=(30, 40, 45))
     asked = []
     monkeypatch.setattr(
         "skmohn.mohn._strategies.fit_gp",
@@ -598,9 +598,11 @@ def test_a_few_large_targets_do_not_make_a_model_better():
 
 
 @pytest.mark.slow
-def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 300)
-    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 60)
+def test_rough_tables_of_many_rows_are_not_taken_for_nothing(
+    monkeypatch, replace_constants
+):
+    replace_constants("skmohn.mohn._gp.model", max_rows_exact=300)
+    replace_constants("skmohn.mohn._gp.model", max_inducing=60)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (600, 4))
     tables = rng.standard_normal((3, 6, 6))
@@ -758,7 +760,7 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
 @pytest.mark.parametrize(("longer", "expected"), [(-0.1, "gp"), (0.1, "additive")])
 def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
     # Sparse model, average and additive model give way to each other, and that to it.
-    longest = 100.0 + _strategies._NEVER_CHOSEN
+    longest = _strategies._max_length_gp(100.0)
     found = {
         "sparse": solution_of(100.0, TERMS),
         "spike_slab": solution_of(109.98, TERMS[:2]),

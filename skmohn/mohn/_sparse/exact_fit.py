@@ -2,19 +2,29 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.terms import choice_length, log_comb
 
-# Errors below this fraction of a target's standard deviation are rounding errors.
-_EXACT = 1e-8
-# Relative rounding error of sums.
-_ROUNDING = 1e-15
+
+@dataclass(frozen=True)
+class ExactConstants:
+    """Fits without error."""
+
+    # Errors below this fraction of a target's standard deviation are rounding errors.
+    max_error_fraction: float = tuned(1e-8, "rounding")
+    # Relative rounding error of sums.
+    rounding: float = tuned(1e-15, "rounding")
+
+
+_EXACT = ExactConstants()
 # Nats that naming the terms must save: odds of a thousand to one.
 _CLEARLY = math.log(1000.0)
 
@@ -67,7 +77,9 @@ def _are_all(rows: NDArray) -> bool:
 def exact_error(y: NDArray[np.float64], spread: float) -> float:
     """Error up to which a model is exact, for a target with a standard deviation."""
     # A target that is constant varies by rounding.
-    return max(_EXACT * spread, _ROUNDING * float(np.abs(y).max()))
+    return max(
+        _EXACT.max_error_fraction * spread, _EXACT.rounding * float(np.abs(y).max())
+    )
 
 
 def rounding_variance(y: NDArray[np.float64]) -> float:

@@ -15,6 +15,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaln
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import count_orders, with_kept
@@ -39,11 +41,19 @@ from skmohn.mohn._sparse.linear_solvers import (
 )
 from skmohn.mohn._sparse.proposals import Proposals
 
-# With more weights than this fraction of the distinct rows a small error is no
-# evidence.
-_MOST_WEIGHTS = 0.8
-# Weights that contribute less than this fraction of the rounding error are zero.
-_ZERO = 0.1
+
+@dataclass(frozen=True)
+class MSDAConstants:
+    """Ends of a search without error."""
+
+    # With more weights than this fraction of the distinct rows a small error is no
+    # evidence.
+    max_weights_fraction: float = tuned(0.8, "benchmarks/ablation.py")
+    # Weights that contribute less than this fraction of the rounding error are zero.
+    min_weight_rounding: float = tuned(0.1, "rounding")
+
+
+_MSDA = MSDAConstants()
 # Least error, which has a logarithm.
 _TINY = np.finfo(float).tiny
 
@@ -268,7 +278,7 @@ class _Search:
     def _score_terms(self, fit: LassoFit) -> float:
         """Score of least squares on the nonzero terms of a lasso."""
         kept = np.flatnonzero(fit.coef)
-        if len(kept) > _MOST_WEIGHTS * self.chance.n_rows:
+        if len(kept) > _MSDA.max_weights_fraction * self.chance.n_rows:
             return np.inf
         terms = [self.terms[j] for j in kept]
         return self._solve(self.moments.select(kept), self.columns[kept], terms).score
@@ -344,7 +354,7 @@ class _Search:
 
     def _refit(self) -> None:
         """Solve least squares on the kept weights; update noise and best model."""
-        if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
+        if len(self.terms) > _MSDA.max_weights_fraction * self.chance.n_rows:
             return
         solved = self._solve(self.moments, self.columns, self.terms)
         fraction = (solved.rank + 1.0) / self.n_effective
@@ -384,7 +394,7 @@ class _Search:
     def _finish(self, coef: NDArray[np.float64]) -> bool:
         """Keep the nonzero weights of an exact solution, unless it may be by chance."""
         size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
-        needed = np.abs(coef) * size > _ZERO * self.exact_rmse
+        needed = np.abs(coef) * size > _MSDA.min_weight_rounding * self.exact_rmse
         if not self.chance.is_significant(
             [self.terms[j] for j in np.flatnonzero(needed)]
         ):

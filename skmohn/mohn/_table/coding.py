@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import ends_inside_fills, quantile_thresholds
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings
+from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn.mohn._table.rows import Categorical, EncodedRows
 
@@ -21,9 +22,18 @@ CATEGORIES = "categories"
 ONE_HOT = "one-hot"
 
 # Of numbers that are no fractions: the seconds of a day, which dates are, and 1.
-_UNITS = (86400.0, 1.0)
-# Of a code beyond it, no digit tells values of the column's own range apart.
-_LARGEST_CODE = 1e15
+_UNITS: Final = (86400.0, 1.0)
+
+
+@dataclass(frozen=True)
+class CodeConstants:
+    """Codes of numbers."""
+
+    # Of a code beyond it, no digit tells values of the column's own range apart.
+    max_code: float = tuned(1e15, "rounding")
+
+
+_CODES = CodeConstants()
 
 
 @dataclass(frozen=True)
@@ -122,7 +132,7 @@ class InputCoding:
         """Copy that takes all values of rows that a fit has left out."""
         low, high, _ = _ends(X)
         with np.errstate(invalid="ignore"):
-            reach = _LARGEST_CODE * (self.high / 2 - self.low / 2)
+            reach = _CODES.max_code * (self.high / 2 - self.low / 2)
             is_far = (low < self.low - reach) | (self.high + reach < high)
         is_far &= np.isin(self.kind, [NUMERIC, TWO_VALUED])
         fills = {j: (low[j], high[j]) for j in np.flatnonzero(is_far).tolist()}
@@ -223,7 +233,7 @@ class InputCoding:
             (lowest, highest), numbers = self.fills[column], values[:, index]
             low, high = self.low[column], self.high[column]
             # Nearer ones are on the line, as they are in other columns.
-            reach = _LARGEST_CODE * (high / 2 - low / 2)
+            reach = _CODES.max_code * (high / 2 - low / 2)
             is_fill = (lowest <= numbers) & (numbers < low - reach)
             is_fill |= (high + reach < numbers) & (numbers <= highest)
             values[is_fill, index] = np.clip(numbers[is_fill], low, high)
@@ -267,7 +277,7 @@ class InputCoding:
         names: Sequence[str] | None,
     ) -> None:
         """Refuse values next to which the range of their column is nothing."""
-        far = np.abs(inputs) > _LARGEST_CODE
+        far = np.abs(inputs) > _CODES.max_code
         if far.any():
             row, index = np.argwhere(far)[0]
             column = int(self.usable[index])

@@ -8,9 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._rows import distinct_rows as distinct
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 
-_ROWS_AT_ONCE = 2048
+
+@dataclass(frozen=True)
+class RowBlockConstants:
+    """Blocks of rows."""
+
+    n_rows: int = tuned(2048, "cost")
+
+
+_ROW_BLOCKS = RowBlockConstants()
 
 
 class Categorical(NamedTuple):
@@ -136,8 +145,8 @@ def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+    for start in range(0, n_rows, _ROW_BLOCKS.n_rows):
+        yield slice(start, min(start + _ROW_BLOCKS.n_rows, n_rows))
 
 
 def standardize(
