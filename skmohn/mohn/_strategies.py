@@ -107,13 +107,6 @@ class Strategy(NamedTuple):
     leaves_outliers_out: bool = False  # outliers may be left out of a regression
 
 
-def _max_excess() -> float:
-    """Nats by which a Gaussian process may be longer than the shortest and win."""
-    # The shortest may be a sparse model that is one of many, the average over these no
-    # shorter than the additive model, and this one lack an interaction.
-    return _AUTO.min_gain_over_average + 2.0 * _AUTO.min_gain_over_additive
-
-
 def strategies_for(task: Task) -> list[str]:
     """Names of the strategies that have a task, in the order of the table."""
     return [name for name, strategy in STRATEGIES.items() if task in strategy.solve]
@@ -243,7 +236,7 @@ def solve_auto(
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        gp = solve_gp(samples, settings, report, min(known) + _max_excess())
+        gp = solve_gp(samples, settings, report, _max_length_gp(min(known)))
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if gp is not None:
@@ -446,6 +439,14 @@ def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> b
         and max(map(len, sparse), default=0) <= average.coverage[-1]["order"]
         and set(sparse) != set(average.terms)
     )
+
+
+def _max_length_gp(shortest: float) -> float:
+    """Length beyond which a Gaussian process is never chosen."""
+    # The shortest may be a sparse model that is one of many, the average over these no
+    # shorter than the additive model, and this one lack an interaction.
+    gain = _AUTO.min_gain_over_average + 2.0 * _AUTO.min_gain_over_additive
+    return shortest + gain
 
 
 def _is_tied_with_gp(lengths: dict[str, float]) -> bool:

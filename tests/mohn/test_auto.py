@@ -512,7 +512,7 @@ def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch, replace_consta
     model = MOHNRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] * X[:, 2] + noise)
     last = model.history_[-1]
     lengths = last["description_length_gp"], last["description_length_sparse"]
-    assert lengths[0] - lengths[1] > _strategies._max_excess()
+    assert lengths[0] > _strategies._max_length_gp(lengths[1])
     assert not calls
     X, y = make_dense(60)
     assert MOHNRegressor(random_state=0).fit(X, y).history_[-1]["chosen"] == "gp"
@@ -761,7 +761,7 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
 @pytest.mark.parametrize(("longer", "expected"), [(-0.1, "gp"), (0.1, "additive")])
 def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
     # Sparse model, average and additive model give way to each other, and that to it.
-    longest = 100.0 + _strategies._max_excess()
+    longest = _strategies._max_length_gp(100.0)
     found = {
         "sparse": solution_of(100.0, TERMS),
         "spike_slab": solution_of(109.98, TERMS[:2]),
