@@ -82,6 +82,7 @@ def _compile_energynet() -> None:
             "infinite_rbm", max_layers=1, max_units=3, n_final_epochs=1
         ),
         EnergyNetTransformer(None, [25, 25], n_final_epochs=1, n_temperatures=10),
+        EnergyNetTransformer(max_layers=1, max_units=2, n_final_epochs=1),
     )
     for stack in stacks:
         stack.set_params(coding="minmax", random_state=0)

@@ -116,10 +116,6 @@ TYPED_SUBPACKAGES = (
     *(*STRICT_SUBPACKAGES, "inspection"),
     *("_warm_up", "__init__"),
 )
-# The subpackages whose numeric constants are fields with a source, or fixed by `Final`.
-CONSTANT_SUBPACKAGES = (
-    *("_core", "blm", "datasets", "energynet", "model_selection", "optimize"),
-)
 PLAIN_SOURCES = {"rounding", "cost"}
 # Author (2017), equation 3.
 REFERENCE = re.compile(
@@ -1037,10 +1033,7 @@ def fields_without_source(tree):
 
 def constants_without_source(module, source):
     """Numbers of a module that have no source; kernels are exempt."""
-    name = f"{module.removeprefix('skmohn.')}."
-    inside = [s for s in TYPED_SUBPACKAGES if name.startswith(f"{s}.")]
-    is_exempt = module.endswith("_kernels") or not inside
-    if is_exempt or max(inside, key=len) not in CONSTANT_SUBPACKAGES:
+    if module.endswith("_kernels"):
         return []
     tree = parse(source)
     return [*numbers_of_module(tree), *fields_without_source(tree)]

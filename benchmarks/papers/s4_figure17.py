@@ -6,10 +6,11 @@ one network, which brings the pendulum to rest in a short time.
 
 What is open in the paper, and chosen here, is as in Figure 16. How the telescope grows
 is not said for this figure; here it starts with two bits and grows by the threshold of
-section V-C (phi 0.1, eta 0.95). Low bits are frozen in the Gray code, as published.
+section V-C (phi 0.1, eta 0.95). Low bits are those of the plain number, as Figure 4 has
+them; initial weights are within the paper's range.
 
-Ours is the adaptive search with low bits frozen in the binary code, with restarts, on
-16 simulations whose starts reach a little further.
+Ours is the adaptive search, telescopic as well, with restarts, on 16 simulations whose
+starts reach a little further.
 
 Why results differ: simulated to the end, the search learns to let the pendulum hang. A
 simulation that ends at a fall cannot gain by that, and costs less time.

@@ -8,8 +8,7 @@ What is open in the paper, and chosen here, is as in Figures 16 and 17. Weights 
 hidden units have the range of all others, and the memory is empty at each start.
 
 Ours has a tenth of that range between hidden units, a curriculum of simulations from 2
-to 100 s with goals, and restarts of runs that miss one; the search is adaptive, and
-freezes low bits in the binary code.
+to 100 s with goals, and restarts of runs that miss one; the search is adaptive.
 
 Why results differ: with large weights between hidden units the state of the network
 jumps, and few moves improve it; runs of the published algorithm stay among networks

@@ -4,13 +4,14 @@ The paper draws two weights of 5 bits that start small, of which only the two hi
 bits may move: the grid of values that they reach is set off from the origin. It says
 of the remedy, initial weights that are multiples of the first movable bit, that all
 low bits are then zero. **Left open:** whether the frozen bits are those of the Gray
-code or of the plain number; the figure's even grid is that of the plain number, the
-text speaks of Gray bits alone. Both are drawn here, from a start at 1 and -2 steps.
+code, of which alone the text speaks, or of the plain number. The figure's even grid
+and the remedy are those of the plain number, which is therefore the published reading
+on this page. Both are drawn here, from a start at 1 and -2 steps.
 
 A flip of a high Gray bit mirrors what lies below it. Frozen Gray bits therefore leave
 a small weight four values, two near zero and two at the ends of the range, and one that
 starts at 8, a multiple of the first movable bit, never gets to zero. With frozen binary
-bits (`freeze="binary"`, the default here) the grid is even, and the remedy works.
+bits (`freeze="binary"`, the default) the grid is even, and the remedy works.
 Nothing depends on a seed.
 """
 

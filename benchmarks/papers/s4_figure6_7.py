@@ -70,7 +70,7 @@ def main():
         (
             "method",
             "runs",
-            "RMSE < .05",
+            "RMSE < 0.05",
             "median iterations until then",
             "median seconds until then",
             "all right",

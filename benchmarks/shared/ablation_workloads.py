@@ -8,6 +8,7 @@ import io
 from functools import partial
 
 import numpy as np
+import optuna
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -20,9 +21,12 @@ from skmohn import (
     EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    Genotypes,
+    MOHNClassifier,
     MOHNRegressor,
     datasets,
 )
+from skmohn.integrations import MOHNSampler
 from skmohn.optimize import maximize, minimize_black_box
 
 
@@ -240,6 +244,199 @@ def repeats(seed):
     return np.mean(np.log(std) + ((truth - mean) / std) ** 2 / 2.0), 1
 
 
+def signs(n_rows, n_columns, seed):
+    """Columns of -1 and +1."""
+    return np.random.default_rng(seed).choice([-1.0, 1.0], (n_rows, n_columns))
+
+
+def sum_of_products(X, seed, *, orders=(1, 2, 3), n_terms=6):
+    """A sum of products of some columns, of unit variance, and its terms."""
+    rng = np.random.default_rng(seed)
+    sizes = [orders[i % len(orders)] for i in range(n_terms)]
+    terms = {tuple(sorted(rng.choice(X.shape[1], k, replace=False))) for k in sizes}
+    weights = rng.choice([-1.0, 1.0], len(terms)) * rng.uniform(0.5, 1.5, len(terms))
+    parts = zip(weights, sorted(terms), strict=True)
+    y = sum(w * np.prod(X[:, list(term)], axis=1) for w, term in parts)
+    return y / np.sqrt(weights @ weights), terms
+
+
+def products(strategy, seed, *, n_rows=100, n_columns=16, noise=0.5, **parameters):
+    """Error of a sum of products in its standard deviations, and the listed terms."""
+    X = signs(n_rows + 500, n_columns, seed)
+    y, _ = sum_of_products(X, seed)
+    train = slice(n_rows)
+    noisy = y[train] + noise * np.random.default_rng(seed + 1).normal(size=n_rows)
+    model = MOHNRegressor(strategy, random_state=seed, **parameters)
+    model.fit(X[train], noisy)
+    error = model.predict(X[n_rows:]) - y[n_rows:]
+    return np.sqrt(np.mean(error**2)), 1 + len(model.terms_)
+
+
+def listed(strategy, seed, *, n_rows=100, n_columns=16, noise=0.5):
+    """Terms missed and falsely listed, as a fraction of those of the function."""
+    X = signs(n_rows, n_columns, seed)
+    y, terms = sum_of_products(X, seed)
+    noisy = y + noise * np.random.default_rng(seed + 1).normal(size=n_rows)
+    model = MOHNRegressor(strategy, random_state=seed).fit(X, noisy)
+    found = {tuple(term) for term in model.terms_ if term}
+    return len(found ^ terms) / len(terms), 1 + len(found)
+
+
+def surprise(model, X, y):
+    """Mean negative log density of targets."""
+    mean, std = model.predict(X, return_std=True)
+    return np.mean(np.log(std) + ((y - mean) / std) ** 2 / 2.0)
+
+
+def smooth(seed, *, n_rows=80, kind="even", **parameters):
+    """Negative log density of a Gaussian process of a smooth function of numbers."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 300, 3))
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+    spread = np.exp(X[:, 0]) if kind == "uneven" else 1.0
+    y += 0.3 * spread * rng.normal(size=len(y))
+    if kind == "skewed":
+        y = np.exp(y)
+    elif kind == "steps":
+        y = np.where(X[:, 0] > 0.3, y, y + 3.0)
+    elif kind == "missing":
+        X = with_holes(X, seed)
+    elif kind == "categories":
+        X[:, 2] = rng.integers(0, 5, len(X))
+        y += X[:, 2] == 2.0
+        parameters["categorical_features"] = [2]
+    elif kind == "outliers":
+        far = rng.random(n_rows) < 0.04
+        y[:n_rows][far] += 15.0 * rng.choice([-1.0, 1.0], far.sum())
+    elif kind == "two values":
+        y = np.where(y > 0.5, 1.0, 0.0)
+    model = MOHNRegressor(random_state=seed, **parameters)
+    model.fit(X[:n_rows], y[:n_rows])
+    return surprise(model, X[n_rows:], y[n_rows:]), 1
+
+
+def weak(seed, *, n_rows=80, n_columns=8, r2=0.0):
+    """Squared error of the function, in variances of a target of mostly noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 300, n_columns))
+    f = np.sqrt(r2 / n_columns) * X.sum(axis=1)
+    y = f[:n_rows] + np.sqrt(1.0 - r2) * rng.normal(size=n_rows)
+    model = MOHNRegressor(random_state=seed).fit(X[:n_rows], y)
+    return np.mean((model.predict(X[n_rows:]) - f[n_rows:]) ** 2), 1
+
+
+def heavy(seed, *, n_rows=100, n_columns=12):
+    """Error of a sum of products in its standard deviations, with heavy tails."""
+    X = signs(n_rows + 500, n_columns, seed)
+    y, _ = sum_of_products(X, seed, orders=(1, 2))
+    noise = np.random.default_rng(seed + 1).standard_t(1.5, size=n_rows)
+    model = MOHNRegressor("pursuit", random_state=seed)
+    model.fit(X[:n_rows], y[:n_rows] + 0.5 * noise)
+    error = model.predict(X[n_rows:]) - y[n_rows:]
+    return np.sqrt(np.mean(error**2)), 1 + len(model.terms_)
+
+
+def collinear(seed, *, n_rows=80):
+    """Error of a spike-and-slab model of columns that are copies with some flips."""
+    X = signs(n_rows + 300, 12, seed)
+    rng = np.random.default_rng(seed + 1)
+    flips = rng.choice([-1.0, 1.0], (len(X), 6), p=[0.05, 0.95])
+    X[:, 6:] = X[:, :6] * flips
+    y = X[:, 0] + X[:, 7] * X[:, 2] + 0.5 * X[:, 3]
+    noisy = y[:n_rows] + 0.7 * rng.normal(size=n_rows)
+    model = MOHNRegressor("spike_slab", max_order=2, random_state=seed)
+    model.fit(X[:n_rows], noisy)
+    return np.std(model.predict(X[n_rows:]) - y[n_rows:]), 1 + len(model.terms_)
+
+
+def labels(strategy, seed, *, n_rows=120, n_columns=12, n_classes=2, **parameters):
+    """Log loss of classes by the sign of a noisy sum of products."""
+    X = signs(n_rows + 400, n_columns, seed)
+    y, _ = sum_of_products(X, seed, orders=(1, 2), n_terms=4)
+    y += 0.4 * np.random.default_rng(seed + 1).normal(size=len(y))
+    y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    model = MOHNClassifier(strategy, random_state=seed, **parameters)
+    model.fit(X[:n_rows], y[:n_rows])
+    proba = model.predict_proba(X[n_rows:])
+    return log_loss(y[n_rows:], proba, labels=range(n_classes)), 1
+
+
+def wines(seed, strategy="auto", **parameters):
+    """Log loss of a classifier of wine by some of its columns."""
+    X, y = load_wine(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(
+        X[:, :5], y, random_state=seed, stratify=y, train_size=80
+    )
+    model = MOHNClassifier(strategy, random_state=seed, **parameters).fit(X, y)
+    return log_loss(y_test, model.predict_proba(X_test)), 1
+
+
+def variants(seed, *, n_rows=200):
+    """Error of a function of allele counts, in standard deviations."""
+    rng = np.random.default_rng(seed)
+    counts = rng.binomial(2, rng.uniform(0.2, 0.5, 20), (n_rows + 300, 20)).astype(
+        float
+    )
+    y = (counts[:, 1] == 2) * (counts[:, 4] > 0) * 2.0 + counts[:, 7] - 1.0
+    noisy = y[:n_rows] + 0.5 * rng.normal(size=n_rows)
+    genotypes = partial(Genotypes.from_counts, coding="both")
+    model = MOHNRegressor("pursuit", random_state=seed)
+    model.fit(genotypes(counts[:n_rows]), noisy)
+    error = np.std(model.predict(genotypes(counts[n_rows:])) - y[n_rows:])
+    return error / np.std(y), 1 + len(model.terms_)
+
+
+def new_groups(seed, *, n_rows=60):
+    """Negative log density of targets of groups that were not seen."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows + 200, 3))
+    group = np.arange(len(X)) // 5
+    y = X[:, 0] + 0.7 * rng.normal(size=group.max() + 1)[group]
+    y += 0.3 * rng.normal(size=len(X))
+    model = MOHNRegressor(random_state=seed)
+    model.fit(X[:n_rows], y[:n_rows], groups=group[:n_rows])
+    return surprise(model, X[n_rows:], y[n_rows:]), 1
+
+
+def cube(seed, *, n_rows=2500, n_inputs=11):
+    """Negative log density of a Gaussian process of all sets of two-valued columns."""
+    X = signs(n_rows + 200, n_inputs, seed)
+    y, _ = sum_of_products(X, seed, n_terms=20)
+    y += 0.5 * np.random.default_rng(seed + 1).normal(size=len(y))
+    model = MOHNRegressor("gp", random_state=seed)
+    model.fit(X[:n_rows], y[:n_rows])
+    return surprise(model, X[n_rows:], y[n_rows:]), 1
+
+
+def study(seed, *, n_random=60, n_trials=20):
+    """Best value of a study that begins with random trials, in standard deviations."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    f, n = sparse(16, seed)
+    rng = np.random.default_rng(seed)
+    names = [f"x{k}" for k in range(n)]
+    switch = optuna.distributions.CategoricalDistribution([0, 1])
+    values = []
+
+    def objective(trial):
+        point = [trial.suggest_categorical(name, [0, 1]) for name in names]
+        values.append(f(point))
+        return values[-1]
+
+    search = optuna.create_study(sampler=MOHNSampler(seed=seed))
+    for point in rng.integers(0, 2, (n_random, n)).tolist():
+        values.append(f(point))
+        search.add_trial(
+            optuna.create_trial(
+                params=dict(zip(names, point, strict=True)),
+                distributions=dict.fromkeys(names, switch),
+                value=values[-1],
+            )
+        )
+    spread = np.std(values)
+    search.optimize(objective, n_trials=n_trials)
+    return search.best_value / spread, 1 + int(np.argmin(values))
+
+
 WORKLOADS = {
     "_core": {"repeats": repeats},
     "blm": {
@@ -275,6 +472,39 @@ WORKLOADS = {
         "draws": draws,
         "classes": classes,
         "numbers": numbers,
+    },
+    "integrations": {"study": study},
+    "mohn": {
+        "pursuit": partial(products, "pursuit"),
+        "pursuit, clear": partial(products, "pursuit", n_rows=200, noise=0.1),
+        "pursuit, exact": partial(products, "pursuit", noise=0.0, n_columns=10),
+        "pursuit, terms": partial(listed, "pursuit"),
+        "spike_slab": partial(products, "spike_slab", n_columns=10),
+        "spike_slab, terms": partial(listed, "spike_slab", n_columns=10),
+        "collinear": collinear,
+        "auto": partial(products, "auto", n_columns=10),
+        "msda": partial(products, "msda", noise=0.0, n_columns=10, max_iter=40),
+        "tails": partial(heavy, n_rows=100),
+        "smooth": smooth,
+        "smooth, 15 rows": partial(smooth, n_rows=15),
+        "uneven": partial(smooth, kind="uneven", strategy="gp"),
+        "skewed": partial(smooth, kind="skewed", strategy="gp"),
+        "steps": partial(smooth, kind="steps", strategy="gp"),
+        "missing": partial(smooth, kind="missing", strategy="gp"),
+        "categories": partial(smooth, kind="categories", strategy="gp"),
+        "outliers": partial(smooth, kind="outliers"),
+        "two values": partial(smooth, kind="two values"),
+        "noise": weak,
+        "weak": partial(weak, r2=0.2),
+        "gp": partial(cube, n_rows=100),
+        "cube": cube,
+        "new groups": new_groups,
+        "classes": partial(labels, "auto"),
+        "logistic": partial(labels, "logistic"),
+        "logistic, three": partial(labels, "logistic", n_classes=3),
+        "gp classes": partial(labels, "gp"),
+        "wine": wines,
+        "variants": variants,
     },
     "optimize": {
         "NK 20": partial(black_box, partial(nk, 20, 3), 80),

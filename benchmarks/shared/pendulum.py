@@ -77,7 +77,7 @@ def published(units, observe, n_bits=16, **changes):
         "w_max_recurrent": 10.0,
         "search": "gray",
         "search_options": SearchOptions(
-            w_init=0.01, telescopic="threshold", phi=0.1, eta=0.95, freeze="gray"
+            w_init=0.01, telescopic="threshold", phi=0.1, eta=0.95, freeze="binary"
         ),
         "perturbation": 0,
         "validate_every": 100,

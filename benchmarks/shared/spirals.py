@@ -26,7 +26,14 @@ OURS = {
 
 def published(**control):
     """Return the paper's parameters, but for what is said of its search."""
-    telescopic = {"telescopic": "local_minimum", "freeze": "gray", "w_init": 0.001}
+    # The grid of Figure 4, the maps of Figure 9 and the start of section III-F3 need
+    # frozen bits of the plain number, and low bits of zero.
+    telescopic = {
+        "telescopic": "local_minimum",
+        "freeze": "binary",
+        "init": "zero_low_bits",
+        "w_init": 0.001,
+    }
     return PUBLISHED | {"search_options": SearchOptions(**telescopic | control)}
 
 

@@ -179,13 +179,15 @@ def read_table(
     read_plain: Callable[..., Any] | None = None,
     like: CategoricalEstimator | None = None,
     weights: Sequence[ArrayLike | None] = (),
+    keep_dtype: bool = False,
 ) -> Any:
     """Check a table whose columns may be categorical, and number their categories."""
     # Returned are the table, and y if it is passed: NaN for what is unknown, and 0
     # beside categories and times for samples whose weight is zero, of which nothing is
     # learned and whose categories may be unknown. Without categories `read_plain`
     # checks both, :func:`validate_table` by default. `categorical_features` and
-    # `handle_unknown` are those of `like`, by default the estimator itself.
+    # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
+    # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
     X = as_table(to_numpy(X))
     y, like = to_numpy(y), like or estimator
     rows = weighted_rows(X, weights)
@@ -211,7 +213,7 @@ def read_table(
         return read_plain(*given, reset=reset)
     compare_zones(estimator, known, reset=reset)
     if not categorical and not columns_of_times(known):
-        return validate_table(estimator, X, y, reset=reset)
+        return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
     if issparse(X) or len(getattr(X, "shape", ())) != 2:

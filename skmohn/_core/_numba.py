@@ -5,6 +5,7 @@
 # are counted instead of looked up in tables, and a warning says so, once in a process.
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import pickle
@@ -298,6 +299,28 @@ def _call_compiled(
         return builder.call(builder.inttoptr(index, kind.as_pointer()), given)
 
     return types.float64(types.int64, arguments), generate
+
+
+def make_callback(function: Callable[..., float], signature: Any) -> tuple[int, object]:
+    """Address by which kernels call a Python function, and what keeps it valid."""
+    # It gets pointers as addresses, which :func:`view_pointer` reads, takes the GIL and
+    # must not raise: nobody would see it.
+    if config.DISABLE_JIT:
+        _UNCOMPILED[id(function)] = function
+        return id(function), function
+    kinds = {types.float32: ctypes.c_float, types.int64: ctypes.c_int64}
+    arguments = [kinds.get(kind, ctypes.c_void_p) for kind in signature.args]
+    callback = ctypes.CFUNCTYPE(ctypes.c_double, *arguments)(function)
+    return ctypes.cast(callback, ctypes.c_void_p).value or 0, callback
+
+
+def view_pointer(pointer: Any, dtype: Any, start: int, n: int) -> np.ndarray:
+    """View numbers at a pointer that a callback gets."""
+    if config.DISABLE_JIT:
+        return pointer[start : start + n]
+    size = np.dtype(dtype).itemsize
+    memory = (ctypes.c_char * (size * n)).from_address(pointer + size * start)
+    return np.frombuffer(memory, dtype)
 
 
 def _call_uncompiled(address: int, arguments: tuple) -> float:

@@ -1,6 +1,6 @@
 """Rows of a table, whatever order they come in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,13 +40,27 @@ def _as_bytes(table: NDArray) -> NDArray[np.void]:
     return np.ascontiguousarray(table).view(np.dtype((np.void, width))).ravel()
 
 
-def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
+def row_slices(shape: tuple[int, int], multiple: int = 1) -> Iterator[slice]:
     """Yield slices of rows, so that results for each of them stay small."""
-    # The shape is that of the result for all rows, (n_rows, n_columns).
+    # The shape is that of the result for all rows, (n_rows, n_columns). The number of
+    # rows in a slice is a multiple of `multiple`.
     n_rows, n_columns = shape
-    size = max(_BLOCKS.max_values // max(n_columns, 1), 1)
+    size = _BLOCKS.max_values // (multiple * max(n_columns, 1))
+    size = multiple * max(size, 1)
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
+
+
+def join_blocks(blocks: Iterable[NDArray], n_rows: int) -> NDArray:
+    """Put results for some rows at a time below one another, as they come."""
+    # All of them beside one array of them would take twice the memory.
+    start, joined = 0, None
+    for block in blocks:
+        if joined is None:
+            joined = np.empty((n_rows, *block.shape[1:]), block.dtype)
+        joined[start : start + len(block)] = block
+        start += len(block)
+    return np.empty(0) if joined is None else joined
 
 
 def are_signs(table: NDArray) -> bool:

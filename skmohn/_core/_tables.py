@@ -27,6 +27,8 @@ from skmohn._core._validation import densify, is_pair_given, name_dtype, to_nump
 
 # What is none of them becomes the first; bytes would take eight times the room.
 _DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
+# Of rows that become floats block by block.
+ALL_NUMBERS = [*_DTYPES, np.float32, np.float16, *map(np.dtype, "hHiIlLqQ")]
 
 
 def validate_table(
@@ -36,15 +38,16 @@ def validate_table(
     *,
     reset: bool = False,
     check_columns: bool = True,
+    keep_dtype: bool = False,
 ) -> Any:
     """Check a table of numbers, with NaN for unknown values, and targets if any."""
     # With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
     # `fit`; else compared with those remembered, if `check_columns`. The table is
-    # dense; float64, or values of one byte as they were.
+    # dense; float64, or values of one byte as they were, with `keep_dtype` any numbers.
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
-        "dtype": _DTYPES,
+        "dtype": ALL_NUMBERS if keep_dtype else _DTYPES,
         "accept_sparse": "csr",
         "ensure_all_finite": "allow-nan",
         # A single sample leaves nothing to learn from.

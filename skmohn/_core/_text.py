@@ -19,7 +19,7 @@ from skmohn._core._meanings import (
     read_meaning,
 )
 from skmohn._core._sklearn import safe_indexing
-from skmohn._core._times import column_types
+from skmohn._core._times import column_types, holds_numbers
 from skmohn._core._types import TableLike
 
 # Of pandas, polars and arrow, in small letters.
@@ -32,6 +32,8 @@ _MIN_IDS: Final = 10
 def columns_of_text(X: TableLike) -> list[int]:
     """Columns of a categorical or text type, and of objects with text among them."""
     columns = []
+    if holds_numbers(X):
+        return columns
     for j, name in enumerate(column_types(X)):
         is_object = name.startswith("object")
         is_text_type = name == "str" or name.startswith(_TEXT_TYPES)

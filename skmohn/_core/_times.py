@@ -40,8 +40,15 @@ def column_types(X: TableLike) -> list[str]:
     return []
 
 
+def holds_numbers(X: TableLike) -> bool:
+    """Whether a table is an array of numbers, so that its columns need no look."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "biufc"
+
+
 def columns_of_times(X: TableLike) -> list[int]:
     """Columns of dates, times and durations."""
+    if holds_numbers(X):
+        return []
     return [
         j
         for j, name in enumerate(column_types(X))

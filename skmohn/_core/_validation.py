@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any, Literal, TypeGuard
+from typing import Any, Final, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,6 +10,9 @@ from scipy.sparse import issparse
 
 from skmohn._core._memory import format_bytes, memory_limit
 from skmohn._core._types import TableLike, check_array
+
+# Bytes that every process has.
+_SMALL: Final = 2**20
 
 
 def input_dtype(estimator: object) -> np.dtype:
@@ -28,6 +31,11 @@ def to_numpy(values: Any) -> Any:
     # only. What an array masks becomes NaN: numpy drops masks without a word.
     if isinstance(values, np.ma.MaskedArray):
         return _fill_masked(values)
+    if hasattr(values, "collect_schema") and hasattr(values, "collect"):
+        raise TypeError(
+            f"got a {type(values).__name__}, which is still to be computed: pass its "
+            ".collect()"
+        )
     is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
     return np.asarray(values) if is_array else values
 
@@ -213,7 +221,10 @@ def is_pair_given(X: object, y: object, which: str = "_val") -> bool:
 
 def require_memory(n_bytes: float, what: str, advice: str) -> None:
     """Refuse arrays that do not fit in memory, before they are allocated."""
-    # `what` is the start of a sentence.
+    # `what` is the start of a sentence. To read the limits costs more than what is
+    # computed of one row.
+    if n_bytes <= _SMALL:
+        return
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(

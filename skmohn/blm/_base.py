@@ -23,6 +23,7 @@ from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
 from skmohn._core._quantiles import pull_in
+from skmohn._core._rows import row_slices
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
     N_JOBS,
@@ -31,11 +32,13 @@ from skmohn._core._sklearn import (
     StrOptions,
     with_callbacks,
 )
+from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
     is_pair_given,
 )
+from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
 from skmohn.blm._device.export import DeviceMixin
@@ -46,6 +49,7 @@ from skmohn.blm._network import (
     ACTIVATIONS,
     DatasetProblem,
     Layout,
+    address_of_own_loss,
     read_hidden_sizes,
 )
 from skmohn.blm._rounding import round_mlp
@@ -61,6 +65,14 @@ from skmohn.blm._samples import (
 )
 from skmohn.blm._search import WORST, InitOptions, MoveOptions, SearchOptions
 from skmohn.blm._serialization import write_network
+from skmohn.blm._start import (
+    Runs,
+    Starts,
+    find_quantized_starts,
+    find_smooth_starts,
+    split_moves,
+    starts_quantized,
+)
 from skmohn.blm._training_state import TrainingState
 
 
@@ -75,7 +87,16 @@ class MoveConstants:
     n_per_weight: int = tuned(500, "cost")
 
 
-_MOVES = MoveConstants()
+@dataclass(frozen=True)
+class OutputConstants:
+    """Outputs of networks for rows of a table."""
+
+    # Rows of a block are a multiple of it, so that tiles of matrix products are filled
+    # as by all rows at once.
+    n_rows_of_tiles: int = tuned(64, "rounding")
+
+
+_MOVES, _OUTPUTS = MoveConstants(), OutputConstants()
 
 
 def _positive(kind: type) -> Interval:
@@ -93,6 +114,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             Interval(Integral, 1, None, closed="left"),
         ],
         "activation": [StrOptions(set(ACTIVATIONS))],
+        "decomposable": ["boolean"],
         "recurrent": ["boolean", StrOptions({"steps", "sequences"})],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
@@ -117,7 +139,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     # Parameters of both estimators, and what a fit has learned.
     hidden_layer_sizes: ArrayLike
     activation: str
-    loss: str | Callable[[float, float], float]
+    loss: str | Callable[..., float]
+    decomposable: bool
     recurrent: bool | str
     n_bits: int
     w_max: ArrayLike
@@ -179,7 +202,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         if not resume:
             self._learn_scales(samples)
         trainer = self._trainer(samples, validation_samples, epochs)
-        self._search(trainer, (X, y, metadata), resume, deadline)
+        trainer, runs = self._plan_runs(trainer, resume, epochs, deadline)
+        self._search(trainer, (X, y, metadata), runs, deadline)
         self._warn_if_cut_short(trainer, epochs)
         return self
 
@@ -190,25 +214,57 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         resume = hasattr(self, "codes_")
         return self._fit(X, y, sample_weight, None, None, resume=resume, epochs=1)
 
-    def _search(
+    def _plan_runs(
         self,
         trainer: Trainer[DatasetProblem],
-        training_data: tuple[Any, Any, Any],
         resume: bool,
+        epochs: int | None,
         deadline: float,
-    ) -> None:
+    ) -> tuple[Trainer[DatasetProblem], Runs]:
+        """Seed and start of each run, and the trainer of the moves that are left."""
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=(self.n_restarts, 1)).tolist()
-        starts: list[NDArray[np.integer] | None] = [None] * self.n_restarts
+        starts: Starts = [None] * self.n_restarts
         self._n_continued = self._n_continued + 1 if resume else 0
         if resume:
             if not np.array_equal(self._w_max(trainer.problem.layout), self.w_max_):
                 raise _is_another_network(["w_max"])
-            starts[0] = self.codes_
+            starts = [self.codes_, *starts[1:]]
             # With the seed alone every call would try the same moves again.
             seeds = [[*seed, self._n_continued] for seed in seeds]
+        # An epoch of partial_fit is one of the search.
+        elif epochs is None:
+            trainer, starts = self._find_starts(trainer, seeds, deadline)
+        return trainer, list(zip(seeds, starts, strict=True))
+
+    def _find_starts(
+        self,
+        trainer: Trainer[DatasetProblem],
+        seeds: Sequence[Sequence[int]],
+        deadline: float,
+    ) -> tuple[Trainer[DatasetProblem], Starts]:
+        """Trainer of the moves that are left, and codes to start from, if found."""
+        options, n_jobs = control_of(self, "search_options"), self.n_jobs
+        starts: Starts = [None] * len(seeds)
+        first = trainer
+        if self._is_flat:
+            smooth = {"loss": self._smooth_loss(), "own_loss": None}
+            first, trainer = split_moves(trainer, {**smooth, "alpha": self.alpha})
+        if starts_quantized(first.problem, options, self.search):
+            starts = find_quantized_starts(first, seeds, n_jobs, deadline)
+        if self._is_flat:
+            starts = find_smooth_starts(first, seeds, starts, n_jobs, deadline)
+        return trainer, starts
+
+    def _search(
+        self,
+        trainer: Trainer[DatasetProblem],
+        training_data: tuple[Any, Any, Any],
+        runs: Runs,
+        deadline: float,
+    ) -> None:
         states = []
-        for index, (seed, start) in enumerate(zip(seeds, starts, strict=True)):
+        for index, (seed, start) in enumerate(runs):
             if not states or time.perf_counter() < deadline:
                 states.append(trainer.begin(seed, start, index))
         n_epochs = ceil(trainer.max_flips / trainer.epoch)
@@ -272,8 +328,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         layout = Layout(sizes, bool(self.recurrent))
         layout.require_memory(len(samples.X), self.n_bits)
         loss, number, own = self._loss_of()
-        # Where all samples are right nothing else has a slope: it would undo the rest.
-        alpha = 0.0 if self.loss == "zero_one" else self.alpha
+        # Where the loss is flat the penalty alone has a slope: it would undo the rest.
+        alpha = 0.0 if self._is_flat else self.alpha
         options = {
             "layout": layout,
             "step": layout.spread(grid_step(self.n_bits, self._w_max(layout))),
@@ -323,11 +379,29 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             )
         return w_max
 
+    @property
+    def _is_flat(self) -> bool:
+        """Whether the loss may have no slope, so that a smooth one comes first."""
+        return self.loss == "zero_one" or not self.decomposable
+
+    def _loss_of_user(
+        self, loss: Callable[..., float]
+    ) -> tuple[int, float, Callable[..., float]]:
+        """Loss of the kernels for a function of the user."""
+        if not self.decomposable:
+            return kernels.OWN_OF_ALL, 0.0, loss
+        address_of_own_loss(loss)  # refuses what cannot be one
+        return kernels.OWN, 0.0, loss
+
     # ---------------------------------------------------------- of each estimator
 
     @abstractmethod
     def _loss_of(self) -> tuple[int, float, Callable | None]:
         """The loss of the kernels, its parameter, and that of the user."""
+
+    @abstractmethod
+    def _smooth_loss(self) -> int:
+        """Loss of the kernels that comes before one without slopes."""
 
     @abstractmethod
     def _out_activation(self) -> str:
@@ -341,6 +415,11 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             raise ValueError(
                 f"ensemble={self.ensemble} needs that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
+            )
+        if not self.decomposable and not callable(self.loss):
+            raise ValueError(
+                f"decomposable=False needs a callable loss of all outputs, but "
+                f"loss={self.loss!r} is a mean over samples: set decomposable=True"
             )
         if resume:
             now, before = self._network_parameters(), self._made_with
@@ -401,7 +480,9 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             samples, validation_samples = hold_out(form, samples, fraction, seed)
         self._per_step = form.rows.per_step
         self._set_targets(form.targets)
-        return samples.deduplicate(), validation_samples
+        # A loss of all outputs sees the samples as they are.
+        samples = samples.deduplicate() if self.decomposable else samples
+        return samples, validation_samples
 
     def _set_targets(self, targets: Labels | RealTargets) -> None:
         """Remember how targets are encoded, and show what users may see of it."""
@@ -444,8 +525,17 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _outputs(self, X: TableLike) -> NDArray[np.float64]:
         """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
-        X, lengths = self._rows_of(X)
-        X = self._scale_inputs(X)
+        X, lengths = self._rows_of(X, dtype=ALL_NUMBERS)
+        # Sequences are whole. Of rows, some at a time: what is computed on the way is
+        # as large as they are.
+        blocks = [slice(None)]
+        if lengths is None:
+            blocks = row_slices(X.shape, _OUTPUTS.n_rows_of_tiles)
+        return np.concatenate([self._outputs_of(X[rows], lengths) for rows in blocks])
+
+    def _outputs_of(self, X: NDArray, lengths: Any) -> NDArray[np.float64]:
+        """Mean of the members' outputs for rows that were checked."""
+        X = self._scale_inputs(X.astype(np.float64, copy=False))
         how = self._made_with["activation"], self.out_activation_
         outputs = [
             self._form.outputs(X, lengths, member, *how) for member in self.members_

@@ -18,7 +18,6 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
 from skmohn.blm._labels import Labels
-from skmohn.blm._network import address_of_own_loss
 from skmohn.blm._samples import SequenceScoreMixin
 from skmohn.blm._search import SearchOptions
 
@@ -63,9 +62,19 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             default="cross_entropy"
         Loss to minimize: cross-entropy of softmax outputs (logistic if binary or
         multilabel), squared error of logistic outputs (as published), one-vs-rest
-        hinge, or the error rate, which suits fine tuning (`warm_start`) and ignores
-        `alpha`. A callable of target (0 or 1) and output is compiled by numba. The
-        first two provide :meth:`predict_proba`, the others :meth:`decision_function`.
+        hinge, or the error rate, which has no slopes: the first half of the moves
+        lowers the cross-entropy, the others ignore `alpha`. For callables see
+        `decomposable`. The first two provide :meth:`predict_proba`, the others
+        :meth:`decision_function`.
+    decomposable : bool, default=True
+        Whether a callable `loss` is one of a target (0 or 1) and an output, two floats,
+        whose mean over all samples is minimized; numba compiles it. If False it takes
+        all targets and outputs of the samples at once, ``loss(y_true, outputs)``, and
+        returns what is minimized, such as the negative of a scikit-learn metric:
+        arrays of shape (n_samples,), or (n_samples, n_outputs) with a column for each
+        of several classes or labels. Outputs are those of :meth:`decision_function`.
+        Where the weights of samples differ, it needs a parameter `sample_weight`. The
+        first half of the moves lowers the cross-entropy, the others ignore `alpha`.
     recurrent : bool, "steps" or "sequences", default=False
         Whether hidden units also see their layer's previous outputs (Elman). X is then
         an array of shape (n_sequences, n_steps, n_features) or a list of arrays or
@@ -216,6 +225,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         activation: str = "tanh",
         loss: str | Callable = "cross_entropy",
         *,
+        decomposable: bool = True,
         recurrent: bool | str = False,
         n_bits: int = 12,
         w_max: ArrayLike = "auto",
@@ -240,6 +250,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.loss = loss
+        self.decomposable = decomposable
         self.recurrent = recurrent
         self.n_bits = n_bits
         self.w_max = w_max
@@ -433,13 +444,17 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
 
     def _loss_of(self) -> tuple[int, float, Callable | None]:
         if callable(self.loss):
-            address_of_own_loss(self.loss)  # refuses what cannot be one
-            return kernels.OWN, 0.0, self.loss
-        loss = _LOSSES[self.loss]
+            return self._loss_of_user(self.loss)
+        if self.loss == "cross_entropy":
+            return self._smooth_loss(), 0.0, None
+        if self.loss == "zero_one" and self._targets.one_of_many:
+            return kernels.MISSES, 0.0, None
+        return _LOSSES[self.loss], 0.0, None
+
+    def _smooth_loss(self) -> int:
         if self._targets.one_of_many:
-            together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
-            loss = together.get(self.loss, loss)
-        return loss, 0.0, None
+            return kernels.SOFTMAX
+        return kernels.CROSS_ENTROPY
 
     def _out_activation(self) -> str:
         """Activation of the outputs that the loss requires."""

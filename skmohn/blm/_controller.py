@@ -472,6 +472,11 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
                 "validation=...)"
             )
         control = control_of(self, "search_options")
+        if control.init == "quantized":
+            raise ValueError(
+                'init="quantized" needs gradients, which an objective does not have: '
+                'set init="bounded"'
+            )
         moves = MoveOptions.of(
             control,
             self.n_bits,

@@ -22,9 +22,9 @@ from skmohn.blm._search_kernels import ask, fail, improves, succeed
 
 # Activations of the hidden units, and losses with the activation they apply.
 IDENTITY, TANH, LOGISTIC, RELU, STEP, NONE = range(6)
-# The last two take all outputs together.
+# The last three take all outputs together, the last of all samples as well.
 SQUARED, ABSOLUTE, HUBER, PINBALL, LOGISTIC_SQUARED, CROSS_ENTROPY, HINGE = range(7)
-ZERO_ONE, OWN, SOFTMAX, MISSES = range(7, 11)
+ZERO_ONE, OWN, SOFTMAX, MISSES, OWN_OF_ALL = range(7, 12)
 
 _FAST = {"reassoc", "nsz", "contract", "arcp"}
 _0, _1, _2, _HALF = (np.float32(x) for x in (0, 1, 2, 0.5))
@@ -352,8 +352,8 @@ LOSSES = {
     SOFTMAX: softmax,
     MISSES: misses,
 }
-# Those that take all outputs together, two at least.
-TOGETHER = SOFTMAX, MISSES
+# Those that take all outputs together, of the package's own two at least.
+TOGETHER = SOFTMAX, MISSES, OWN_OF_ALL
 
 
 @jit

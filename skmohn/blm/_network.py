@@ -19,6 +19,7 @@ from skmohn._core._numba import address_of, jit
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import is_integer, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
+from skmohn.blm._output_loss import OutputLoss
 from skmohn.blm._search import WORST, explored_fraction
 from skmohn.blm._search_kernels import Search
 from skmohn.blm._training_state import Codes, Evaluated, Stream, TrainingState
@@ -287,8 +288,8 @@ class DatasetProblem:
     y: NDArray[np.float32]  # (n_samples, n_outputs), float32
     sample_weight: NDArray[np.float32]  # (n_samples,), float32
     loss_number: float = 0.0  # its parameter
-    # Loss of the user, if ``loss == OWN``.
-    own_loss: Callable[[float, float], float] | None = None
+    # Loss of the user, if ``loss`` is OWN, of a target and an output, or OWN_OF_ALL.
+    own_loss: Callable[..., float] | None = None
     alpha: float = 0.0  # price of the squared weights, as in scikit-learn's MLP
 
     # Evaluations are exact, of one stage.
@@ -306,12 +307,7 @@ class DatasetProblem:
         out = np.zeros((n_rows, n_samples), dtype=np.float32)
         out[0] = 1.0
         out[1 : layers[1]] = self.X.T
-        total = float(self.sample_weight.sum(dtype=np.float64))
-        n_outputs = self.y.shape[1]
-        # Means over samples; cross-entropies and misses are sums over the outputs.
-        together = self.loss in kernels.TOGETHER
-        is_sum = together or self.loss == kernels.CROSS_ENTROPY
-        divisor = total if is_sum else total * n_outputs
+        total, n_outputs = self.total_weight, self.y.shape[1]
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         target, source, first = self.layout.wiring()
         return kernels.Network(
@@ -337,12 +333,38 @@ class DatasetProblem:
             n_samples=n_samples,
             n_outputs=n_outputs,
             loss=self._loss_address(),
-            together=together,
+            together=self.loss in kernels.TOGETHER,
             is_even=is_even,
             loss_number=np.float32(self.loss_number),
-            divisor=divisor,
+            divisor=self.divisor,
             price=0.5 * self.alpha / total,
         )
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Weight of all samples."""
+        return float(self.sample_weight.sum(dtype=np.float64))
+
+    @property
+    def divisor(self) -> float:
+        """Divisor of the sum of the losses of all samples and outputs."""
+        if self.loss == kernels.OWN_OF_ALL:
+            return 1.0
+        # Means over samples; cross-entropies and misses are sums over the outputs.
+        is_sum = self.loss in (*kernels.TOGETHER, kernels.CROSS_ENTROPY)
+        return self.total_weight * (1 if is_sum else self.y.shape[1])
+
+    @cached_property
+    def output_loss(self) -> OutputLoss | None:
+        """Loss of the user that takes all outputs, if it is one."""
+        if self.own_loss is None or self.loss != kernels.OWN_OF_ALL:
+            return None
+        return OutputLoss(self.own_loss, self.y, self.sample_weight)
+
+    def _raise_error(self) -> None:
+        """Raise what a loss of the user has raised."""
+        if self.output_loss is not None:
+            self.output_loss.raise_error()
 
     def _activation_addresses(self) -> list[int]:
         """Addresses by layer; the losses apply the activation of the outputs."""
@@ -351,17 +373,23 @@ class DatasetProblem:
         return [0, *map(address_of_activation, kinds)]
 
     def _loss_address(self) -> int:
+        if self.output_loss is not None:
+            return self.output_loss.address
         if self.own_loss is not None:
             return address_of_own_loss(self.own_loss)
         return address_of_loss(self.loss)
 
     def refresh(self, net: Any) -> float:
         """Compute a network anew; return its loss."""
-        return refresh(net)
+        loss = refresh(net)
+        self._raise_error()
+        return loss
 
     def search(self, search: Search, net: Any, n_moves: int) -> bool:
         """Try moves of a search; return whether there may be further ones."""
-        return kernels.run(search.address, net.address, self.step, n_moves)
+        more = kernels.run(search.address, net.address, self.step, n_moves)
+        self._raise_error()
+        return more
 
     def evaluate(self, codes: Codes, bound: float = inf) -> float:
         """Loss of the network with these codes; no bound makes it quicker."""

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,6 @@ from skmohn.blm._network import (
     DatasetProblem,
     Layout,
     activate,
-    refresh,
 )
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
@@ -178,9 +178,20 @@ class SequenceProblem(DatasetProblem):
         )
         n_outputs = self.layout.sizes[-1]
         unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
-        loss_network = DatasetProblem(
-            layout=Layout((n_outputs, n_outputs)),
-            step=np.ones(len(unchanged)),
+        loss_network = self._loss_problem.connect(unchanged)
+        outputs = np.empty((len(self.X), n_outputs))
+        rows = self.X.astype(np.float64)
+        state = policy.initial_state()
+        return SequenceNet(policy, policy.weights, rows, state, outputs, loss_network)
+
+    @cached_property
+    def _loss_problem(self) -> DatasetProblem:
+        """Problem whose inputs are the outputs, and whose network has the losses."""
+        n_outputs = self.layout.sizes[-1]
+        layout = Layout((n_outputs, n_outputs))
+        return DatasetProblem(
+            layout=layout,
+            step=np.ones(layout.n_weights),
             activation="identity",
             loss=self.loss,
             loss_number=self.loss_number,
@@ -188,11 +199,7 @@ class SequenceProblem(DatasetProblem):
             X=np.zeros((len(self.X), n_outputs), dtype=np.float32),
             y=self.y,
             sample_weight=self.sample_weight,
-        ).connect(unchanged)
-        outputs = np.empty((len(self.X), n_outputs))
-        rows = self.X.astype(np.float64)
-        state = policy.initial_state()
-        return SequenceNet(policy, policy.weights, rows, state, outputs, loss_network)
+        )
 
     def refresh(self, net: SequenceNet) -> float:
         """Compute all steps; return the loss."""
@@ -200,7 +207,7 @@ class SequenceProblem(DatasetProblem):
             net.policy, net.rows, self.lengths, net.state, net.outputs
         )
         net.loss_network.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
-        loss = refresh(net.loss_network)
+        loss = self._loss_problem.refresh(net.loss_network)
         return loss + self.price(net.weights) if self.alpha else loss
 
     def search(self, search: Search, net: SequenceNet, n_moves: int) -> bool:

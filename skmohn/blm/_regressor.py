@@ -18,7 +18,6 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._conversion import fill_mlp
 from skmohn.blm._labels import RealTargets
-from skmohn.blm._network import address_of_own_loss
 from skmohn.blm._samples import SequenceScoreMixin
 from skmohn.blm._search import SearchOptions
 
@@ -44,9 +43,16 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     activation : {"tanh", "logistic", "relu", "step", "identity"}, default="tanh"
         Activation of the hidden units. "step" is 1 above zero, else 0.
     loss : {"squared", "absolute", "huber", "pinball"} or callable, default="squared"
-        Loss to minimize. A callable takes target and output as floats and returns a
-        float; numba compiles it. With `standardize`, callables and "huber" see
-        standardized targets.
+        Loss to minimize; for callables see `decomposable`. With `standardize`, these
+        and "huber" see standardized targets.
+    decomposable : bool, default=True
+        Whether a callable `loss` is one of a target and an output, two floats, whose
+        mean over all samples is minimized; numba compiles it. If False it takes all
+        targets and outputs of the samples at once, ``loss(y_true, outputs)``, and
+        returns what is minimized, such as the negative of a rank correlation: arrays
+        of shape (n_samples,), or (n_samples, n_outputs) for several targets. Where the
+        weights of samples differ, it needs a parameter `sample_weight`. The first half
+        of the moves lowers the squared error, the others ignore `alpha`.
     quantile : float, default=0.5
         Quantile that "pinball" predicts.
     epsilon : float, default=1.35
@@ -202,6 +208,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         activation: str = "tanh",
         loss: str | Callable = "squared",
         *,
+        decomposable: bool = True,
         quantile: float = 0.5,
         epsilon: float = 1.35,
         recurrent: bool | str = False,
@@ -227,6 +234,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.loss = loss
+        self.decomposable = decomposable
         self.quantile = quantile
         self.epsilon = epsilon
         self.recurrent = recurrent
@@ -350,9 +358,11 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _loss_of(self) -> tuple[int, float, Callable | None]:
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
-            address_of_own_loss(self.loss)  # refuses what cannot be one
-            return kernels.OWN, 0.0, self.loss
+            return self._loss_of_user(self.loss)
         return _LOSSES[self.loss], float(number), None
+
+    def _smooth_loss(self) -> int:
+        return kernels.SQUARED
 
     def _out_activation(self) -> str:
         return "identity"

@@ -316,6 +316,7 @@ def learn_form(
 def read_table(estimator: TableReader, X: TableLike, **options: Any) -> Any:
     """Dense table of numbers, with y if that is passed; learn its columns on reset."""
     options = {"dtype": np.float64, "accept_sparse": "csr", **options}
+    X = to_numpy(X)
     refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
     refuse_unreadable(X)
     found = validate_columns(estimator, X, **options)

@@ -34,9 +34,15 @@ class SearchOptions(Control):
 
     Parameters
     ----------
-    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
-        Random start ([1]_ III-F): weights up to `w_init`, over the whole range, or up
-        to `w_init` with only the first `start_bits` set.
+    init : {"auto", "quantized", "bounded", "uniform", "zero_low_bits"}, \
+            default="auto"
+        Start. "quantized" trains the network by gradients through the rounding of its
+        weights (quantization-aware training by the straight-through estimator), then
+        searches from there; it needs a layered network whose loss and activation have
+        slopes. The others are random ([1]_ III-F): weights up to `w_init`, over the
+        whole range, or up to `w_init` with only the first `start_bits` set. "auto" is
+        "quantized" for networks of at least 1000 weights where that is possible, the
+        search is "adaptive" and no other option of the start is set, else "bounded".
     w_init : float or "auto", default="auto"
         Largest weight at the start, at least one step of the grid. "auto" is 0.01 for
         :class:`BLMController`; for the others 1, or ``sqrt(20 / n_inputs)`` for units
@@ -55,9 +61,10 @@ class SearchOptions(Control):
     eta : float, default=0.95
         Decay of the moving average that estimates this fraction.
     freeze : {"binary", "gray"}, default="binary"
-        Which low bits a telescopic search freezes. In the "gray" code, as published,
-        flipping a high bit mirrors the low ones; "binary" leaves them, so that small
-        weights stay small.
+        Which low bits a telescopic search freezes. "binary" leaves the low bits of the
+        plain number as they are, which gives the even grid of [1]_, Figure 4. In the
+        "gray" code a flip of a high bit mirrors the low ones, so that weights cannot
+        return to zero.
     sparsity : float, default=0.0
         Fraction of the weights that start at zero and move only if no other move
         improves; all others start at other values ([1]_ IV).
@@ -74,14 +81,16 @@ class SearchOptions(Control):
     Examples
     --------
     >>> from skmohn import BLMClassifier, SearchOptions
-    >>> published = SearchOptions(telescopic="local_minimum", freeze="gray")
+    >>> published = SearchOptions(telescopic="local_minimum", init="zero_low_bits")
     >>> model = BLMClassifier(search="gray", search_options=published)
     >>> model.set_params(search_options__w_init=0.5).search_options
-    SearchOptions(freeze='gray', telescopic='local_minimum', w_init=0.5)
+    SearchOptions(init='zero_low_bits', telescopic='local_minimum', w_init=0.5)
     """
 
     _parameter_constraints = {
-        "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
+        "init": [
+            StrOptions({"auto", "quantized", "uniform", "bounded", "zero_low_bits"})
+        ],
         "w_init": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "neighborhood": [StrOptions({"first", "best"})],
         "telescopic": [StrOptions({"auto", "local_minimum", "threshold"}), None],
@@ -92,7 +101,7 @@ class SearchOptions(Control):
         "sparsity": [Interval(Real, 0, 1, closed="left")],
     }
 
-    init: str = "bounded"
+    init: str = "auto"
     w_init: float | str = "auto"
     neighborhood: str = "first"
     telescopic: str | None = "auto"
@@ -176,7 +185,9 @@ class InitOptions:
         """Start by the user's options; `bound` is the value of ``w_init="auto"``."""
         if not isinstance(options.w_init, str):
             bound = options.w_init
-        return cls(bound, options.init, options.sparsity)
+        # What is drawn anew at a local minimum is random after any start.
+        init = "bounded" if options.init in ("auto", "quantized") else options.init
+        return cls(bound, init, options.sparsity)
 
 
 def draw_codes(

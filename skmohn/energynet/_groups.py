@@ -31,7 +31,9 @@ class Groups:
     is_ordered: Any = None
 
     def __post_init__(self) -> None:
-        sizes = read_vector(self.sizes, "sizes")
+        sizes: Any = self.sizes
+        if getattr(sizes, "dtype", None) != np.int64 or sizes.ndim != 1:
+            sizes = read_vector(sizes, "sizes")
         if not np.all((sizes >= 1) & (sizes == np.rint(sizes))):
             raise ValueError(
                 f"sizes must be numbers of units, at least 1 each, got {self.sizes!r}"

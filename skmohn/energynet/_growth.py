@@ -79,6 +79,9 @@ class GrowthResult:
     limit: str | None = None
     # RBM of few units for the same samples, where one was trained.
     reference_rbm: RBM | None = None
+    # (n_held,); log-likelihoods of held-out samples by an RBM about as wide that others
+    # have trained, where widths were compared by these.
+    held_out: np.ndarray | None = None
 
 
 def given_width(

@@ -90,14 +90,7 @@ class Parts:
         seed: int,  # of bits drawn from probabilities
     ) -> Self:
         """Hold out a fifth of the samples: the same with all seeds."""
-        order = np.random.default_rng(0).permutation(len(X))
-        n_held = min(
-            max(len(X) // _GROWTH.n_rows_per_held_out, 1), _GROWTH.max_held_out
-        )
-        held, kept = (
-            np.sort(order[:n_held]),
-            np.sort(order[n_held:][: _GROWTH.max_training]),
-        )
+        held, kept = hold_out(len(X))
         data, missing = X[held], schedule.missing
         if schedule.resample:
             kernels.bernoulli(X[held], random_stream(seed + 1), data)
@@ -107,6 +100,14 @@ class Parts:
                 missing.take(held),
             )
         return cls(X[kept], schedule, data, missing)
+
+
+def hold_out(n_rows: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Numbers of held-out rows, and of those that train beside them."""
+    order = np.random.default_rng(0).permutation(n_rows)
+    n_held = min(max(n_rows // _GROWTH.n_rows_per_held_out, 1), _GROWTH.max_held_out)
+    kept = order[n_held:][: _GROWTH.max_training]
+    return np.sort(order[:n_held]), np.sort(kept)
 
 
 @dataclass(frozen=True)
@@ -159,14 +160,15 @@ def grow_by_held_out(
         else:
             limit = "max_units"
     width = _likely_width(search.lengths)
+    nearest = min(search.lengths, key=lambda tried: abs(np.log(tried / width)))
     if options.final_clock > 0:
         rbm = new_rbm(X, width, seed, schedule.groups)
         run = schedule.begin(X, rbm, schedule.steps_of_clock(options.final_clock), seed)
         train(run, X, schedule, "final", report, search.n_steps)
     else:
-        runs = search.runs
-        run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return GrowthResult(run, limit or reason, limit, search.reference_rbm)
+        run = search.runs[nearest]
+    held_out = -search.lengths[nearest]
+    return GrowthResult(run, limit or reason, limit, search.reference_rbm, held_out)
 
 
 class WidthSearch:

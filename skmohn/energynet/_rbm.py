@@ -22,6 +22,13 @@ from skmohn.energynet._groups import (
 )
 
 
+def _is_checked(array: Any, ndim: int) -> bool:
+    """Whether it is what a check returns, such as the weights of a fitted stack."""
+    is_own = type(array) is np.ndarray and array.dtype == np.float32
+    is_own = is_own and array.ndim == ndim and array.flags.c_contiguous
+    return is_own and bool(np.isfinite(array).all())
+
+
 @dataclass(frozen=True)
 class RBMConstants:
     """Limits of sums over states, and of rows at once."""
@@ -79,8 +86,11 @@ class RBM:
 
     def __post_init__(self) -> None:
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
+            array = getattr(self, name)
+            if _is_checked(array, ndim):
+                continue
             array = check_array(
-                to_numpy(getattr(self, name)),
+                to_numpy(array),
                 dtype=np.float32,
                 order="C",
                 ensure_2d=False,

@@ -3,7 +3,7 @@
 # Those of fitted layers are the same whatever samples are beside them.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -16,9 +16,11 @@ from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import enumerate_completions
+from skmohn.energynet._hidden_tree import HiddenChowLiuTree
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
 from skmohn.energynet._missing import MISSING, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
+from skmohn.energynet._portfolio import DensityPortfolio, read_states
 from skmohn.energynet._rbm import RBM, draw_stream, random_stream
 from skmohn.energynet._stack import MakeStack
 from skmohn.energynet._table import Encoded
@@ -96,7 +98,8 @@ class Scorer:
     coding: UnitCoding
     n_draws: int  # for stacks, and for missing values, as `seed`
     seed: int
-    log_partition: LogPartition  # of the top RBM
+    log_partition: LogPartition | None  # of the top RBM; None where it does not count
+    portfolio: DensityPortfolio | None  # members beside the layers; None for none
 
     def score(
         self, encoded: Encoded, first: int, unseen: NDArray[np.bool_]
@@ -138,12 +141,38 @@ class Scorer:
         self, encoded: Encoded, numbers: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Score rows without missing whitened numbers; rows have numbers."""
+        density = self.coding.log_density(encoded.values)
+        if self.portfolio is None or self.portfolio.tree is None:
+            return self._by_layers(encoded, numbers) + density
+        found = self._by_tree(self.portfolio.tree, encoded)
+        if self.portfolio.has_layers:
+            found = self.portfolio.mix(self._by_layers(encoded, numbers), found)
+        return found + density
+
+    @one_blas_thread
+    def _by_tree(
+        self, tree: HiddenChowLiuTree, encoded: Encoded
+    ) -> NDArray[np.float64]:
+        """Log-likelihoods of the known units of rows by a hidden tree."""
+        arranged = replace(encoded, units=encoded.units.copy()).arrange(self.coding)
+        units, groups = arranged.units, arranged.groups
+        drawn = _drawn(units, self.seed) if _are_uncertain(units).any() else [units]
+        found = [
+            tree.log_likelihood(read_states(bits, arranged.missing, groups))
+            for bits in drawn
+        ]
+        return np.mean(found, axis=0)
+
+    def _by_layers(
+        self, encoded: Encoded, numbers: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Log-likelihoods of the known units of rows by the stack."""
         units, missing = encoded.units, encoded.missing
+        assert self.log_partition is not None
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        density = self.coding.log_density(encoded.values)
         if missing is None:
-            return log_likelihoods(self.rbms, units, *options) + density
+            return log_likelihoods(self.rbms, units, *options)
         found, rows = np.empty(len(units)), missing.rows
         complete = missing.index < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
@@ -157,7 +186,7 @@ class Scorer:
                     self.coding, units[row], of_row, int(numbers[row])
                 )
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
-        return found + density
+        return found
 
     def _free_energies(
         self, known: NDArray, missing: MissingMask | None

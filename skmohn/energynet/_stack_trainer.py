@@ -146,6 +146,8 @@ class TrainedStack:
     # Of the samples by the stack up to each layer.
     descriptions: list[DescriptionLength] | None = None
     weight: float = 1.0  # factor of the mean log-likelihood in the descriptions
+    # Log-likelihoods of held-out samples; see :class:`GrowthResult`.
+    held_out: np.ndarray | None = None
 
     def measured(
         self,
@@ -306,6 +308,7 @@ class StackTrainer:
             [layer.log_partition for layer in stack.layers],
             [layer.description for layer in stack.layers],
             self.weight,
+            stack.layers[0].grown.held_out,
         )
 
     def _grow_layer(

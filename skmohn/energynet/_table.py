@@ -25,6 +25,7 @@ from skmohn._core._categories import (
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
+from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._times import column_types, validate_columns
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
@@ -39,6 +40,8 @@ from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._missing import MissingMask
 
+# Of values, and of what is computed of them.
+_PRECISIONS = [np.float64, np.float32]
 _FLOATS, _INTEGERS = ("float", "double"), ("bool", "int", "uint")
 # No state of a unit: it sorts rows with missing values apart from others.
 _NO_STATE = np.float32(2.0)
@@ -74,8 +77,11 @@ class Table:
         return len(self.values)
 
     def take(self, rows: slice | NDArray) -> "Table":
-        """Some of the rows."""
-        return replace(self, values=self.values[rows])
+        """Some of the rows, as floats."""
+        values = self.values[rows]
+        if values.dtype not in _PRECISIONS:
+            values = values.astype(np.float64)
+        return replace(self, values=values)
 
     def repeat(self, sample_weight: ArrayLike | None) -> "Table":
         """Repeat each row by its weight."""
@@ -195,12 +201,15 @@ def read_columns(
     allow_missing: bool = True,  # whether numbers may be unknown; categories may
     # As of :func:`~skmohn._core._categories.read_table`.
     weights: Sequence[ArrayLike | None] = (),
+    # Whether numbers of any type stay as they are, until they are taken.
+    keep_dtype: bool = False,
 ) -> NDArray:
     """Check a table of numbers and categories; NaN is unknown."""
     # Returned are numbers and numbers of categories, (n_samples, n_features), in the
     # order of rows: sums in another order differ in the last digits, and a fit would
     # differ with them.
-    plain, given = partial(_read_plain, estimator), X
+    dtype = ALL_NUMBERS if keep_dtype else _PRECISIONS
+    plain, given = partial(_read_plain, estimator, dtype=dtype), X
     options = {"reset": reset, "like": like, "weights": weights}
     X = read_table(estimator, X, read_plain=plain, **options)
     if reset and not estimator._categories.encoders:
@@ -224,6 +233,8 @@ def _learn_kinds(
 def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:
     """Mask of categories of a table that were not there in fit."""
     # It has NaN for these and for what is missing; `given` is what it was read from.
+    if not table.categories.encoders:
+        return np.broadcast_to(False, table.values.shape)
     unseen, given = np.zeros(table.values.shape, bool), as_table(to_numpy(given))
     if isinstance(given, list | tuple):
         given = np.asarray(given)
@@ -232,10 +243,10 @@ def unseen_categories(table: Table, given: TableLike) -> NDArray[np.bool_]:
     return unseen
 
 
-def _read_plain(estimator: Any, X: TableLike, reset: bool) -> NDArray:
+def _read_plain(estimator: Any, X: TableLike, reset: bool, dtype: list) -> NDArray:
     """Check a table without categories."""
     X = validate_columns(
-        estimator, X, dtype=[np.float64, np.float32], accept_sparse="csr", reset=reset,
+        estimator, X, dtype=dtype, accept_sparse="csr", reset=reset,
         ensure_all_finite="allow-nan", ensure_min_samples=1 + reset,
     )  # fmt: skip
     return densify(X)
@@ -245,7 +256,8 @@ def _refuse_missing(X: NDArray, categories: Categories) -> None:
     """Refuse unknown numbers."""
     numbers = np.ones(X.shape[1], bool)
     numbers[list(categories.encoders)] = False
-    if np.isnan(X[:, numbers]).any():
+    # The least is NaN where any value is.
+    if np.isnan(np.min(X if numbers.all() else X[:, numbers], initial=0.0)):
         raise ValueError(
             'Input X contains NaN, which coding="minmax" cannot average over: '
             "impute first, for instance with sklearn.impute.KNNImputer, or use "

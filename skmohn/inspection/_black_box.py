@@ -1,7 +1,7 @@
 """Displays of a search for the best point of a black box."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,16 +29,18 @@ _COLORS = {
     "external": "#444444",
 }
 # Shares are taken over so many stretches at most, of so many evaluations at least.
-_MOST_STRETCHES, _FEWEST_EACH = 25, 5
+_MAX_STRETCHES: Final = 25
+_MIN_PER_STRETCH: Final = 5
 # Characters of the name of a variable, and of a value.
-_LONGEST = 16
+_MAX_NAME_LENGTH: Final = 16
 # Values of a variable that are written beside its line.
-_MOST_WRITTEN = 20
+_MAX_VALUES_WRITTEN: Final = 20
 # Lines that meet at a value are drawn this far from it at most: in parts of the axis,
 # and of the way to the next value, to which none of them seems to belong.
-_SPREAD, _LARGEST_PART = 0.05, 0.3
+_SPREAD: Final = 0.05
+_MAX_SPREAD_FRACTION: Final = 0.3
 # The palest color is this far behind the last point, so that its line can be seen.
-_PALER = 0.4
+_PALER: Final = 0.4
 
 
 class OptimizationHistoryDisplay:
@@ -158,7 +160,7 @@ class OptimizationHistoryDisplay:
         style = {"color": "black", "drawstyle": "steps-post", "label": "best so far"}
         (self.line_,) = ax.plot(number, best, **merge_style("line", style, line_kw))
         self.shares_ax_ = ax.inset_axes((0.0, -0.38, 1.0, 0.3), sharex=ax)
-        n_stretches = int(np.clip(len(value) // _FEWEST_EACH, 1, _MOST_STRETCHES))
+        n_stretches = int(np.clip(len(value) // _MIN_PER_STRETCH, 1, _MAX_STRETCHES))
         edges = np.linspace(0.5, len(value) + 0.5, n_stretches + 1)
         all_counts, below = np.histogram(number, edges)[0], np.zeros(n_stretches)
         self.dots_, self.bars_ = {}, {}
@@ -343,7 +345,7 @@ class ImportancesDisplay:
             rows, total[order], color=BLUE, alpha=0.35, label="with interactions"
         )
         self.first_order_bars_ = ax.barh(rows, first[order], color=BLUE, label="alone")
-        ax.set_yticks(rows, shorten([names[i] for i in order], _LONGEST))
+        ax.set_yticks(rows, shorten([names[i] for i in order], _MAX_NAME_LENGTH))
         ax.set(xlabel="proportion of the variance", xlim=(0, None))
         ax.invert_yaxis()
         ax.legend(loc="lower right", framealpha=1.0, edgecolor="none", fontsize=9)
@@ -515,7 +517,7 @@ class ParallelCoordinatesDisplay:
             for written in _written(self.variables[name]):
                 height = _height(self.variables[name], written)
                 self.texts_.append(_write(ax, x, height, written))
-        ax.set_xticks(range(len(names)), shorten(names, _LONGEST))
+        ax.set_xticks(range(len(names)), shorten(names, _MAX_NAME_LENGTH))
         if max(map(len, names)) > 6:
             ax.tick_params("x", rotation=30)
             for label in ax.get_xticklabels():
@@ -576,12 +578,12 @@ def _height(values: Sequence[Any], value: Any) -> float:
 
 def _spread(values: Sequence[Any]) -> float:
     """Distance from its value at which a line may be drawn."""
-    return min(_SPREAD, _LARGEST_PART / max(1, len(values) - 1))
+    return min(_SPREAD, _MAX_SPREAD_FRACTION / max(1, len(values) - 1))
 
 
 def _written(values: Sequence[Any]) -> Sequence[Any]:
     """Values that there is room for."""
-    if len(values) <= _MOST_WRITTEN:
+    if len(values) <= _MAX_VALUES_WRITTEN:
         return values
     indices = np.linspace(0, len(values) - 1, 5).round().astype(int)
     return [values[i] for i in indices]
@@ -590,7 +592,7 @@ def _written(values: Sequence[Any]) -> Sequence[Any]:
 def _write(ax: Any, x: float, height: float, value: Any) -> Any:
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
     return ax.annotate(
-        shorten([shown], _LONGEST)[0],
+        shorten([shown], _MAX_NAME_LENGTH)[0],
         (x, height),
         (4, 0),
         textcoords="offset points",

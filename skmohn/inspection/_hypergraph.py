@@ -1,7 +1,7 @@
 """Weights of a model as a network."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,12 +21,12 @@ from skmohn.inspection._layout import position_components
 from skmohn.mohn import InteractionGraph, MOHNRegressor
 
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
-_MOST_NAMES = 130
-_SMALLEST_FONT = 4.0
-_SHORTEST = 3
-_EDGE = "#55534d"
+_MAX_NAMES: Final = 130
+_MIN_FONT_SIZE: Final = 4.0
+_MIN_NAME_LENGTH: Final = 3
 # What a box adds to a name on each side, in units of the size of the font.
-_PADDING = 0.15
+_PADDING: Final = 0.15
+_EDGE = "#55534d"
 
 
 class HypergraphDisplay:
@@ -213,7 +213,7 @@ class HypergraphDisplay:
             c=list(fill.values()), edgecolors=_EDGE,
         )  # fmt: skip
         self.texts_ = []
-        if len(self.variables_) <= _MOST_NAMES:
+        if len(self.variables_) <= _MAX_NAMES:
             style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
             style["fontsize"] = max(8.0 * size**0.5, 5.0)
             style = merge_style("text", style, text_kw)
@@ -236,14 +236,14 @@ def _keep_apart(texts: Sequence[Any]) -> None:
     """Write names so small that all can be read; cut those too long for that."""
     # Step by step, as widths of small categories are whole pixels.
     size = texts[0].get_fontsize()
-    while (room := _room(texts)) < 1.0 and size > _SMALLEST_FONT:
-        size = max(size * min(room, 0.95), _SMALLEST_FONT)
+    while (room := _room(texts)) < 1.0 and size > _MIN_FONT_SIZE:
+        size = max(size * min(room, 0.95), _MIN_FONT_SIZE)
         for text in texts:
             text.set_fontsize(size)
     names = [text.get_text() for text in texts]
     length = max(map(len, names))
-    while (room := _room(texts)) < 1.0 and length > _SHORTEST:
-        length = max(int(length * room), _SHORTEST)
+    while (room := _room(texts)) < 1.0 and length > _MIN_NAME_LENGTH:
+        length = max(int(length * room), _MIN_NAME_LENGTH)
         for text, name in zip(texts, shorten(names, length), strict=True):
             text.set_text(name)
 

@@ -1,7 +1,7 @@
 """Filters and samples of a stack of layers, drawn as images."""
 
 from math import ceil, isqrt, prod, sqrt
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
 
 # Of the weights, the fraction that the scale of colors covers: a few large ones would
 # leave the others pale.
-_SHOWN_FRACTION = 0.995
+_SHOWN_FRACTION: Final = 0.995
 
 
 class FiltersDisplay:

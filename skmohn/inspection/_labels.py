@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from skmohn.inspection._fitted import GRAY
 
 # Points between a legend and the data below it.
-_DISTANCE = 6.0
+_LEGEND_DISTANCE: Final = 6.0
 # Points that axes lose to a title that is set later.
-_TITLE = 26.0
+_TITLE_HEIGHT: Final = 26.0
 # A legend may have no more than this fraction of the height of its axes.
-_LARGEST_FRACTION = 0.7
+_MAX_LEGEND_FRACTION: Final = 0.7
 
 
 def add_legend(ax: Any, *sharing: Any) -> None:
@@ -30,11 +30,11 @@ def add_legend(ax: Any, *sharing: Any) -> None:
     point = ax.figure.dpi / 72.0
     height = ax.get_window_extent().height
     if not ax.get_title():
-        height -= _TITLE * point
+        height -= _TITLE_HEIGHT * point
     style = {"loc": "upper left", "framealpha": 1.0, "edgecolor": "none"}
     legend = fit_legend(ax, ax.bbox.width, handles=handles, labels=labels, **style)
-    taken = legend.get_window_extent().height + _DISTANCE * point
-    fraction = min(taken / height, _LARGEST_FRACTION)
+    taken = legend.get_window_extent().height + _LEGEND_DISTANCE * point
+    fraction = min(taken / height, _MAX_LEGEND_FRACTION)
     for axes in (ax, *sharing):
         siblings = axes.get_shared_y_axes().get_siblings(axes)
         bottom, top = axes.get_ylim()

@@ -1,6 +1,7 @@
 """Layout of the variables of a network."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +9,24 @@ from scipy.sparse.csgraph import shortest_path
 from sklearn.decomposition import KernelPCA
 from sklearn.manifold import smacof
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn import InteractionGraph
 
-# More of them than this in a component are put on a circle: distances of all pairs cost
-# their square.
-_MOST_NODES = 1500
-# Steps of the layout; it changes little after them.
-_MAX_ITER = 100
-# Of the stress, in an iteration: scikit-learn's own since 1.8.
-_LEAST_GAIN = 1e-6
+
+@dataclass(frozen=True)
+class LayoutConstants:
+    """Stress of a layout."""
+
+    # More of them than this in a component are put on a circle: distances of all pairs
+    # cost their square.
+    max_nodes: int = tuned(1500, "cost")
+    # Steps of the layout; it changes little after them.
+    max_iter: int = tuned(100, "cost")
+    # Of the stress, in an iteration: scikit-learn's own since 1.8.
+    tolerance: float = tuned(1e-6, "cost")
+
+
+_LAYOUT = LayoutConstants()
 
 
 def position_components(graph: InteractionGraph) -> dict[int, NDArray[np.float64]]:
@@ -39,7 +49,7 @@ def _position(
     """Positions of one component, the lower left corner at zero."""
     n_nodes = len(nodes)
     index = {node: k for k, node in enumerate(nodes)}
-    is_ring = n_nodes > _MOST_NODES or all(
+    is_ring = n_nodes > _LAYOUT.max_nodes or all(
         len(links[node]) == n_nodes - 1 for node in nodes
     )
     if is_ring:
@@ -54,7 +64,7 @@ def _position(
         # Classical scaling: the principal components of what has these distances.
         scaling = KernelPCA(2, kernel="precomputed", random_state=0)
         start = scaling.fit_transform(-0.5 * distances**2)
-        options = {"n_init": 1, "max_iter": _MAX_ITER, "eps": _LEAST_GAIN}
+        options = {"n_init": 1, "max_iter": _LAYOUT.max_iter, "eps": _LAYOUT.tolerance}
         positions = np.asarray(smacof(distances, init=start, **options)[0])
     return positions - positions.min(axis=0)
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +12,7 @@ from sklearn.utils import check_scalar
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_sets
 from skmohn.inspection._association import (
-    MANY,
+    MAX_VECTORS,
     PALE_BLUE,
     PALE_RED,
     read_heights,
@@ -21,11 +21,14 @@ from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend, lay_out
 from skmohn.mohn import Genotypes, MOHNRegressor, association_scan
 
-_LEVEL = 0.05
-_DARK = "#33312e"
+_LEVEL: Final = 0.05
 # Height of an arc as a fraction of the axis, and points along it.
-_BOW, _POINTS_OF_ARC = 0.1, 41
-_MOST_NAMES = 20
+_ARC_HEIGHT: Final = 0.1
+_N_ARC_POINTS: Final = 41
+_MAX_NAMES: Final = 20
+# Height of the data with their names.
+_HEIGHT_WITH_NAMES: Final = 1.08
+_DARK = "#33312e"
 # Where a name may be, in points from what it names.
 _ABOVE = (((0, 2), "center", "bottom"), ((0, -3), "center", "top"))
 _BESIDE = (
@@ -33,8 +36,6 @@ _BESIDE = (
     ((7, 0), "left", "center"),
     ((-7, 0), "right", "center"),
 )
-# Height of the data with their names.
-_ROOM = 1.08
 
 
 class ManhattanDisplay:
@@ -228,7 +229,7 @@ class ManhattanDisplay:
         ax.set_ylim(bottom=0.0)
         ax.spines[["top", "right"]].set_visible(False)
         # Names need room above what they name.
-        ax.update_datalim([(0.0, _ROOM * ax.dataLim.y1)])
+        ax.update_datalim([(0.0, _HEIGHT_WITH_NAMES * ax.dataLim.y1)])
         add_legend(ax)
         self._name(ax, positions)
         return self
@@ -273,7 +274,7 @@ class ManhattanDisplay:
         if self.chromosomes is not None:
             groups = _runs(self.chromosomes)
         style = {"marker": "o", "ls": "none", "ms": 3.0, "mew": 0.0, "zorder": 2}
-        if len(neg_log10_p) > MANY:
+        if len(neg_log10_p) > MAX_VECTORS:
             # As a picture: a file of so many dots is slow to open.
             style |= {"ms": 2.0, "rasterized": True}
         self.dots_ = []
@@ -334,8 +335,8 @@ class ManhattanDisplay:
                 singles, neg_log10_p[singles], "o", label="columns in the model", **ring
             )
         of_pairs = [pairs[term] for term in both]
-        bow = _BOW * max(np.nanmax(neg_log10_p), *of_pairs, 1.0) if both else 0.0
-        along = np.linspace(0.0, 1.0, _POINTS_OF_ARC)
+        bow = _ARC_HEIGHT * max(np.nanmax(neg_log10_p), *of_pairs, 1.0) if both else 0.0
+        along = np.linspace(0.0, 1.0, _N_ARC_POINTS)
         style = {"color": RED, "lw": 1.3, "ms": 5.0, "markevery": [0, -1], "zorder": 4}
         for term, height in zip(both, of_pairs, strict=True):
             x = term[0] + (term[1] - term[0]) * along
@@ -357,7 +358,7 @@ class ManhattanDisplay:
         legend = ax.get_legend()
         taken = [] if legend is None else [legend.get_window_extent()]
         order = sorted(positions, key=lambda term: -positions[term][1])
-        for term in order[:_MOST_NAMES]:
+        for term in order[:_MAX_NAMES]:
             single = len(term) == 1
             text = ax.annotate(
                 " x ".join(str(self.names[j]) for j in term),

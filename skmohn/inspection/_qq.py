@@ -1,7 +1,7 @@
 """Quantiles of p-values beside those expected by chance."""
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,7 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._types import TableLike
 from skmohn.inspection._association import (
-    MANY,
+    MAX_VECTORS,
     PALE_BLUE,
     PALE_RED,
     read_heights,
@@ -19,7 +19,8 @@ from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn import MOHNRegressor, association_scan
 
-_BAND = 0.025, 0.975
+# Levels of the band.
+_BAND: Final = 0.025, 0.975
 _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
 
 
@@ -183,7 +184,7 @@ class QQDisplay:
                 style |= {"color": pale if left else dark, "label": label}
                 style |= {
                     "zorder": 2 if left else 3,
-                    "rasterized": len(expected) > MANY,
+                    "rasterized": len(expected) > MAX_VECTORS,
                 }
                 style = merge_style("line", style, line_kw)
                 (line,) = ax.plot(expected, observed, **style)

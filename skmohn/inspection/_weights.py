@@ -1,7 +1,7 @@
 """Weights of a model as a heat map of variables by weights."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,13 +18,14 @@ from skmohn.inspection._labels import lay_out, shorten
 from skmohn.mohn import InteractionGraph, MOHNRegressor
 
 # More names than this in a row, or weights in a line, cannot be read.
-_MOST_NAMES = 60
-_MOST_LINES = 80
+_MAX_NAMES: Final = 60
+_MAX_LINES: Final = 80
 # Fraction of the width of the figure that names may take; none is made shorter than
 # this.
-_NAMES_FRACTION, _SHORTEST = 0.3, 5
+_NAMES_FRACTION: Final = 0.3
+_MIN_NAME_LENGTH: Final = 5
 # Columns that a figure as wide as these get has pixels for.
-_MOST_COLUMNS = 1000
+_MAX_COLUMNS: Final = 1000
 
 
 class WeightsDisplay:
@@ -158,7 +159,7 @@ class WeightsDisplay:
         ax = get_axes(self, ax, (width, height))
         largest = np.abs(weights).max() or 1.0
         style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
-        if len(terms) <= _MOST_COLUMNS:
+        if len(terms) <= _MAX_COLUMNS:
             style["interpolation"] = "nearest"
         self.image_ = ax.imshow(values, **merge_style("image", style, im_kw))
         ax.set_facecolor("#efede6")
@@ -176,7 +177,7 @@ class WeightsDisplay:
         part: Mapping[int, int],
     ) -> None:
         """Lines between the components."""
-        if not 1 < len(heights) <= _MOST_LINES:
+        if not 1 < len(heights) <= _MAX_LINES:
             return
         widths = np.bincount([part[term[0]] for term in terms])
         # Thin beside a cell, however many there are: a line must not hide a weight.
@@ -191,7 +192,7 @@ class WeightsDisplay:
         """Names of rows, and orders of columns, as far as there is room."""
         # Room for labels of 8 points, which are about as wide as one of two digits.
         extent, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
-        step = -(-len(self.rows_) // min(_MOST_NAMES, int(extent.height * scale / 9.0)))
+        step = -(-len(self.rows_) // min(_MAX_NAMES, int(extent.height * scale / 9.0)))
         shown = range(0, len(self.rows_), step)
         self._name_rows(ax, shown, [names[self.rows_[r]] for r in shown])
         unused = len(names) - len(self.rows_)
@@ -199,7 +200,7 @@ class WeightsDisplay:
         ax.set_ylabel(f"variable{without}")
         ax.tick_params(length=0)
         lay_out(ax)
-        if len(orders) <= min(_MOST_NAMES, ax.get_window_extent().width * scale / 9.0):
+        if len(orders) <= min(_MAX_NAMES, ax.get_window_extent().width * scale / 9.0):
             ax.set_xticks(range(len(orders)), orders, fontsize=8)
             ax.set_xlabel("order of the weight")
         else:
@@ -212,5 +213,5 @@ class WeightsDisplay:
         widest = max(label.get_window_extent().width for label in ax.get_yticklabels())
         room = _NAMES_FRACTION * ax.figure.bbox.width / widest
         if room < 1.0:
-            length = max(int(room * max(map(len, names))), _SHORTEST)
+            length = max(int(room * max(map(len, names))), _MIN_NAME_LENGTH)
             ax.set_yticks(shown, shorten(names, length), **style)

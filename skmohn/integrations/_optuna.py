@@ -31,6 +31,9 @@ _SOURCE = "mohn:source"
 class SamplerConstants:
     """Trials of a study."""
 
+    # Many trials are added in so many parts: how well earlier parts predict later ones
+    # measures how good predictions are.
+    n_parts: int = tuned(4, "benchmarks/ablation.py")
     # Parameters of more values are left to the independent sampler.
     max_values: int = tuned(100, "cost")
     # Larger values count as infinite: squares of what they differ by would be.
@@ -38,9 +41,6 @@ class SamplerConstants:
 
 
 _SAMPLER = SamplerConstants()
-# Many trials are added in so many parts: how well earlier parts predict later ones
-# measures how good predictions are.
-_N_PARTS = 4
 
 
 class MOHNSampler(optuna.samplers.BaseSampler):
@@ -337,7 +337,7 @@ class _Search:
         """Add the trials that have ended since."""
         not_learned = losses.keys() - self._learned.keys()
         new = [trial for trial in trials if trial.number in not_learned]
-        n_parts = _N_PARTS if len(new) > _N_PARTS else 1
+        n_parts = _SAMPLER.n_parts if len(new) > _SAMPLER.n_parts else 1
         for first, end in pairwise(np.linspace(0, len(new), n_parts + 1, dtype=int)):
             part = new[first:end]
             found = {trial.number: losses[trial.number] for trial in part}

@@ -1,6 +1,6 @@
 """MOHNClassifier: classes by all weights, by few, or by an ensemble of both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from numbers import Real
 from typing import Any, Self, cast
 
@@ -32,7 +32,7 @@ from skmohn.mohn._effects import (
     split_ensemble,
     tabulate_class_effects,
 )
-from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import ClassificationStrategy, FitSettings, GPOptions
 from skmohn.mohn._reports import (
@@ -54,7 +54,7 @@ from skmohn.mohn._stacking import (
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._term_search import expand
+from skmohn.mohn._term_search import can_code_for_terms, expand
 from skmohn.mohn._training_data import TrainingData, positive_weights, read_encoded
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
@@ -451,8 +451,7 @@ class MOHNClassifier(
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With more than two classes, log probabilities up to a constant per row.
         """
-        rows = self._to_rows(X)
-        scores = self.model_.log_odds(rows)
+        scores = self._log_odds(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: TableLike) -> NDArray[np.float64]:
@@ -483,8 +482,8 @@ class MOHNClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        rows = self._to_rows(X)
-        return self.model_.log_proba(rows)
+        blocks = self._to_blocks(X)
+        return np.concatenate([self.model_.log_proba(rows) for rows in blocks])
 
     def predict(self, X: TableLike) -> NDArray:
         """Predict classes.
@@ -499,8 +498,7 @@ class MOHNClassifier(
         ndarray of shape (n_samples,)
             Class labels.
         """
-        rows = self._to_rows(X)
-        best = self.model_.log_odds(rows).argmax(axis=1)
+        best = self._log_odds(X).argmax(axis=1)
         return self.classes_[best]
 
     @ComputedProperty
@@ -814,6 +812,21 @@ class MOHNClassifier(
     def _to_rows(self, X: TableLike) -> EncodedRows:
         check_is_fitted(self)
         return encode(self.coding_, read_inputs(self, X), self._names())
+
+    def _to_blocks(self, X: TableLike) -> Iterator[EncodedRows]:
+        """Encode some rows of a table at a time."""
+        check_is_fitted(self)
+        # Other members of an ensemble that shows a sparse one read all inputs.
+        is_sparse = isinstance(self.model_, SparseClassModel)
+        for_terms = is_sparse and can_code_for_terms(self.coding_)
+        return encode_blocks(
+            self.coding_, read_inputs(self, X), self._names(), for_terms=for_terms
+        )
+
+    def _log_odds(self, X: TableLike) -> NDArray[np.float64]:
+        """Log probabilities of classes up to a constant for each row."""
+        blocks = self._to_blocks(X)
+        return np.concatenate([self.model_.log_odds(rows) for rows in blocks])
 
 
 def _require_all(

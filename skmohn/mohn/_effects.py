@@ -7,6 +7,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.stats import qmc
 
 from skmohn._core._categories import column_names
 from skmohn._core._options import control_of
+from skmohn._core._tuned import tuned
 from skmohn.mohn._base import Table
 from skmohn.mohn._gp.classification import LINES
 from skmohn.mohn._models import Model
@@ -29,12 +31,25 @@ from skmohn.mohn._table.variables import Contrast, Marginals, Variable
 from skmohn.mohn._training_data import TrainingData
 
 OBSERVED, UNIFORM = "observed", "uniform"
-# Of a transformed target nothing is a sum: rows for which its mean is computed, which
-# take n_rows^2 operations each, and of a table of effects, where draws are joint.
-_MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
-_ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
-# Nodes on the path to a row's log-odds, enough for probabilities of 1e-10.
-_N_NODES = 64
+
+
+@dataclass(frozen=True)
+class EffectConstants:
+    """Effects on a transformed target, of which nothing is a sum."""
+
+    # Rows for which a mean is computed, which take n_rows^2 operations each.
+    max_evaluations: int = tuned(2**14, "cost")
+    min_evaluations: int = tuned(2**11, "cost")
+    n_easy_rows: int = tuned(1000, "cost")
+    # Rows of a table of effects, and those whose draws are joint.
+    n_rows_effects: int = tuned(256, "cost")
+    n_rows_drawn: int = tuned(32, "cost")
+    n_draws: int = tuned(100, "cost")
+    # Nodes on the path to a row's log-odds, enough for probabilities of 1e-10.
+    n_nodes: int = tuned(64, "rounding")
+
+
+_EFFECTS = EffectConstants()
 # A column, the number of its variable, and both ends of a move, as inputs and
 # categories and as users write them.
 _Move: TypeAlias = tuple[int, int, tuple[float, int], tuple[float, int], Any, Any]
@@ -184,7 +199,7 @@ def _average_slopes(
 ) -> tuple[NDArray[np.float64], float]:
     """Mean slopes of an ensemble's score by its members' log-odds, and the score."""
     # Slopes are (n_members, n_classes), averaged over a path to these log-odds.
-    nodes, lengths = np.polynomial.legendre.leggauss(_N_NODES)
+    nodes, lengths = np.polynomial.legendre.leggauss(_EFFECTS.n_nodes)
     path = np.append((nodes + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
     log_proba = log_softmax(path, axis=2)
     with np.errstate(divide="ignore"):
@@ -350,8 +365,8 @@ class _Averages(ABC):
         n_variables = len(self.variables)
         if not n_variables:
             return np.zeros((2, 0))
-        n_easy = _EASY_ROWS / max(self._n_observed(), _EASY_ROWS)
-        most = max(_MOST_EVALUATIONS * n_easy**2, _FEWEST_EVALUATIONS)
+        n_easy = _EFFECTS.n_easy_rows / max(self._n_observed(), _EFFECTS.n_easy_rows)
+        most = max(_EFFECTS.max_evaluations * n_easy**2, _EFFECTS.min_evaluations)
         n_rows = 2 ** max(int(math.log2(most / (n_variables + 2))), 4)
         points = self._points(n_rows, 2 * n_variables)
         one, other = points[:, :n_variables], points[:, n_variables:]
@@ -414,8 +429,8 @@ class _MeanOfTarget(_Averages):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means of what moves do, and standard deviations by draws of the function."""
         model, rng = self.model, np.random.default_rng(0)
-        rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
-        few = rows.take(slice(_ROWS_OF_DRAWS))
+        rows = self._rows(self._points(_EFFECTS.n_rows_effects, len(self.variables)))
+        few = rows.take(slice(_EFFECTS.n_rows_drawn))
         noise_std = model.noise_std()
         means, stds = np.empty((2, len(wanted)))
         for k, (number, *ends) in enumerate(wanted):
@@ -426,9 +441,9 @@ class _MeanOfTarget(_Averages):
             )
             means[k] = np.mean(end - start)
             both = _moved(few, variable, ends[0]).join(_moved(few, variable, ends[1]))
-            draws = model.sample_latent(both, _DRAWS, rng).ravel()
+            draws = model.sample_latent(both, _EFFECTS.n_draws, rng).ravel()
             draws, _ = moments(model.transform, draws, np.full(len(draws), noise_std))
-            start, end = draws.reshape(2, len(few), _DRAWS)
+            start, end = draws.reshape(2, len(few), _EFFECTS.n_draws)
             stds[k] = np.std(np.mean(end - start, axis=0))
         return means, stds
 
@@ -448,8 +463,8 @@ class _Classes(_Averages):
         # In an ensemble one member is right: these are standard deviations of draws of
         # a member and of its function.
         members, ensemble_weights = self.model.members, self.model.ensemble_weights
-        rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
-        few = rows.take(slice(_ROWS_OF_DRAWS))
+        rows = self._rows(self._points(_EFFECTS.n_rows_effects, len(self.variables)))
+        few = rows.take(slice(_EFFECTS.n_rows_drawn))
         samplers = [member.sampler() for member in members]
         found: list[Any] = [np.zeros((self.n_classes, 4))] * len(wanted)
         for k, move in enumerate(wanted):
@@ -463,7 +478,7 @@ class _Classes(_Averages):
             for sampler, weight, own in zip(
                 samplers, ensemble_weights, apart, strict=True
             ):
-                draws = log_softmax(sampler(both, _DRAWS, rng), axis=2)
+                draws = log_softmax(sampler(both, _EFFECTS.n_draws, rng), axis=2)
                 spread = np.var(_change(draws.swapaxes(0, 1)), axis=0)
                 variance += weight * (spread + (own - mean) ** 2)
             found[k] = np.stack([mean, np.sqrt(variance)], axis=2).reshape(-1, 4)

@@ -1,7 +1,8 @@
 """`Genotypes`: a table of counts of an allele, at two or three bits each."""
 
 import copy
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, Self, cast
 
 import numpy as np
@@ -14,16 +15,32 @@ from skmohn._core._categories import Categories, CategoryReader, read_table
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
 from skmohn._core._tables import read_targets
+from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.plane_design import Planes
-from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
+from skmohn.mohn._table.coding import (
+    CONSTANT,
+    NUMERIC,
+    InputCoding,
+    UncodedInputs,
+    warn_of_new_values,
+)
 from skmohn.mohn._table.columns import repeated_name
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import EncodedRows, coded_blocks
 from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Alleles, Variants
 
 CODINGS = ("additive", "dominance", "both")
-_COLUMNS_AT_ONCE = 1024
+
+
+@dataclass(frozen=True)
+class GenotypeConstants:
+    """Blocks of variants."""
+
+    n_columns: int = tuned(1024, "cost")
+
+
+_GENOTYPES = GenotypeConstants()
 # What is known of variants, and of people; the first of each are their names.
 _OF_VARIANTS = ("names", "chromosomes", "positions", "alleles")
 _OF_SAMPLES = ("sample_names", "family_names", "phenotype")
@@ -181,8 +198,8 @@ class Genotypes:
                 f"counts must be a table of samples by variants, got {counts.shape}"
             )
         parts = []
-        for start in range(0, counts.shape[1], _COLUMNS_AT_ONCE):
-            part = counts[:, start : start + _COLUMNS_AT_ONCE].T.astype(float)
+        for start in range(0, counts.shape[1], _GENOTYPES.n_columns):
+            part = counts[:, start : start + _GENOTYPES.n_columns].T.astype(float)
             known = ~np.isnan(part)
             odd = known & ~np.isin(part, (0.0, 1.0, 2.0))
             if odd.any():
@@ -529,10 +546,13 @@ def read_inputs(
     weights: Sequence[ArrayLike | None] = (),
 ) -> Any:
     """Check what is passed to an estimator: genotypes, or else a table."""
-    # Arguments and results are those of `read_table`, but that X may be Genotypes.
+    # Arguments and results are those of `read_table`, but that X may be Genotypes, and
+    # numbers that are coded are of any type.
     fitted = None if reset else getattr(estimator, "_variants", None)
     if not isinstance(X, Genotypes):
-        read = read_table(estimator, X, y, reset=reset, weights=weights)
+        read = read_table(
+            estimator, X, y, reset=reset, weights=weights, keep_dtype=not reset
+        )
         if reset:
             vars(estimator).pop("_variants", None)
         elif fitted is not None:
@@ -656,3 +676,26 @@ def encode(
     planes = Planes.around(sign, nonzero, known, centers, X.n_samples, variants)
     # Inputs are planes in the place of an array.
     return EncodedRows(cast(NDArray, planes), np.empty((len(X), 0), dtype=int))
+
+
+def encode_blocks(
+    coding: InputCoding,
+    X: NDArray | Genotypes,
+    names: Sequence[str] | None = None,
+    *,
+    for_terms: bool = False,
+) -> Iterator[EncodedRows]:
+    """Yield encoded rows of a table, some at a time; genotypes, as planes, at once."""
+    # Where they are read `for_terms` alone, columns are coded when they are read, and
+    # categories and which values are unknown are left out.
+    if isinstance(X, Genotypes):
+        yield encode(coding, X, names)
+    elif for_terms:
+        usable, new_values = coding.usable, dict[int, float]()
+        for part in coded_blocks(X.shape):
+            inputs = UncodedInputs(coding, usable, X[part], names, new_values)
+            no_categories = np.empty((len(inputs), 0), dtype=int)
+            yield EncodedRows(cast(NDArray, inputs), no_categories)
+        warn_of_new_values(new_values, names)
+    else:
+        yield from coding.encode_blocks(X, names)

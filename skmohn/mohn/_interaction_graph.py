@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -17,7 +17,7 @@ from skmohn.mohn._sparse.sobol import column_of
 
 # Total Sobol index from which a column is not called unused: 1 %, as it shows in a
 # table of whole percents.
-_LEAST_TOTAL = 0.01
+_MIN_TOTAL: Final = 0.01
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _list_sets(estimator: FittedRegressor) -> list[tuple[int, ...]]:
     used = {column for term in terms for column in term}
     if not estimator.model_.is_sparse:
         totals = tabulate_sobol(estimator)["total"]
-        used.update(i for i, total in enumerate(totals) if total >= _LEAST_TOTAL)
+        used.update(i for i, total in enumerate(totals) if total >= _MIN_TOTAL)
         terms += [(column,) for column in sorted(used)]
     return terms + [g for g in estimator.one_hot_groups_ if used.intersection(g)]
 

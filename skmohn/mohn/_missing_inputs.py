@@ -9,15 +9,25 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
 
-# A row is completed in all ways where there are no more, else so many times by chance.
-_MOST_WAYS = 64
-# Values of a numeric column that stand for all.
-_MOST_VALUES = 16
-# Rows that are completed together.
-_ROWS_AT_ONCE = 32
+
+@dataclass(frozen=True)
+class CompletionConstants:
+    """Completions of rows with missing values."""
+
+    # A row is completed in all ways where there are no more, else so many times by
+    # chance.
+    max_imputations: int = tuned(64, "benchmarks/ablation.py")
+    # Values of a numeric column that stand for all.
+    max_values: int = tuned(16, "benchmarks/ablation.py")
+    # Rows that are completed together.
+    n_rows_per_block: int = tuned(32, "cost")
+
+
+_COMPLETIONS = CompletionConstants()
 
 
 class EmpiricalValues(NamedTuple):
@@ -68,11 +78,12 @@ class MissingInputs:
                 yield i, part - center
 
     def imputations(
-        self, rows: EncodedRows, most: int = _MOST_WAYS
+        self, rows: EncodedRows, most: int | None = None
     ) -> Iterator[tuple[NDArray[np.intp], EncodedRows, NDArray[np.intp]]]:
         """Yield indices of incomplete rows, completions, and where all but one end."""
         # A row is completed in all ways where there are at most `most`, else in so many
         # by chance.
+        most = _COMPLETIONS.max_imputations if most is None else most
         unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
@@ -83,8 +94,8 @@ class MissingInputs:
         ]
         unknown[:, levels] = False
         incomplete = np.flatnonzero(unknown.any(axis=1))
-        for start in range(0, len(incomplete), _ROWS_AT_ONCE):
-            some = incomplete[start : start + _ROWS_AT_ONCE]
+        for start in range(0, len(incomplete), _COMPLETIONS.n_rows_per_block):
+            some = incomplete[start : start + _COMPLETIONS.n_rows_per_block]
             parts = [self._complete(rows, i, unknown[i], most) for i in some]
             inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
@@ -143,7 +154,9 @@ def _numbers(
             continue
         known = np.flatnonzero(~unknown[:, i])
         known = known[np.argsort(rows.inputs[known, i], kind="stable")]
-        probabilities = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
+        probabilities = (
+            np.arange(_COMPLETIONS.max_values) + 0.5
+        ) / _COMPLETIONS.max_values
         upto = np.cumsum(weight[known])
         chosen = known[np.searchsorted(upto, probabilities * upto[-1])]
         categorical = categoricals.get(column)

@@ -8,6 +8,7 @@ from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Final,
     NamedTuple,
     Protocol,
     Self,
@@ -22,6 +23,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, logsumexp
 from scipy.stats import t as student
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
@@ -34,51 +36,101 @@ from skmohn.mohn._table.rows import (
     distinct_rows,
     members_of,
 )
-from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
+from skmohn.mohn._table.tails import TAILS, Tails, fit_level, fit_tails, tails_of_few
 from skmohn.mohn._table.target import Transform, Unchanged, moments
 from skmohn.mohn._table.variables import Contrast, Variable
 
-# A priori variance of the constant; the target is standardized.
-CONSTANT_VARIANCE = 1.0
-# Weights of classes of which the joint covariance is kept: 8 MB.
-MOST_JOINT = 1000
-# Least variance of the noise.
-LEAST_NOISE = 1e-6
-# Log-normal densities of the variance of a function and of its noise, in units of the
-# target's variance: mean and standard deviation of the logarithm.
-LOG_SCALE = 0.0, 1.0
-LOG_NOISE = -1.0, 1.0
+
+@dataclass(frozen=True)
+class PriorConstants:
+    """Prior of a constant, of a function and of its noise."""
+
+    # A priori variance of the constant; the target is standardized.
+    constant_variance: float = tuned(1.0, "benchmarks/ablation.py")
+    # Least variance of the noise.
+    min_noise_variance: float = tuned(1e-6, "rounding")
+    # Log-normal densities of the variance of a function and of its noise, in units of
+    # the target's variance: mean and standard deviation of the logarithm.
+    log_signal_variance: tuple[float, float] = tuned(
+        (0.0, 1.0), "benchmarks/ablation.py"
+    )
+    log_noise_variance: tuple[float, float] = tuned(
+        (-1.0, 1.0), "benchmarks/ablation.py"
+    )
+
+
+PRIOR = PriorConstants()
+
+
+@dataclass(frozen=True)
+class JointConstants:
+    """Joint covariances."""
+
+    # Weights of classes of which the joint covariance is kept: 8 MB.
+    max_joint: int = tuned(1000, "cost")
+
+
+JOINT = JointConstants()
+
 # Fraction of the listed weights of an order that are zero, on average: where all are,
 # the probability that any is listed.
-FALSE_DISCOVERY_RATE = 0.05
-# Mean probability of being zero of the weights that a spike-and-slab model lists: half
-# of the rate of tests. The probabilities are calibrated on average, but not on each
-# kind of function: in eight kinds with R2 above 0.7 (eight or sixteen tables each) 0 to
-# 3.3 % of the listed are then false, with 0.05 up to 5.6 %.
-MEAN_EXCLUSION = 0.025
-# Values of R2 over which the evidence of an additive function is integrated, in steps
-# of the log odds.
-_STEP = 0.05
-_R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
-# Prior odds that any column matters. If none does, prediction errors are then those of
-# RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public tables whose mean has the
-# shorter description none is predicted worse than by the mean; with even odds one in
-# four is.
-_ODDS = 3.0
-# Training rows whose missing values stand for those of all.
-_ROWS_COMPLETED = 200
-# Rows of which each is left out; of more, so many stand for all.
-MOST_LEFT_OUT = 1600
-# Training rows from whose errors tails are estimated.
-_ROWS_OF_TAILS = 400
-# Fraction of observations below which the widths of tails are compared.
-_UPPER_END = 0.95
-# Of the noise found in training that missing values may explain: some is always left.
-_LARGEST_FRACTION = 0.95
-# Of an error, a row's own fit leaves at least so much; less is rounding.
-_LEAST_KEPT = 1e-3
-# Factor of least squares that a prior leaves of a weight; less is rounding error.
-_LEAST_SHRINKAGE = 1e-8
+FALSE_DISCOVERY_RATE: Final = 0.05
+
+
+@dataclass(frozen=True)
+class ListingConstants:
+    """Terms that a spike-and-slab model lists."""
+
+    # Mean probability of being zero of the weights that a spike-and-slab model lists:
+    # half of the rate of tests. The probabilities are calibrated on average, but not on
+    # each kind of function: in eight kinds with R2 above 0.7 (eight or sixteen tables
+    # each) 0 to 3.3 % of the listed are then false, with 0.05 up to 5.6 %.
+    max_mean_exclusion: float = tuned(0.025, "benchmarks/ablation.py")
+
+
+LISTING = ListingConstants()
+
+
+@dataclass(frozen=True)
+class AveragingConstants:
+    """Average over the values of R2 of an additive function."""
+
+    # Values of R2 over which the evidence of an additive function is integrated, in
+    # steps of the log odds.
+    log_odds_step: float = tuned(0.05, "benchmarks/ablation.py")
+    # Prior odds that any column matters. If none does, prediction errors are then those
+    # of RidgeCV (60 to 300 rows, 8 to 40 columns), and of 15 public tables whose mean
+    # has the shorter description none is predicted worse than by the mean; with even
+    # odds one in four is.
+    prior_odds: float = tuned(3.0, "benchmarks/ablation.py")
+
+
+_AVERAGING = AveragingConstants()
+
+
+@dataclass(frozen=True)
+class ResidualConstants:
+    """Residuals of training rows."""
+
+    # Training rows whose missing values stand for those of all.
+    max_rows_completed: int = tuned(200, "cost")
+    # Rows of which each is left out; of more, so many stand for all.
+    max_left_out: int = tuned(1600, "cost")
+    # Training rows from whose errors tails are estimated.
+    max_rows_tails: int = tuned(400, "cost")
+    # Fraction of observations below which the widths of tails are compared.
+    compared_quantile: float = tuned(0.95, "benchmarks/ablation.py")
+    # Of the noise found in training that missing values may explain: some is always
+    # left.
+    max_missing_fraction: float = tuned(0.95, "benchmarks/ablation.py")
+    # Of an error, a row's own fit leaves at least so much; less is rounding.
+    min_residual_fraction: float = tuned(1e-3, "rounding")
+    # Factor of least squares that a prior leaves of a weight; less is rounding error.
+    min_shrinkage: float = tuned(1e-8, "rounding")
+
+
+RESIDUALS = ResidualConstants()
+_R2_GRID = expit(np.arange(-9.0, 12.0, _AVERAGING.log_odds_step))
 # Training and test rows of each fold.
 Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
@@ -290,7 +342,7 @@ def integrate_r2(
 ) -> AdditiveFit:
     """Learn how much of a target's variance a function with a normal prior explains."""
     # This proportion, R2, is uniform a priori; the evidence is integrated over it. Its
-    # posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
+    # posterior mean is taken, for which R2 is zero with probability 1 / (1 + odds) a
     # priori.
     # Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on
     # the model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
@@ -313,13 +365,17 @@ def integrate_r2(
 
     densities, _ = log_density(_R2_GRID)
     # dR2 = R2 (1 - R2) d(log odds).
-    log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
+    log_mass = (
+        densities
+        + np.log(_R2_GRID * (1.0 - _R2_GRID))
+        + math.log(_AVERAGING.log_odds_step)
+    )
     mass: Any = logsumexp(log_mass)
     (of_nothing,), _ = log_density(np.zeros(1))
-    matters = expit(math.log(_ODDS) + mass - of_nothing)
+    matters = expit(math.log(_AVERAGING.prior_odds) + mass - of_nothing)
     r2 = float(matters * (np.exp(log_mass - mass) @ _R2_GRID))
     (evidence,), (total,) = log_density(np.array([r2]))
-    center, deviation = LOG_NOISE
+    center, deviation = PRIOR.log_noise_variance
     # The prior of the noise, for the whole variance: the same where R2 is zero.
     away = (math.log(total) - center) / deviation
     log_occam_factor = occam_factor(
@@ -361,7 +417,7 @@ def standard_ratios(
     # of a weight but its prior, the ratio is 0.
     spread = np.divide(stds, prior_stds, np.ones(len(means)), where=prior_stds > 0.0)
     shrinkage = 1.0 - spread**2
-    is_known = (shrinkage > _LEAST_SHRINKAGE) & (stds > 0.0)
+    is_known = (shrinkage > RESIDUALS.min_shrinkage) & (stds > 0.0)
     error = stds * np.sqrt(np.maximum(shrinkage, 0.0))
     return np.divide(means, error, np.zeros(len(means)), where=is_known)
 
@@ -386,7 +442,7 @@ def find_significant(
 def noise_df(n_observed: float, n_fitted: float) -> float:
     """Degrees of freedom of the noise: what a fit leaves, and what its prior adds."""
     # The logarithm of an estimate by so many has a variance of about 2 / df.
-    return n_observed - n_fitted + 2.0 / LOG_NOISE[1] ** 2
+    return n_observed - n_fitted + 2.0 / PRIOR.log_noise_variance[1] ** 2
 
 
 def residual_fraction(
@@ -394,7 +450,7 @@ def residual_fraction(
 ) -> NDArray[np.float64]:
     """Fraction of an observation's error that its own fit leaves; 0 within rounding."""
     kept = 1.0 - np.divide(function, noise, np.ones_like(noise), where=noise > 0.0)
-    return np.where(kept > _LEAST_KEPT, kept, 0.0)
+    return np.where(kept > RESIDUALS.min_residual_fraction, kept, 0.0)
 
 
 class LeftOut(NamedTuple):
@@ -484,6 +540,11 @@ class Model(ABC):
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
 
+    @property
+    def mean_reads_terms(self) -> bool:
+        """Whether predictive means read the inputs of listed terms alone."""
+        return self.is_sparse and not self.is_transformed
+
     def predictive_mean(
         self, rows: EncodedRows, clip: bool = True
     ) -> NDArray[np.float64]:
@@ -507,7 +568,7 @@ class Model(ABC):
         # It is widened by a standard deviation of the function on either side. A few
         # extreme targets, which a fit reproduces at their own rows, then do not stretch
         # it. With many rows, that of some would be too narrow: the targets' is kept.
-        if len(rows) > MOST_LEFT_OUT:
+        if len(rows) > RESIDUALS.max_left_out:
             return self
         n_stds = -1.0, 1.0
         lower, upper = self.left_out_means(rows, y, sample_weight, n_stds)
@@ -633,8 +694,10 @@ class Model(ABC):
             return self
         missing_inputs = MissingInputs.of(rows, coding, sample_weight)
         chosen = np.arange(len(rows))
-        if len(rows) > _ROWS_COMPLETED:
-            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_COMPLETED]
+        if len(rows) > RESIDUALS.max_rows_completed:
+            chosen = np.random.default_rng(0).permutation(len(rows))[
+                : RESIDUALS.max_rows_completed
+            ]
         by_missing_inputs = missing_inputs.variance(
             self._standard_mean, rows.take(chosen)
         )
@@ -646,7 +709,7 @@ class Model(ABC):
             missing_inputs = replace(
                 missing_inputs,
                 missing_noise_fraction=min(
-                    max(missing_noise_fraction, 0.0), _LARGEST_FRACTION
+                    max(missing_noise_fraction, 0.0), RESIDUALS.max_missing_fraction
                 ),
             )
         return replace(self, missing_inputs=missing_inputs)
@@ -663,7 +726,9 @@ class Model(ABC):
         # It follows `with_missing_inputs`. Squares are of `squares_of_new_groups`.
         if not (self.has_posterior and self.noise_variance):
             return self
-        chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
+        chosen = np.random.default_rng(0).permutation(len(rows))[
+            : RESIDUALS.max_rows_tails
+        ]
         data = rows, y, sample_weight, chosen
         away, count = self.left_out_distances(*data)
         found = [fit_tails(away**2, count)]
@@ -683,7 +748,7 @@ class Model(ABC):
         if squares_of_groups is not None:
             # Not even the number of terms was chosen by the group.
             found.append(tails_of_few(squares_of_groups, n_own, is_chosen=False))
-        elif n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
+        elif n_own < TAILS.few_rows or (is_repeated and math.isinf(found[-1].df)):
             # Repeats that are copies, and rows of a group, make a fit too certain.
             known = np.flatnonzero(count > 0.0)
             if not has_groups:
@@ -691,14 +756,16 @@ class Model(ABC):
             squares = away[known] ** 2
             parts = members_of(unit[chosen[known]])
             squares = np.array([squares[part].mean() for part in parts])
-            if n_own < FEW_ROWS:
+            if n_own < TAILS.few_rows:
                 graph = getattr(self, "polynomial", None) if self.is_sparse else None
                 is_chosen = graph is None or len(graph.terms) > 0
                 found.append(tails_of_few(squares, n_own, is_chosen))
             else:
                 is_expected = bool(has_groups or n_own < n_each.sum())
                 found.append(fit_level(squares, is_expected))
-        widest = max(found, key=lambda tails: float(tails.quantiles(_UPPER_END)))
+        widest = max(
+            found, key=lambda tails: float(tails.quantiles(RESIDUALS.compared_quantile))
+        )
         if n_outliers:
             # The posterior mean, uniform a priori.
             probability = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
@@ -777,14 +844,17 @@ class Model(ABC):
             )
             kept = 1.0 - removed
             off = values[some] - self._standard_mean(own)
-            if kept.min() > _LEAST_KEPT:
+            if kept.min() > RESIDUALS.min_residual_fraction:
                 vectors = root[:, None] * vectors
                 off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
                 around = (vectors**2) @ (1.0 / kept) - own_noise
             else:
                 around = np.diagonal(self.given_covariance(own))
             residual[some], variance[some] = off, np.maximum(around, 0.0)
-            noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
+            noise[some], is_known[some] = (
+                own_noise,
+                kept.min() > RESIDUALS.min_residual_fraction,
+            )
         found = residual, variance, noise * count, count * is_known
         return LeftOut(*(part[chosen] for part in found))
 

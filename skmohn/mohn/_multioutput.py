@@ -1,7 +1,7 @@
 """MultiTargetModel: a model of several targets, and how they are read and fitted."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ from skmohn._core._sklearn import callback_context
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import is_integer, is_pair_given, to_numpy
 from skmohn.mohn._design.terms import in_order
-from skmohn.mohn._genotypes import Genotypes, encode
+from skmohn.mohn._genotypes import Genotypes, encode, encode_blocks
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import MultitaskGP, TaskView
 from skmohn.mohn._gp.shared import remember
@@ -69,6 +69,11 @@ class MultiTargetModel:
         return all(model.is_sparse for model in self.models)
 
     @property
+    def mean_reads_terms(self) -> bool:
+        """Whether all predictive means read the inputs of listed terms alone."""
+        return all(model.mean_reads_terms for model in self.models)
+
+    @property
     def transform(self) -> list[Transform]:
         """Transform of each target."""
         return [model.transform for model in self.models]
@@ -78,6 +83,20 @@ class MultiTargetModel:
     ) -> list[EncodedRows]:
         """Encode the rows of a table for each target."""
         return [encode(target.coding_, table, names) for target in self.targets]
+
+    def encode_blocks(
+        self,
+        table: NDArray | Genotypes,
+        names: Sequence[str] | None,
+        *,
+        for_terms: bool = False,
+    ) -> Iterator[list[EncodedRows]]:
+        """Yield the rows of :meth:`encode`, some at a time."""
+        blocks = [
+            encode_blocks(target.coding_, table, names, for_terms=for_terms)
+            for target in self.targets
+        ]
+        yield from map(list, zip(*blocks, strict=True))
 
     def latent_mean(self, rows: _Rows) -> NDArray[np.float64]:
         """Means of the functions, on the scale of each target."""

@@ -1,18 +1,28 @@
 """How far rows of new groups are from predictions, by fits without their group."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._outliers import Fit, Targets
 from skmohn.mohn._table.rows import members_of
 from skmohn.mohn._training_data import TrainingData
 
-# Fits, each without as large a part of the groups.
-_N_FOLDS = 5
+
+@dataclass(frozen=True)
+class GroupConstants:
+    """Fits without some groups."""
+
+    # Fits, each without as large a part of the groups.
+    n_folds: int = tuned(5, "benchmarks/ablation.py")
+
+
+_GROUPS = GroupConstants()
 
 
 def squares_of_new_groups(
@@ -36,7 +46,7 @@ def squares_of_new_groups(
     if not 3 <= n_groups < len(group) or fit.solution.is_stopped:
         return None
     splitter: Any = GroupKFold(
-        min(_N_FOLDS, n_groups), shuffle=True, random_state=samples.seed
+        min(_GROUPS.n_folds, n_groups), shuffle=True, random_state=samples.seed
     )
     rows = cast(NDArray[np.intp], samples.row_index)
     squares = np.zeros(len(outliers))

@@ -21,6 +21,7 @@ from scipy.stats import norm
 
 from skmohn._core._fitting import History
 from skmohn._core._sklearn import check_sample_weight
+from skmohn._core._tuned import tuned
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.plane_design import Planes
@@ -35,28 +36,33 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.tails import cauchy_log_density
 from skmohn.mohn._training_data import TrainingData, read_training_data
 
-# Standard deviations from which on a target may be an outlier: 0.06 of 100,000 normal
-# ones are that far. The description decides.
-_FAR = 5.0
-# The same of residuals that their own fit may have shortened.
-_SUSPICIOUS = 3.0
-# Rows whose left-out residuals tell their spread.
-_ROWS_OF_SPREAD = 200
-# Largest fraction of outliers: more are a distribution of their own.
-_LARGEST_FRACTION = 0.1
-# Standard deviations from which on as many of a normal distribution are.
-_STDS = norm.isf(_LARGEST_FRACTION / 2.0)
-# Distances whose squares are numbers.
-_FARTHEST = 1e150
-# Fewer distinct targets than this have no density: a fit could gain by their ties.
-_FEWEST_VALUES = 10
-# Fits without outliers: the farthest hide others.
-_MOST_ROUNDS = 3
+
+@dataclass(frozen=True)
+class OutlierConstants:
+    """Outliers of the target."""
+
+    # Standard deviations from which on a target may be an outlier: 0.06 of 100,000
+    # normal ones are that far. The description decides.
+    n_stds: float = tuned(5.0, "benchmarks/ablation.py")
+    # The same of residuals that their own fit may have shortened.
+    n_stds_fitted: float = tuned(3.0, "benchmarks/ablation.py")
+    # Rows whose left-out residuals tell their spread.
+    max_rows_spread: int = tuned(200, "cost")
+    # Largest fraction of outliers: more are a distribution of their own.
+    max_fraction: float = tuned(0.1, "benchmarks/ablation.py")
+    # Distances whose squares are numbers.
+    max_distance: float = tuned(1e150, "rounding")
+    # Fewer distinct targets than this have no density: a fit could gain by their ties.
+    min_values: int = tuned(10, "benchmarks/ablation.py")
+    # Fits without outliers: the farthest hide others.
+    max_rounds: int = tuned(3, "benchmarks/ablation.py")
+    # Nats that leaving them out must save: "very strong" evidence.
+    min_gain: float = tuned(5.0, "Kass and Raftery (1995), section 3")
+
+
+_OUTLIERS = OutlierConstants()
 # Those, the first, and two on skewed scales.
-MOST_FITS = 1 + _MOST_ROUNDS + 2
-# Nats that leaving them out must save: "very strong" evidence (Kass and Raftery, Bayes
-# factors, Journal of the American Statistical Association 90, 1995).
-_LEAST_GAIN = 5.0
+MOST_FITS = 1 + _OUTLIERS.max_rounds + 2
 
 
 @dataclass(frozen=True)
@@ -164,11 +170,15 @@ class Targets:
             plain = model.transform.forward(y) - model.latent_mean(samples.rows)
         inside, around = _standardize(plain), _standardize(y)
         # Their own fit hides some; of the others it is enough to know the spread.
-        suspects = (np.abs(inside) > _SUSPICIOUS) | (np.abs(around) > _FAR)
+        suspects = (np.abs(inside) > _OUTLIERS.n_stds_fitted) | (
+            np.abs(around) > _OUTLIERS.n_stds
+        )
         if fit.has_planes:
             inside = np.where(np.abs(inside) > np.abs(around), inside, around)
         elif suspects.any():
-            drawn = np.random.default_rng(0).permutation(len(y))[:_ROWS_OF_SPREAD]
+            drawn = np.random.default_rng(0).permutation(len(y))[
+                : _OUTLIERS.max_rows_spread
+            ]
             chosen = np.union1d(np.flatnonzero(suspects), drawn)
             left, count = model.left_out_distances(
                 samples.rows, y, samples.sample_weight, chosen, with_equals=True
@@ -212,10 +222,10 @@ class Targets:
         # It is that of the outliers which the fit leaves out if no other is better.
         observed = self.weight > 0.0
         apart, y = self.distances(fit)[observed], self.y[observed]
-        far = np.abs(apart) > _FAR
-        if far.sum() > _LARGEST_FRACTION * len(y):
+        far = np.abs(apart) > _OUTLIERS.n_stds
+        if far.sum() > _OUTLIERS.max_fraction * len(y):
             return outliers
-        if len(np.unique(y[~far])) < _FEWEST_VALUES:
+        if len(np.unique(y[~far])) < _OUTLIERS.min_values:
             far &= _is_far_apart(y, int(far.sum()))
         count, _ = count_and_precision(self.weight[observed], len(y))
         known = _saved_by(outliers[observed], apart, count)
@@ -246,7 +256,7 @@ def leave_outliers_out(
     """Fit without the targets that are outliers; return the fit and their mask."""
     none = np.zeros(len(targets.y), dtype=bool)
     fit, outliers = first, none
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_OUTLIERS.max_rounds):
         if fit.model is None or fit.solution.is_stopped:
             break
         found = targets.far_off(fit, outliers)
@@ -255,7 +265,7 @@ def leave_outliers_out(
         fit, outliers = solve(targets.read(without=found)), found
     if fit is first or fit.solution.is_stopped:
         return first, none
-    length = fit.length() + targets.length_of(outliers, fit) + _LEAST_GAIN
+    length = fit.length() + targets.length_of(outliers, fit) + _OUTLIERS.min_gain
     if first.length() < length:
         return first, none
     for skewed in targets.on_skewed_scales(first):
@@ -275,12 +285,13 @@ def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArra
     # The standard deviation is that of a normal distribution with as many values that
     # far off as there may be outliers. Where it is 0, or next to it, all values beyond
     # are infinitely far.
+    n_stds = norm.isf(_OUTLIERS.max_fraction / 2.0)
     values = values - np.median(values[some])
     sizes = np.abs(values)
-    far = float(np.quantile(sizes[some], 1.0 - _LARGEST_FRACTION))
-    if far * _FARTHEST > _STDS * float(sizes.max(initial=0.0)):
-        return values * (_STDS / far)
-    return np.where(sizes > far, _FARTHEST * np.sign(values), 0.0)
+    far = float(np.quantile(sizes[some], 1.0 - _OUTLIERS.max_fraction))
+    if far * _OUTLIERS.max_distance > n_stds * float(sizes.max(initial=0.0)):
+        return values * (n_stds / far)
+    return np.where(sizes > far, _OUTLIERS.max_distance * np.sign(values), 0.0)
 
 
 def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
@@ -288,7 +299,10 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
     if not far.any():
         return 0.0
     # Where a fit reproduces targets, distances are 0, which has no logarithm.
-    squares = np.clip(np.abs(apart), 1.0 / _FARTHEST, _FARTHEST) ** 2
+    squares = (
+        np.clip(np.abs(apart), 1.0 / _OUTLIERS.max_distance, _OUTLIERS.max_distance)
+        ** 2
+    )
     rest, number = count[~far], count[far].sum()
     std = np.sqrt(np.average(squares[~far], weights=rest))
     # Their ratio may be too large for a number.

@@ -1,7 +1,7 @@
 """MOHNRegressor: validate, encode and search in fit, then evaluate the model."""
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -41,7 +41,7 @@ from skmohn.mohn import _effects as effects
 from skmohn.mohn._base import BaseMOHN, Table
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._from_terms import read_known
-from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._gp.model import GPModel
 from skmohn.mohn._gp.multitask import TaskView
 from skmohn.mohn._gp.shared import remember
@@ -81,6 +81,7 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES, Strategy, strategies_for
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
+from skmohn.mohn._table.rows import coded_blocks
 from skmohn.mohn._table.variables import Marginals
 from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
 
@@ -639,11 +640,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             `return_std`.
         """
         check_is_fitted(self)
-        rows = self._to_rows(read_inputs(self, X))
-        mean = self.model_.predictive_mean(rows, control_of(self, "gp_options").clip)
+        table, model = read_inputs(self, X), self.model_
+        clip = control_of(self, "gp_options").clip
         if not return_std:
-            return mean
-        return mean, self._posterior("return_std").predictive_std(rows)
+            blocks = self._to_blocks(table, for_terms=model.mean_reads_terms)
+            return np.concatenate([model.predictive_mean(b, clip) for b in blocks])
+        posterior = self._posterior("return_std")
+        parts = [
+            (model.predictive_mean(rows, clip), posterior.predictive_std(rows))
+            for rows in self._to_blocks(table)
+        ]
+        mean, std = map(np.concatenate, zip(*parts, strict=True))
+        return mean, std
 
     def predict_quantiles(
         self, X: TableLike, quantiles: ArrayLike = (0.05, 0.5, 0.95)
@@ -673,7 +681,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         model = self._posterior("predict_quantiles")
         probabilities = read_probabilities(quantiles, "quantiles")
-        return model.quantiles(self._to_rows(read_table(self, X)), probabilities)
+        blocks = self._to_blocks(read_table(self, X, keep_dtype=True))
+        return np.concatenate([model.quantiles(b, probabilities) for b in blocks])
 
     def log_density(self, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
         """Log density of new observations, a proper score of predictions and spreads.
@@ -697,7 +706,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         model = self._posterior("log_density")
         table, y = read_observations(self, X, y)
-        return model.log_density(self._to_rows(table), y)
+        blocks = zip(coded_blocks(table.shape), self._to_blocks(table), strict=True)
+        return np.concatenate([model.log_density(b, y[part]) for part, b in blocks])
 
     def sample_y(
         self,
@@ -1246,6 +1256,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if isinstance(self.model_, MultiTargetModel):
             return self.model_.encode(table, self._names())
         return encode(self.coding_, table, self._names())
+
+    def _to_blocks(self, table: Any, *, for_terms: bool = False) -> Iterator[Any]:
+        """Encode some rows of a table at a time, as the model reads them."""
+        if isinstance(self.model_, MultiTargetModel):
+            return self.model_.encode_blocks(table, self._names(), for_terms=for_terms)
+        return encode_blocks(self.coding_, table, self._names(), for_terms=for_terms)
 
 
 def _fit_quietly(

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 # Terms as they are listed in `terms_`.
 _Labels = Sequence[tuple[Any, ...]]
 
-_MOST_TERMS = 10
-_MOST_CLASSES = 6
+# Terms and classes in a report.
+_MAX_TERMS: Final = 10
+_MAX_CLASSES: Final = 6
 _HEADS = {
     "standard_error": "standard error",
     "variance_share": "proportion of variance (uniform columns)",
@@ -227,13 +228,13 @@ def _summarize(estimator: FittedTerms, table: Table) -> str:
     shown = [
         name
         for name in table
-        if n_wide <= _MOST_CLASSES or not name.startswith("weight of ")
+        if n_wide <= _MAX_CLASSES or not name.startswith("weight of ")
     ]
-    rows = zip(*(list(table[name])[:_MOST_TERMS] for name in shown), strict=True)
+    rows = zip(*(list(table[name])[:_MAX_TERMS] for name in shown), strict=True)
     lines = ["".join(map(_cell, shown, row)) for row in rows]
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
     n_terms = len(estimator.terms_)
-    title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
+    title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
     facts = [_columns(estimator), _weights(estimator), estimator.stopping_reason_]
     return _details(title, facts, heads, lines)
 
@@ -257,13 +258,13 @@ def _summarize_targets(estimator: Any) -> str:
         f"<td>{escape(str(name))}</td><td>{len(part.terms_):,}</td>"
         f"<td>{part.intercept_:.4g}</td><td>{part.noise_std_:.2g}</td>"
         f"<td style='text-align:left'>{escape(part.stopping_reason_)}</td>"
-        for name, part in parts[:_MOST_TERMS]
+        for name, part in parts[:_MAX_TERMS]
     ]
     n_shared = len(estimator.shared_targets_)
     shared = f"targets with the same hyperparameters: {n_shared:,}"
     title = f"{len(parts):,} targets"
-    if len(parts) > _MOST_TERMS:
-        title += f", the first {_MOST_TERMS} of them"
+    if len(parts) > _MAX_TERMS:
+        title += f", the first {_MAX_TERMS} of them"
     heads = "target", "weights", "constant", "noise", "how"
     head = "".join(f"<th>{name}</th>" for name in heads)
     return _details(title, [_columns(estimator), shared], head, lines)
@@ -293,6 +294,6 @@ def _weights(estimator: FittedTerms) -> str:
     listed = f"weights: {', '.join(parts) or 'none'}"
     if not estimator.model_.is_sparse:
         listed = f"significant {listed}"
-    constants = np.atleast_1d(estimator.intercept_)[:_MOST_CLASSES]
+    constants = np.atleast_1d(estimator.intercept_)[:_MAX_CLASSES]
     noun = "constant" if len(constants) == 1 else "constants"
     return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.plane_design import Planes
@@ -36,18 +37,13 @@ from skmohn.mohn._models import FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.exact_fit import CHANCE_ODDS
-from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
 from skmohn.mohn._sparse.logistic_selection import best_penalty, held_out_losses
 from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
 from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
 from skmohn.mohn._spike_slab.probit import ProbitSample
-from skmohn.mohn._spike_slab.solve import (
-    BRIEF_ORDER,
-    MOST_WORK,
-    count_sets,
-    is_affordable,
-)
+from skmohn.mohn._spike_slab.solve import SPIKE_SLAB_WORK, count_sets, is_affordable
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._table.term_names import TermNames
@@ -62,8 +58,17 @@ from skmohn.mohn._term_search import (
 from skmohn.mohn._training_data import TrainingData
 
 SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
-# Completions of a row whose probabilities are averaged.
-_MOST_COMPLETIONS = 16
+
+
+@dataclass(frozen=True)
+class StackingConstants:
+    """Ensembles of class models."""
+
+    # Completions of a row whose probabilities are averaged.
+    max_imputations: int = tuned(16, "cost")
+
+
+_STACKING = StackingConstants()
 # Parameters that only sparse models have, and their defaults.
 _OF_FEW = {
     "max_order": None,
@@ -280,7 +285,7 @@ class StackedClassModel:
         """Log probabilities of the classes, averaged over missing values."""
         log_proba = self._of_complete(rows)
         for some, completed, ends in self.missing_inputs.imputations(
-            rows, _MOST_COMPLETIONS
+            rows, _STACKING.max_imputations
         ):
             parts = np.split(self._of_complete(completed), ends)
             log_proba[some] = [
@@ -484,7 +489,7 @@ def _find_few(
 ) -> tuple[FitResult, SparseClassModel]:
     expanded = expand(samples)
 
-    def learn(terms: Sequence[Term], C: float = SEARCH_C) -> SparseClassModel:
+    def learn(terms: Sequence[Term], C: float = LOGISTIC_SEARCH.C) -> SparseClassModel:
         return SparseClassModel(
             LogisticModel.learn(expanded, list(terms), C), samples.coding
         )
@@ -493,7 +498,7 @@ def _find_few(
         return report(record, partial(learn, terms))
 
     found = find(expanded, settings, report_terms)
-    C = SEARCH_C if settings.C == "auto" else float(settings.C)
+    C = LOGISTIC_SEARCH.C if settings.C == "auto" else float(settings.C)
     if settings.C == "auto" and found.selection is not None:
         C = best_penalty(found.selection)
     few = learn(found.terms, C)
@@ -588,7 +593,7 @@ def _learn_additive(
     """Fit single inputs, for each output; none where that takes too long."""
     labels, group = member_fit.labels, member_fit.group_of_observations
     successes = member_fit.successes
-    if ridge_work(*inputs.shape) * len(successes) > MOST_WORK:
+    if ridge_work(*inputs.shape) * len(successes) > SPIKE_SLAB_WORK.max_work:
         return []
     known = [None] * len(successes) if known is None else known
     return [
@@ -608,7 +613,11 @@ def _learn_products(
     successes = member_fit.successes
     n_rows, n_inputs = inputs.shape
     labels, group = member_fit.labels, member_fit.group_of_observations
-    orders = range(1, BRIEF_ORDER + 1) if known is None else [len(known[0])]
+    orders = (
+        range(1, SPIKE_SLAB_WORK.max_order_brief + 1)
+        if known is None
+        else [len(known[0])]
+    )
     best = []
     for order in orders:
         n_sets = count_sets(n_inputs, order)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, TypeAlias, cast
 
@@ -10,21 +11,22 @@ from numpy.typing import NDArray
 from scipy.stats import sem
 
 from skmohn._core._memory import format_bytes
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._gp.marginal_likelihood import MAX_ITER
+from skmohn.mohn._gp.marginal_likelihood import EVIDENCE_SEARCH
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
 from skmohn.mohn._models import FitResult, Model
 from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
+from skmohn.mohn._sparse.model_selection import PATH
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.solve import (
-    HIGHEST_ORDER,
+    SPIKE_SLAB_WORK,
     is_affordable,
     solve_additive,
     solve_spike_slab,
@@ -41,19 +43,49 @@ from skmohn.mohn._term_search import (
 )
 from skmohn.mohn._training_data import TrainingData
 
-# Standard errors over folds by which a sparse model must predict better to be chosen
-# although its description is longer. The same folds chose it, which flatters it.
-_CLEARLY = 2.0
-# Nats by which a model must be shorter than that nothing matters. Of tables of noise
-# alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
-_LEAST_GAIN = 1.5
-# Nats by which any other model must be shorter than the additive one: "strong" evidence
-# (Kass and Raftery, Bayes factors, Journal of the American Statistical Association 90,
-# 1995).
-_STRONG = 3.0
-# Nats by which it is shorter than the mean where signals are no longer weak: on
-# tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
-_WEAK = 40.0
+
+@dataclass(frozen=True)
+class AutoConstants:
+    """Choice of the model by strategy "auto"."""
+
+    # Standard errors over folds by which a sparse model must predict better to be
+    # chosen although its description is longer. The same folds chose it, which flatters
+    # it.
+    n_errors: float = tuned(2.0, "benchmarks/ablation.py")
+    # Nats by which a model must be shorter than that nothing matters. Of tables of
+    # noise alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
+    min_gain: float = tuned(1.5, "benchmarks/ablation.py")
+    # Nats by which any other model must be shorter than the additive one: "strong"
+    # evidence.
+    min_gain_over_additive: float = tuned(3.0, "Kass and Raftery (1995), section 3")
+    # Nats by which it is shorter than the mean where signals are no longer weak: on
+    # tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
+    max_gain_weak: float = tuned(40.0, "benchmarks/ablation.py")
+    # Nats by which a sparse model must be shorter than the average over all sets where
+    # the two list different terms: it is one of those that are averaged. Of 15 noisy
+    # functions for which it was shorter by less, or longer, it predicted 12 worse.
+    min_gain_over_average: float = tuned(10.0, "benchmarks/ablation.py")
+    # Rows from which an average over all sets may stay close to the mean. Of noise
+    # alone with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25
+    # is.
+    min_rows_average: int = tuned(100, "benchmarks/ablation.py")
+    # The same for terms that were chosen by the rows that they are to predict. Of 40
+    # additive functions with R2 0.2 three gained up to 4 nats and predicted worse,
+    # traps 24.
+    min_gain_chosen: float = tuned(10.0, "benchmarks/ablation.py")
+    # Rows of each fold from which a Gaussian process is learned, as long as it needs
+    # more.
+    n_rows_per_stage: tuple[int, ...] = tuned((1000, 3000, 10_000), "cost")
+
+    @property
+    def max_excess(self) -> float:
+        """Nats by which a Gaussian process may be longer than the shortest and win."""
+        # The shortest may be a sparse model that is one of many, the average over these
+        # no shorter than the additive model, and this one lack an interaction.
+        return self.min_gain_over_average + 2.0 * self.min_gain_over_additive
+
+
+_AUTO = AutoConstants()
 # What models are called in sentences.
 _NOUNS = {
     "sparse": "sparse model",
@@ -62,19 +94,6 @@ _NOUNS = {
     "gp": "Gaussian process",
     "nothing": "mean",
 }
-# Nats by which a sparse model must be shorter than the average over all sets where the
-# two list different terms: it is one of those that are averaged. Of 15 noisy functions
-# for which it was shorter by less, or longer, it predicted 12 worse.
-_ONE_OF_MANY = 10.0
-# Rows from which an average over all sets may stay close to the mean. Of noise alone
-# with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25 is.
-_FEWEST_SHARED = 100
-# The same for terms that were chosen by the rows that they are to predict. Of 40
-# additive functions with R2 0.2 three gained up to 4 nats and predicted worse, traps
-# 24.
-_BEYOND_CHANCE = 10.0
-# Rows of each fold from which a Gaussian process is learned, as long as it needs more.
-_ROWS_OF_FOLDS = 1000, 3000, 10_000
 
 
 Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
@@ -102,7 +121,7 @@ def strategies_for(task: Task) -> list[str]:
 
 def _n_records_of_gp(settings: FitSettings) -> int:
     # Of the evidence and its end.
-    return min(settings.max_iter, MAX_ITER) + 1
+    return min(settings.max_iter, EVIDENCE_SEARCH.max_iter) + 1
 
 
 def _steps_of_search(settings: FitSettings) -> int:
@@ -116,12 +135,17 @@ def _steps_of_pursuit(settings: FitSettings) -> int:
 
 def _steps_of_auto(settings: FitSettings) -> int:
     # Of pursuit, of all sets of low orders, of all weights, and of the choice.
-    return _steps_of_pursuit(settings) + HIGHEST_ORDER + _n_records_of_gp(settings) + 1
+    return (
+        _steps_of_pursuit(settings)
+        + SPIKE_SLAB_WORK.max_order
+        + _n_records_of_gp(settings)
+        + 1
+    )
 
 
 def _steps_of_spike_slab(settings: FitSettings) -> int:
     # Of the orders, and of the choice.
-    return (settings.max_order or HIGHEST_ORDER) + 1
+    return (settings.max_order or SPIKE_SLAB_WORK.max_order) + 1
 
 
 def _solve_spike_slab(
@@ -168,7 +192,7 @@ def _solve_all(
 def _list_nothing(gp: FitResult, samples: TrainingData) -> FitResult:
     """Clear the terms of a Gaussian process that describes no more than the mean."""
     # All weights can explain noise, whose variance then seems less than it is.
-    least = _length_of_mean(samples, gp.model.transform) - _LEAST_GAIN
+    least = _length_of_mean(samples, gp.model.transform) - _AUTO.min_gain
     if not gp.terms or gp.model.description_length() < least:
         return gp
     reason = "no weight is listed, since nothing is significant from the mean of y"
@@ -219,7 +243,7 @@ def solve_auto(
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        gp = solve_gp(samples, settings, report, min(known))
+        gp = solve_gp(samples, settings, report, min(known) + _AUTO.max_excess)
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if gp is not None:
@@ -262,7 +286,7 @@ def _on_scale_of(
     gp: GPModel, additive: FitResult, samples: TrainingData, settings: FitSettings
 ) -> FitResult:
     """Additive model on another scale of the target, if it is shorter there."""
-    if not gp.is_transformed or len(samples.y) < FEWEST_ROWS:
+    if not gp.is_transformed or len(samples.y) < PATH.min_rows:
         return additive
     if samples.term_names.has_categories:
         other = solve_additive_categories(samples, settings, gp.transform)
@@ -327,7 +351,7 @@ def _choose(
     scale = found["additive"].model.transform if "additive" in found else Unchanged()
     if not isinstance(scale, Unchanged):
         lengths["nothing"] = min(lengths["nothing"], _length_of_mean(samples, scale))
-    least = lengths["nothing"] - _LEAST_GAIN
+    least = lengths["nothing"] - _AUTO.min_gain
     is_one_of_many = _is_one_of_many(found, lengths)
     shorter = [name for name in lengths if lengths[name] < least]
     if is_one_of_many:
@@ -384,7 +408,7 @@ def _without_terms(solution: FitResult) -> FitResult:
 def _is_shared(lengths: dict[str, float], n_rows: int) -> bool:
     """Whether products of low orders explain more than the mean and single inputs."""
     # The data need not identify them.
-    if "spike_slab" not in lengths or n_rows < _FEWEST_SHARED:
+    if "spike_slab" not in lengths or n_rows < _AUTO.min_rows_average:
         return False
     if lengths["spike_slab"] >= lengths["nothing"]:
         return False
@@ -395,14 +419,14 @@ def _is_robust(lengths: dict[str, float], chosen: str, n_rows: int) -> bool:
     """Whether signals are weak and none is clearly shorter than the additive model."""
     # Of models whose descriptions differ little, it then predicts best: it estimates
     # one variance. Few rows determine not even that.
-    if "additive" not in lengths or n_rows < FEWEST_ROWS:
+    if "additive" not in lengths or n_rows < PATH.min_rows:
         return False
-    if lengths["nothing"] - lengths["additive"] > _WEAK:
+    if lengths["nothing"] - lengths["additive"] > _AUTO.max_gain_weak:
         return False
     # It sees nothing where products may matter.
     if chosen == "spike_slab" and lengths["additive"] >= lengths["nothing"]:
         return False
-    return lengths["additive"] < lengths[chosen] + _STRONG
+    return lengths["additive"] < lengths[chosen] + _AUTO.min_gain_over_additive
 
 
 def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
@@ -412,7 +436,10 @@ def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> b
     # search is all it found.
     if "sparse" not in found or "spike_slab" not in found:
         return False
-    most = min(lengths["sparse"] + _ONE_OF_MANY, lengths["nothing"] - _LEAST_GAIN)
+    most = min(
+        lengths["sparse"] + _AUTO.min_gain_over_average,
+        lengths["nothing"] - _AUTO.min_gain,
+    )
     sparse, average = found["sparse"].terms, found["spike_slab"]
     return (
         lengths["spike_slab"] < most
@@ -425,13 +452,19 @@ def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process is about as short as a spike-and-slab one."""
     # Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01
     # and 0 more R2, and in one 0.01 less.
-    most = min(lengths["spike_slab"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
+    most = min(
+        lengths["spike_slab"] + _AUTO.min_gain_over_additive,
+        lengths["nothing"] - _AUTO.min_gain,
+    )
     return lengths.get("gp", math.inf) < most
 
 
 def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
-    most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
+    most = min(
+        lengths["additive"] + _AUTO.min_gain_over_additive,
+        lengths["nothing"] - _AUTO.min_gain,
+    )
     return (
         "gp" in found
         and lengths["gp"] < most
@@ -444,7 +477,7 @@ def _is_trusted(sparse: FitResult | None, lengths: dict[str, float]) -> bool:
     # Terms of the search of all rows were; they count where chance is no explanation.
     if sparse is None or sparse.selection is None or sparse.selection.how != "whole":
         return sparse is not None
-    return lengths["sparse"] < lengths["nothing"] - _BEYOND_CHANCE
+    return lengths["sparse"] < lengths["nothing"] - _AUTO.min_gain_chosen
 
 
 def _predicts_better(
@@ -470,7 +503,7 @@ def _predicts_better(
         return False
     for errors in _errors_of_folds(model, selection.folds, samples, settings):
         gains = errors - selection.errors
-        if gains.mean() <= _CLEARLY * sem(gains):
+        if gains.mean() <= _AUTO.n_errors * sem(gains):
             return False
     return True
 
@@ -486,7 +519,7 @@ def _errors_of_folds(
         yield _left_out_errors(model, folds, samples)
         return
     n_rows = len(samples.y)
-    for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
+    for most_rows in sorted({min(n_rows, most) for most in _AUTO.n_rows_per_stage}):
         yield _fold_errors(cast(GPModel, model), folds, most_rows, samples, settings)
 
 

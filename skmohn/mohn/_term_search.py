@@ -27,9 +27,9 @@ from skmohn.mohn._sparse.logistic_selection import (
     deal_folds,
     learn_on_folds,
 )
-from skmohn.mohn._sparse.model_selection import FEWEST_ROWS
+from skmohn.mohn._sparse.model_selection import PATH
 from skmohn.mohn._sparse.solve import solve_pursuit
-from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.coding import NUMERIC, InputCoding, UncodedInputs
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import require_sets
 from skmohn.mohn._training_data import TrainingData, read_training_data
@@ -63,11 +63,16 @@ def expand(samples: TrainingData) -> TrainingData:
     )
 
 
+def can_code_for_terms(coding: InputCoding) -> bool:
+    """Whether no column is expanded, so that terms are products of coded columns."""
+    return not coding.without_levels().alphabets
+
+
 def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     """Inputs, and one of -1 and +1 for each category of each categorical."""
     # An unknown category is the mean over all that it could be. int8 when all are -1 or
     # +1.
-    if isinstance(rows.inputs, Planes):
+    if isinstance(rows.inputs, Planes | UncodedInputs):  # in the place of an array
         return rows.inputs
     blocks = [rows.inputs]
     for categorical, (size, _) in enumerate(coding.without_levels().alphabets):
@@ -351,7 +356,7 @@ def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
     """Settings of the pursuit, where more is open to it."""
     selection, folds = settings.selection, samples.folds
     if selection == "auto":  # not the lasso, which keeps many
-        few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
+        few = len(np.unique(samples.inputs, axis=0)) < PATH.min_rows
         selection = "ebic" if few else "cv"
     return replace(
         settings,

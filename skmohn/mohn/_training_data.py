@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
 
@@ -17,9 +17,10 @@ from sklearn.model_selection import (
 from skmohn._core._categories import Categories
 from skmohn._core._names import name_columns
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
-from skmohn.mohn._design.pair_screening import WIDE
+from skmohn.mohn._design.pair_screening import PAIRS
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._models import Folds, Model
 from skmohn.mohn._options import FitSettings, Task
@@ -28,14 +29,32 @@ from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import TermNames, to_inputs
 
-# Of a numeric column: more cost time and hardly predict better.
-_MOST_LEVELS = 16
-# The same for classes: steps that are narrower show where few classes meet, and cost
-# little.
-_FEWEST_LEVELS_OF_CLASSES, _MOST_LEVELS_OF_CLASSES = 16, 64
-_ROWS_PER_LEVEL = 20
-# Copies of rows per row: at a bit a value they take less room than weights.
-_MOST_COPIES = 16
+
+@dataclass(frozen=True)
+class LevelConstants:
+    """Levels of numeric columns."""
+
+    # Of a numeric column: more cost time and hardly predict better.
+    max_levels: int = tuned(16, "benchmarks/ablation.py")
+    # The same for classes: steps that are narrower show where few classes meet, and
+    # cost little.
+    min_levels_classes: int = tuned(16, "benchmarks/ablation.py")
+    max_levels_classes: int = tuned(64, "benchmarks/ablation.py")
+    n_rows_per_level: int = tuned(20, "benchmarks/ablation.py")
+
+
+_LEVELS = LevelConstants()
+
+
+@dataclass(frozen=True)
+class CopyConstants:
+    """Weights as copies of rows."""
+
+    # Copies of rows per row: at a bit a value they take less room than weights.
+    max_copies: int = tuned(16, "cost")
+
+
+_COPIES = CopyConstants()
 
 
 class ValidationData(NamedTuple):
@@ -86,7 +105,7 @@ class TrainingData(NamedTuple):
     @property
     def is_wide(self) -> bool:
         """Whether pairs of inputs are too many to screen all of them each time."""
-        return self.rows.inputs.shape[1] >= WIDE
+        return self.rows.inputs.shape[1] >= PAIRS.min_wide
 
     @property
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
@@ -125,7 +144,9 @@ class TrainingData(NamedTuple):
         counts = self.sample_weight
         if counts is None or np.any(counts != np.rint(counts)):
             return self, rows
-        if counts.sum() > _MOST_COPIES * len(rows) or np.any(np.abs(self.inputs) != 1):
+        if counts.sum() > _COPIES.max_copies * len(rows) or np.any(
+            np.abs(self.inputs) != 1
+        ):
             return self, rows
         counts = counts.astype(int)
         origin = np.repeat(rows, counts)
@@ -247,11 +268,11 @@ def read_encoded(
 def _most_levels(table: NDArray | Genotypes, task: Task, settings: FitSettings) -> int:
     """Levels of a numeric column, of models of all weights."""
     if task == "regression":
-        return 1 if settings.gp_options.numeric == "multilinear" else _MOST_LEVELS
+        return 1 if settings.gp_options.numeric == "multilinear" else _LEVELS.max_levels
     # Repeated rows are one, as weights are. Missing values are equal.
     n_rows = len(np.unique(np.nan_to_num(cast(NDArray, table), nan=np.inf), axis=0))
-    most = n_rows // _ROWS_PER_LEVEL
-    return int(np.clip(most, _FEWEST_LEVELS_OF_CLASSES, _MOST_LEVELS_OF_CLASSES))
+    most = n_rows // _LEVELS.n_rows_per_level
+    return int(np.clip(most, _LEVELS.min_levels_classes, _LEVELS.max_levels_classes))
 
 
 def _keep_occurring(

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
+from skmohn._core._rows import join_blocks
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -27,13 +28,14 @@ from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._genotypes import encode_blocks, read_inputs
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Task, TermsStrategy
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._term_search import (
+    can_code_for_terms,
     expand_rows,
 )
 from skmohn.mohn._training_data import (
@@ -412,8 +414,14 @@ class MOHNTransformer(
             Products of the coded columns, in the order of `terms_`.
         """
         check_is_fitted(self)
-        rows = encode(self.coding_, read_inputs(self, X), self._names())
-        return product_columns(expand_rows(rows, self.coding_), self._terms)
+        for_terms = can_code_for_terms(self.coding_)
+        table = read_inputs(self, X)
+        blocks = encode_blocks(self.coding_, table, self._names(), for_terms=for_terms)
+        products = (
+            product_columns(expand_rows(rows, self.coding_), self._terms)
+            for rows in blocks
+        )
+        return join_blocks(products, len(table))
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None

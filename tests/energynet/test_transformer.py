@@ -918,7 +918,10 @@ def test_scores_of_different_codings_can_be_compared(correlated):
 
 
 def test_what_a_fit_says_is_what_a_score_says(correlated):
-    net = EnergyNetTransformer(monitor=50, learning_rate=0.6, random_state=0)
+    # Records are of the layers.
+    net = EnergyNetTransformer(
+        density="layers", monitor=50, learning_rate=0.6, random_state=0
+    )
     net.fit(correlated)
     assert net.log_likelihood_[-1] == pytest.approx(net.score(correlated), abs=1e-3)
     assert net.description_length_[-1] == pytest.approx(

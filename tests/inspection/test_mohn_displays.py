@@ -299,9 +299,9 @@ def test_positions_of_a_clique_are_a_regular_polygon():
     assert np.linalg.norm(points[0] - points[1]) == pytest.approx(1.0)
 
 
-def test_large_component_is_a_circle(monkeypatch):
+def test_large_component_is_a_circle(replace_constants):
     chain = InteractionGraph.of_terms([(i, i + 1) for i in range(9)], 10)
-    monkeypatch.setattr("skmohn.inspection._layout._MOST_NODES", 9)
+    replace_constants("skmohn.inspection._layout", max_nodes=9)
     points = np.array(list(position_components(chain).values()))
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from sklearn.linear_model import Ridge
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._strategies import _is_robust as is_robust
 from skmohn.mohn._strategies import _is_shared as is_shared
@@ -57,7 +57,7 @@ def log_density(X, y, share, total):
     covariance += (1.0 - share) * np.eye(len(y))
     standard = (y - y.mean()) / y.std()
     # The constant has a variance of its own beside the most likely total of the others.
-    covariance = total * covariance + CONSTANT_VARIANCE
+    covariance = total * covariance + PRIOR.constant_variance
     value = multivariate_normal(np.zeros(len(y)), covariance).logpdf(standard)
     return value - len(y) * math.log(y.std())
 
@@ -160,7 +160,9 @@ def test_further_rows_are_conditioned_on_exactly():
     target = (y - first.y_mean) / first.y_std
     # The constant is a column as well, with the inverse of its variance as a penalty.
     design = np.column_stack([columns, np.ones(60)])
-    own = np.diag([*np.full(5, penalty), first.noise_variance / CONSTANT_VARIANCE])
+    own = np.diag(
+        [*np.full(5, penalty), first.noise_variance / PRIOR.constant_variance]
+    )
     weights = np.linalg.solve(design.T @ design + own, design.T @ target)
     assert_allclose(
         after.predictive_mean(rows_of(X)),

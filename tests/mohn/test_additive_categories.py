@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._gp import additive
-from skmohn.mohn._gp.marginal_likelihood import LEAST_SCALE
+from skmohn.mohn._gp.marginal_likelihood import HYPERPRIOR
 from skmohn.mohn._spike_slab.fit import fit_additive as fit_columns
 from skmohn.mohn._table.rows import Categorical, EncodedRows
 
@@ -130,5 +130,5 @@ def test_auto_is_the_additive_model_of_categories_and_goes_on():
     model.partial_fit(X[100:], y[100:])
     assert np.all(model.predict(X[100:], return_std=True)[1] < before)
     # A prior without products is no start of one with them.
-    assert model.model_.prior.signal_variance == LEAST_SCALE
+    assert model.model_.prior.signal_variance == HYPERPRIOR.min_signal_variance
     assert model.fit(X, y).score(X, y) > 0.2

@@ -22,7 +22,8 @@ from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn import _strategies
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import choice_length
-from skmohn.mohn._gp.model import fit_gp
+from skmohn.mohn._gp.model import GPModel, fit_gp
+from skmohn.mohn._gp.solve import _is_out_of_reach as is_out_of_reach
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.model import SparseModel
@@ -471,9 +472,9 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
 
 @pytest.mark.slow_cases("inf")
 @pytest.mark.parametrize("reach", [None, np.inf])
-def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, monkeypatch):
+def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, replace_constants):
     if reach is not None:
-        monkeypatch.setattr("skmohn.mohn._gp.solve._WITHIN_REACH", reach)
+        replace_constants("skmohn.mohn._gp.solve", max_length_per_row=reach)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (300, 40))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
@@ -486,6 +487,36 @@ def test_a_gaussian_process_far_out_of_reach_is_given_up(reach, monkeypatch):
     if reach is not None:
         lengths = last["description_length_gp"], last["description_length_sparse"]
         assert lengths[0] - lengths[1] > 0.2 * 300
+
+
+@pytest.mark.parametrize(("density", "expected"), [(-14.0, False), (-16.0, True)])
+def test_known_hyperparameters_are_charged_by_their_density(density, expected):
+    def fit(**options):
+        return SimpleNamespace(description_length=lambda: 205.0, n_observed=100.0)
+
+    # Within 20 nats, 0.2 a row, it may become the shorter one.
+    assert is_out_of_reach(fit, density, "auto", 200.0) is expected
+
+
+def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch, replace_constants):
+    replace_constants("skmohn.mohn._gp.solve", max_length_per_row=np.inf)
+    calls, listed = [], GPModel.significant_terms
+    monkeypatch.setattr(
+        GPModel,
+        "significant_terms",
+        lambda model, order: calls.append(model) or listed(model, order),
+    )
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (100, 8))
+    noise = 0.1 * rng.standard_normal(100)
+    model = MOHNRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] * X[:, 2] + noise)
+    last = model.history_[-1]
+    lengths = last["description_length_gp"], last["description_length_sparse"]
+    assert lengths[0] - lengths[1] > _strategies._AUTO.max_excess
+    assert not calls
+    X, y = make_dense(60)
+    assert MOHNRegressor(random_state=0).fit(X, y).history_[-1]["chosen"] == "gp"
+    assert calls
 
 
 def test_a_gaussian_process_within_reach_is_learned_from_all_rows():
@@ -529,8 +560,8 @@ def test_left_out_rows_must_be_predicted_better_by_two_errors(errors, is_better)
 
 
 @pytest.mark.parametrize("is_clear", [False, True])
-def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
-    monkeypatch.setattr("skmohn.mohn._strategies._ROWS_OF_FOLDS", (30, 40, 45))
+def test_few_rows_of_the_folds_may_do(monkeypatch, replace_constants, is_clear):
+    replace_constants("skmohn.mohn._strategies", n_rows_per_stage=(30, 40, 45))
     asked = []
     monkeypatch.setattr(
         "skmohn.mohn._strategies.fit_gp",
@@ -567,9 +598,11 @@ def test_a_few_large_targets_do_not_make_a_model_better():
 
 
 @pytest.mark.slow
-def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 300)
-    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 60)
+def test_rough_tables_of_many_rows_are_not_taken_for_nothing(
+    monkeypatch, replace_constants
+):
+    replace_constants("skmohn.mohn._gp.model", max_rows_exact=300)
+    replace_constants("skmohn.mohn._gp.model", max_inducing=60)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, (600, 4))
     tables = rng.standard_normal((3, 6, 6))
@@ -722,6 +755,22 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
     assert records[0]["chosen"] == expected
     is_said = "the sparse model is not the only one that fits" in chosen.stopping_reason
     assert is_said is (expected == "spike_slab" and lengths[0] < lengths[1])
+
+
+@pytest.mark.parametrize(("longer", "expected"), [(-0.1, "gp"), (0.1, "additive")])
+def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
+    # Sparse model, average and additive model give way to each other, and that to it.
+    longest = 100.0 + _strategies._AUTO.max_excess
+    found = {
+        "sparse": solution_of(100.0, TERMS),
+        "spike_slab": solution_of(109.98, TERMS[:2]),
+        "additive": solution_of(112.96, TERMS[:1]),
+        "gp": solution_of(longest + longer, [(0, 1)]),
+        "nothing": solution_of(140.0),
+    }
+    samples = SimpleNamespace(y=np.arange(100.0))
+    chosen = _strategies._choose(found, samples, FitSettings(), lambda *_: None)
+    assert chosen.model is found[expected].model
 
 
 def test_a_gaussian_process_is_kept_where_spikes_and_slabs_say_the_same():

@@ -739,10 +739,10 @@ def test_columns_must_be_those_of_fit(fitted):
         model.predict(X[0])
 
 
-def test_many_rows_go_through_inducing_rows(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.model.MOST_LEFT_OUT", 400)
-    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 100)
-    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 350)
+def test_many_rows_go_through_inducing_rows(replace_constants):
+    replace_constants("skmohn.mohn._gp.model", max_left_out=400)
+    replace_constants("skmohn.mohn._gp.model", max_rows_exact=100)
+    replace_constants("skmohn.mohn._gp.model", max_inducing=350)
     X, y = make_frame(n_rows=700)
     X["other"] = np.random.default_rng(0).random(len(X))
     model = MOHNRegressor(

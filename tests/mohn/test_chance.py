@@ -93,6 +93,14 @@ def test_terms_of_few_inputs_are_quickly_named():
     assert not ExactFitTest(X, y).is_significant(spread)
 
 
+def test_more_columns_than_floats_have_exponents():
+    """Two to the power of their number is beyond the largest float."""
+    inputs = np.random.default_rng(0).choice([-1.0, 1.0], (30, 1100))
+    chance = ExactFitTest(inputs, inputs[:, 0])
+    assert (chance.n_rows, chance.n_features) == inputs.shape
+    assert chance.is_significant([(0,)])
+
+
 def test_constant_is_exact():
     assert ExactFitTest(CUBE, np.ones(8)).is_significant([])
     assert not ExactFitTest(CUBE, np.ones(8)).is_significant([(0,)])

@@ -280,9 +280,9 @@ def test_samples_without_weight_may_be_anything(second):
     assert_array_equal(found.predict_proba(FRAME), expected.predict_proba(FRAME))
 
 
-def test_more_rows_than_have_exact_models_are_refused(second, monkeypatch):
+def test_more_rows_than_have_exact_models_are_refused(second, replace_constants):
     model = copy.deepcopy(second)
-    monkeypatch.setattr(gaussian_process, "_MOST_INVERTED", 70)
+    replace_constants(gaussian_process, max_rows_inverted=70)
     model.partial_fit(FRAME[60:65], LABELS[2][60:65])
     before = model.predict_proba(FRAME)
     with pytest.raises(ValueError, match="fit again on all rows, which takes inducing"):
@@ -294,10 +294,10 @@ def test_more_rows_than_have_exact_models_are_refused(second, monkeypatch):
 
 
 def test_logistic_likelihoods_are_left_out_where_they_would_take_long(
-    second, monkeypatch
+    second, replace_constants
 ):
     model = copy.deepcopy(second)
-    monkeypatch.setattr(dense_classes, "_MOST_WORK", 6.0 * 70**3)
+    replace_constants(dense_classes, max_work=6.0 * 70**3)
     model.partial_fit(FRAME[60:65], LABELS[2][60:65])
     assert len(model.ensemble_weights_) == 4
     model.partial_fit(FRAME[REST], LABELS[2][REST])

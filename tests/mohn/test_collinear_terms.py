@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._sparse.collinear import LEAST, find_collinear_terms
+from skmohn.mohn._sparse.collinear import MIN_CORRELATION, find_collinear_terms
 
 
 def alike(X, n_copies, flips, rng):
@@ -38,9 +38,9 @@ def tables(rng):
 
 
 @pytest.mark.parametrize("kind", ["signs", "numbers", "weights", "counts", "gaps"])
-def test_lists_are_those_of_all_correlations(kind, monkeypatch):
+def test_lists_are_those_of_all_correlations(kind, replace_constants):
     # Columns come in several blocks.
-    monkeypatch.setattr("skmohn.mohn._sparse.collinear._BYTES", 8 * 300 * 7)
+    replace_constants("skmohn.mohn._sparse.collinear", n_bytes=8 * 300 * 7)
     rng = np.random.default_rng(1)
     X = tables(rng)["signs" if kind == "weights" else kind]
     weight = rng.uniform(0.5, 2, 300) if kind == "weights" else None
@@ -68,10 +68,13 @@ def test_lists_are_those_of_all_correlations(kind, monkeypatch):
                 continue
             r = covariance[0, 1] / np.sqrt(np.prod(np.diag(covariance)))
             near = any(
-                all(abs(single[i, j]) >= LEAST for i, j in zip(term, part, strict=True))
+                all(
+                    abs(single[i, j]) >= MIN_CORRELATION
+                    for i, j in zip(term, part, strict=True)
+                )
                 for part in permutations(other)
             )
-            if other != term and near and abs(r) >= LEAST:
+            if other != term and near and abs(r) >= MIN_CORRELATION:
                 expected[other] = r
         assert dict(found) == pytest.approx(expected)
         sizes = [abs(r) for _, r in found]

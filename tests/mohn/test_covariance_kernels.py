@@ -11,7 +11,7 @@ from skmohn.mohn._gp.covariance_function import (
     find_alike,
 )
 from skmohn.mohn._gp.covariance_kernels import multiply_means
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
 
 # Categoricals with the same alphabet are computed together.
@@ -97,7 +97,7 @@ def plain_covariance(kind, prior, left, right):
     covariance = (
         prior.signal_variance * product + prior.main_effect_variance * lines.sum(axis=0)
     )
-    return product, covariance + CONSTANT_VARIANCE
+    return product, covariance + PRIOR.constant_variance
 
 
 def plain_slope(kind, prior, rows, outer):

@@ -78,8 +78,8 @@ def test_what_is_found_is_as_with_them_regressed_out(data):
 
 @pytest.mark.slow_cases("signs")
 @pytest.mark.parametrize("kind", ["signs", "genotypes"])
-def test_wide_tables_have_them_in_each_fold(kind, monkeypatch):
-    monkeypatch.setattr(_training_data, "WIDE", 100)
+def test_wide_tables_have_them_in_each_fold(kind, replace_constants):
+    replace_constants(_training_data, min_wide=100)
     rng = np.random.default_rng(1)
     if kind == "signs":
         X = values = rng.choice([-1, 1], (200, 120))

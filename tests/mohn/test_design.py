@@ -14,7 +14,7 @@ from skmohn.mohn._design.design import (
     make_design,
     pack_signs,
 )
-from skmohn.mohn._design.pair_screening import WIDE
+from skmohn.mohn._design.pair_screening import PAIRS
 
 SETS = [(), (0,), (4,), (0, 1), (1, 2, 3), (0, 2, 3, 4), (0, 1, 2, 3, 4, 5)]
 KINDS = ["packed", "skewed", "gp", "weighted", "fractional", "unknown"]
@@ -166,7 +166,9 @@ def test_balance_of_each_pair_counts(i, j):
 
 def test_balance_needs_little_memory():
     """Two matrices of all pairs would take 9 megabytes."""
-    design = PackedDesign(np.random.default_rng(0).choice([-1, 1], (1000, WIDE - 1)))
+    design = PackedDesign(
+        np.random.default_rng(0).choice([-1, 1], (1000, PAIRS.min_wide - 1))
+    )
     tracemalloc.start()
     try:
         assert design.is_balanced
@@ -175,7 +177,9 @@ def test_balance_needs_little_memory():
         tracemalloc.stop()
     assert peak < 3e6
     # To look at more pairs would take longer than it saves.
-    design = PackedDesign(np.random.default_rng(0).choice([-1, 1], (1000, WIDE)))
+    design = PackedDesign(
+        np.random.default_rng(0).choice([-1, 1], (1000, PAIRS.min_wide))
+    )
     assert not design.is_balanced
 
 

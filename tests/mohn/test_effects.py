@@ -244,9 +244,9 @@ def test_genotypes_count_what_is_known():
 
 
 @pytest.mark.parametrize("way", ["subsets", "pairs"])
-def test_sums_of_terms_over_skewed_inputs(way, monkeypatch):
+def test_sums_of_terms_over_skewed_inputs(way, replace_constants):
     if way == "pairs":
-        monkeypatch.setattr(sobol, "_MOST_SUBSETS", 0.0)
+        replace_constants(sobol, max_subsets=0.0)
     rng = np.random.default_rng(0)
     chances = [0.9, 0.5, 0.2, 0.35, 0.7]
     terms = [(0,), (3,), (0, 1), (1, 2), (0, 2, 3), (0, 1, 2, 3)]
@@ -588,8 +588,8 @@ def test_weights_of_zero_and_constant_columns_change_nothing():
     assert effects.loc["x3", ["from", "to"]].isna().all()
 
 
-def test_errors_of_many_weights_are_not_known(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._sparse.classes.MOST_JOINT", 2)
+def test_errors_of_many_weights_are_not_known(replace_constants):
+    replace_constants("skmohn.mohn._sparse.classes", max_joint=2)
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (80, 3))
     model = MOHNClassifier("given", terms=[(0,), (1,)])

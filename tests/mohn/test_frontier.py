@@ -167,13 +167,11 @@ def test_an_order_is_kept_where_it_cannot_be_screened_again():
         assert again == [found] * n_again
 
 
-def test_no_more_is_kept_than_there_is_room_for(monkeypatch):
+def test_no_more_is_kept_than_there_is_room_for(replace_constants):
     column = DESIGN.columns([()]).nbytes
     cost = DESIGN.screening_cost(3)
     for n, n_again in ((4, 0), (6, 1)):
-        monkeypatch.setattr(
-            "skmohn.mohn._design.pair_screening._BYTES_KEPT", n * column
-        )
+        replace_constants("skmohn.mohn._design.pair_screening", n_bytes_kept=n * column)
         frontier = TermScreening(DESIGN, 3, 1.5 * cost)
         assert len(list(frontier.raise_order(RESIDUALS[:1], 1.0, 5))) == 1
         assert len(list(frontier.raise_order(RESIDUALS[:1], 0.9, 5))) == n_again

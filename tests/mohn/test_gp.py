@@ -82,12 +82,12 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
 
 
 @pytest.mark.parametrize("route", ["cholesky", "hadamard", "nystroem"])
-def test_products_sum_to_the_mean(route, monkeypatch):
+def test_products_sum_to_the_mean(route, replace_constants):
     if route != "cholesky":
-        monkeypatch.setattr(_gp_model, "_MANY_ROWS", 10)
-        monkeypatch.setattr(_gp_model, "_MOST_EXACT", 10)
+        replace_constants(_gp_model, min_rows_hadamard=10)
+        replace_constants(_gp_model, max_rows_exact=10)
     if route == "nystroem":
-        monkeypatch.setattr(_gp_model, "_MOST_WALSH_INPUTS", 1)
+        replace_constants(_gp_model, max_inputs_hadamard=1)
     inputs, y, _ = make_data(6, 150, 0.3)
     y = 50.0 + 10.0 * y + 60.0 * inputs[:, 1] * inputs[:, 2] * inputs[:, 4]
     model = fit_gp(plain(inputs), y, noise="constant")
@@ -198,10 +198,10 @@ def test_memory_is_refused_with_the_figure():
     ("n", "n_rows", "most_exact", "route"),
     [(11, 850, 400, "hadamard"), (9, 450, 60, "nystroem"), (9, 450, 250, "subset")],
 )
-def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
-    monkeypatch.setattr(_gp_model, "MOST_LEFT_OUT", 400)
-    monkeypatch.setattr(_gp_model, "_MOST_EXACT", most_exact)
-    monkeypatch.setattr(_gp_model, "_INDUCING", 225)
+def test_every_route_learns(replace_constants, n, n_rows, most_exact, route):
+    replace_constants(_gp_model, max_left_out=400)
+    replace_constants(_gp_model, max_rows_exact=most_exact)
+    replace_constants(_gp_model, max_inducing=225)
     inputs, y, values = make_data(n, 2 * n_rows, 0.2)
     if route != "hadamard":
         inputs[0, 0] = 0.0
@@ -223,9 +223,9 @@ def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
 
 @pytest.mark.slow_cases("subset")
 @pytest.mark.parametrize("route", ["subset", "nystroem"])
-def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route):
-    monkeypatch.setattr(_gp_model, "_MOST_EXACT", 300)
-    monkeypatch.setattr(_gp_model, "_INDUCING", 40)
+def test_roughness_says_whether_a_part_of_the_rows_is_better(replace_constants, route):
+    replace_constants(_gp_model, max_rows_exact=300)
+    replace_constants(_gp_model, max_inducing=40)
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (1000, 12))
     y = inputs @ rng.standard_normal(12)
@@ -233,7 +233,7 @@ def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route)
         y = y + 6.0 * inputs[:, :4].prod(axis=1) * (inputs[:, 4] - inputs[:, 5])
     else:
         y = y + 3.0 * rng.standard_normal(1000)
-    monkeypatch.setattr(_gp_model, "_MOST_WALSH_INPUTS", 1)
+    replace_constants(_gp_model, max_inputs_hadamard=1)
     learn = partial(fit_gp, plain(inputs), y, noise="constant", strong_terms=False)
     model = learn()
     assert model.inference == route
@@ -257,7 +257,7 @@ def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route)
     assert len(few.posterior.sample) == 300
 
 
-def test_precisions_of_a_part_count_as_in_all(monkeypatch):
+def test_precisions_of_a_part_count_as_in_all(replace_constants):
     rng = np.random.default_rng(0)
     inputs, weight = rng.uniform(-1.0, 1.0, (800, 3)), rng.uniform(0.2, 3.0, 800)
     y = inputs.sum(axis=1) + 0.3 * rng.standard_normal(800) / np.sqrt(weight)
@@ -265,7 +265,7 @@ def test_precisions_of_a_part_count_as_in_all(monkeypatch):
         fit_gp, plain(inputs), y, weight, noise="constant", strong_terms=False
     )
     whole = learn()
-    monkeypatch.setattr(_gp_model, "_MOST_EXACT", 700)
+    replace_constants(_gp_model, max_rows_exact=700)
     part = learn(covariance=whole.covariance)
     assert part.inference == "subset"
     assert part.log_evidence() == pytest.approx(whole.log_evidence(), abs=15)
@@ -474,14 +474,14 @@ def test_uncertainty_of_a_function_is_that_of_its_weights():
     )
 
 
-def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
+def test_axes_that_change_the_function_most_are_found_by_slopes(replace_constants):
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (40, 60))
     y = inputs[:, :9].sum(axis=1) + rng.standard_normal(40)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
-    monkeypatch.setattr(_uncertainty, "_MOST_AXES", 6)
+    replace_constants(_uncertainty, max_axes=6)
     some, log_occam_factor = _uncertainty.marginalize_hyperparameters(posterior, 40)
-    monkeypatch.setattr(_uncertainty, "_TRIED", 99)
+    replace_constants(_uncertainty, n_tried_per_axis=99)
     every, same = _uncertainty.marginalize_hyperparameters(posterior, 40)
     cube = plain(rng.choice([-1.0, 1.0], (30, 60)))
     assert_allclose(some.variance(cube), every.variance(cube))
@@ -520,15 +520,15 @@ def test_long_descriptions_are_not_asked_for_predictions(longer):
     assert (model.y_max == y.max() > full.y_max) == (longer > 0.0)
 
 
-def test_directions_that_change_little_are_not_looked_along(monkeypatch):
+def test_directions_that_change_little_are_not_looked_along(replace_constants):
     rng = np.random.default_rng(1)
     inputs = rng.choice([-1.0, 1.0], (60, 90))
     y = inputs[:, :3].sum(axis=1) + inputs[:, 3] * inputs[:, 4]
     y += rng.standard_normal(60)
     posterior = fit_gp(plain(inputs), y, noise="constant").posterior
-    monkeypatch.setattr(_uncertainty, "_MOST_DIRECTIONS", 999)
+    replace_constants(_uncertainty, max_directions=999)
     every, expected = _uncertainty.marginalize_hyperparameters(posterior, 60)
-    monkeypatch.setattr(_uncertainty, "_MOST_DIRECTIONS", 30)
+    replace_constants(_uncertainty, max_directions=30)
     some, log_occam_factor = _uncertainty.marginalize_hyperparameters(posterior, 60)
     # As an integral over those looked along it would be ten less.
     assert log_occam_factor == pytest.approx(expected, abs=1.2)
@@ -599,8 +599,8 @@ def test_hyperparameters_of_a_wide_table_are_marginalized_by_few_inputs(monkeypa
     ):
         monkeypatch.setattr(module, "GramMatrix", Watched, raising=False)
     some, _ = _uncertainty.marginalize_hyperparameters(posterior, 40)
-    assert len(widths) == 2 * 2 * _uncertainty._MOST_AXES
-    assert max(widths) <= _uncertainty._MOST_DIRECTIONS
+    assert len(widths) == 2 * 2 * _uncertainty.UNCERTAINTY.max_axes
+    assert max(widths) <= _uncertainty.UNCERTAINTY.max_directions
     up, _ = some.pairs[0]
     again = ExactPosterior.condition(up.covariance, posterior.sample)
     assert_allclose(up.alpha, again.alpha, rtol=1e-9, atol=1e-9)

@@ -66,8 +66,8 @@ def prior_of(rows, alphabets=(), seed=0):
 
 
 @pytest.fixture
-def tight(monkeypatch):
-    monkeypatch.setattr(laplace, "_TOLERANCE", 1e-15)
+def tight(replace_constants):
+    replace_constants(laplace, tolerance=1e-15)
 
 
 def test_two_classes_are_those_of_a_gaussian_process(tight):
@@ -285,15 +285,15 @@ def test_inducing_rows_that_are_all_rows_are_exact():
     assert through.log_evidence() == pytest.approx(exact.log_evidence(), rel=1e-4)
 
 
-def test_many_rows_go_through_some(monkeypatch):
+def test_many_rows_go_through_some(replace_constants):
     rng = np.random.default_rng(0)
     rows = signs(400, 12)
     score = 2 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
     label = (score + rng.logistic(size=400) > 0).astype(int)
     losses = []
     for budget in (1e9, 8.0 * 5.0 * 200**2):
-        monkeypatch.setattr(classification, "_MOST_WORK", 0.0)
-        monkeypatch.setattr("skmohn.mohn._gp.model.MOST_LEFT_OUT", 200)
+        replace_constants(classification, max_work=0.0)
+        replace_constants("skmohn.mohn._gp.model", max_left_out=200)
         member_fit = MemberFit.read(
             rows, (label, 2), (), (), "lines", memory_budget=budget, seed=0
         )
@@ -528,17 +528,19 @@ def test_numeric_columns_are_taken_as_wanted():
 
 
 @pytest.mark.parametrize("is_product", [False, True])
-def test_one_logistic_likelihood_must_do_where_two_take_long(is_product, monkeypatch):
+def test_one_logistic_likelihood_must_do_where_two_take_long(
+    is_product, replace_constants
+):
     X, y = curved(80)
     if is_product:
         y = X[:, 0] * X[:, 1] * X[:, 2] > 0
-    monkeypatch.setattr(classification, "_MOST_WORK_TOGETHER", 2 * 6.0 * 79**3)
+    replace_constants(classification, max_work_together=2 * 6.0 * 79**3)
     model = MOHNClassifier("gp", random_state=0)
     names = [
         name for name in clone(model).fit(X, y).ensemble_weights_ if "logistic" in name
     ]
     assert names == ["logistic, lines" if is_product else "logistic, levels"]
-    monkeypatch.setattr(classification, "_MOST_WORK_TOGETHER", 2 * 6.0 * 80**3)
+    replace_constants(classification, max_work_together=2 * 6.0 * 80**3)
     assert len(clone(model).fit(X, y).ensemble_weights_) == 4
 
 

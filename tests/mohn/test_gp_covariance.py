@@ -588,8 +588,8 @@ def test_levels_of_many_columns_take_little_memory():
     assert peak < 8 * n_logs**2 / 4
 
 
-def test_stages_find_what_all_rows_find(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.marginal_likelihood._ALL_ROWS", 200)
+def test_stages_find_what_all_rows_find(replace_constants):
+    replace_constants("skmohn.mohn._gp.marginal_likelihood", max_rows_all=200)
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (500, 11))
     y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(500)
@@ -634,8 +634,10 @@ def test_an_earlier_climb_is_a_first_stage():
 
 
 @pytest.mark.parametrize(("most", "dtype"), [(600, "float64"), (599, "float32")])
-def test_many_products_of_few_rows_are_in_single_precision(most, dtype, monkeypatch):
-    monkeypatch.setattr(_evidence, "MOST_PRODUCTS", most)
+def test_many_products_of_few_rows_are_in_single_precision(
+    most, dtype, monkeypatch, replace_constants
+):
+    replace_constants(_evidence, max_products=most)
     rng, dtypes = np.random.default_rng(0), []
     rows = EncodedRows(rng.uniform(-1.0, 1.0, (10, 6)), np.empty((10, 0), dtype=int))
     sample = join_equal_rows(rows, rng.standard_normal(10))

@@ -287,9 +287,9 @@ def test_pickles_grow_with_the_rows_only():
 
 
 @pytest.mark.slow
-def test_copies_of_models_of_many_rows_say_the_same(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 50)
-    monkeypatch.setattr("skmohn.mohn._gp.model._INDUCING", 200)
+def test_copies_of_models_of_many_rows_say_the_same(replace_constants):
+    replace_constants("skmohn.mohn._gp.model", max_rows_exact=50)
+    replace_constants("skmohn.mohn._gp.model", max_inducing=200)
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (400, 4))
     y = X[:, 0] * X[:, 1] + X[:, 2]
     model = MOHNRegressor("gp", random_state=0).fit(X, y)

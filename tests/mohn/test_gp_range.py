@@ -110,8 +110,8 @@ def test_a_scale_whose_means_are_worse_than_the_mean_is_given_up(
     assert model.model_.is_transformed is is_kept
 
 
-def test_of_many_rows_it_is_the_range_of_the_targets(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._models.MOST_LEFT_OUT", 39)
+def test_of_many_rows_it_is_the_range_of_the_targets(replace_constants):
+    replace_constants("skmohn.mohn._models", max_left_out=39)
     rows, rng = make_rows(40)
     y = make_target(rows, rng)
     model = fit_gp(rows, y, noise="constant", strong_terms=False)

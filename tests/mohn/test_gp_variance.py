@@ -157,7 +157,7 @@ def test_levels_vary_with_their_input():
     assert_allclose(found.total(), total)
 
 
-def test_pair_sums_over_several_blocks(monkeypatch):
+def test_pair_sums_over_several_blocks(replace_constants):
     rng = np.random.default_rng(0)
     alphabets = (Categorical(3),)
     rows, covariance = (
@@ -166,7 +166,7 @@ def test_pair_sums_over_several_blocks(monkeypatch):
     )
     whole = PairVariance(covariance, rows, rng.standard_normal(30))
     variance, total = whole.variance(), whole.total()
-    monkeypatch.setattr("skmohn.mohn._gp.sobol._ROWS_AT_ONCE", 7)
+    replace_constants("skmohn.mohn._gp.sobol", n_rows_per_block=7)
     assert whole.variance() == pytest.approx(variance)
     assert_allclose(whole.total(), total)
 

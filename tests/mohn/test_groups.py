@@ -92,6 +92,27 @@ def test_groups_are_left_out_of_classes_at_once():
         assert_allclose(found[own], mean, rtol=1e-6)
 
 
+def test_rows_of_certain_classes_are_left_out_with_their_group():
+    """Their curvature rounds to zero, which made the equations singular."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(8, 8))
+    covariance = 9.0 * (root @ root.T + np.eye(8))
+    # Copies are weights.
+    totals = np.full(8, 5.0)
+    successes = totals * np.array([0, 1, 1, 1, 0, 1, 1, 1])
+    mode = find_mode(covariance, successes, totals, 60.0)
+    curvature = totals * mode.probability * (1.0 - mode.probability)
+    assert np.sum(curvature == 0.0) >= 2
+    group = np.array([0, 0, 1, 1, 2, 2, 2, 2])
+    found = leave_groups_out(mode, totals, group)
+    for unit in range(3):
+        own, rest = np.flatnonzero(group == unit), np.flatnonzero(group != unit)
+        scaled = np.eye(len(rest)) + curvature[rest, None] * covariance[rest][:, rest]
+        pull = curvature[rest] * mode.latent[rest] + mode.alpha[rest]
+        mean = covariance[np.ix_(own, rest)] @ np.linalg.solve(scaled, pull)
+        assert_allclose(found[own], mean, rtol=1e-5, atol=1e-5)
+
+
 def make_crossed(n_subjects=8, seed=0):
     """Each subject sees all of eight conditions: equal rows are of other groups."""
     rng = np.random.default_rng(seed)

@@ -162,8 +162,8 @@ def test_rows_may_follow_and_models_be_copied(fitted):
 
 
 @pytest.mark.parametrize("n_asked", [50, 400])
-def test_weights_count_repeated_rows(n_asked, monkeypatch):
-    monkeypatch.setattr(transform_selection, "_ROWS_ASKED", n_asked)
+def test_weights_count_repeated_rows(n_asked, replace_constants):
+    replace_constants(transform_selection, max_rows=n_asked)
     X, y = make_step(60)
     X = X.iloc[:, :2]
     counts = np.resize([1, 2, 3], 60)
@@ -214,7 +214,7 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     ],
 )
 def test_levels_must_not_cost_accuracy(
-    larger, share, weak, of_refits, are_taken, monkeypatch
+    larger, share, weak, of_refits, are_taken, monkeypatch, replace_constants
 ):
     X = np.random.default_rng(0).uniform(size=(80, 1))
     y = np.sin(9.0 * X[:, 0])
@@ -224,7 +224,7 @@ def test_levels_must_not_cost_accuracy(
         return lambda self, trial, *_: value if trial.has_levels else 1.0
 
     module = "skmohn.mohn._gp.transform_selection"
-    monkeypatch.setattr(f"{module}._WEAK_NOISE", weak)
+    replace_constants(module, min_weak_noise=weak)
     monkeypatch.setattr(_Part, "error", be(larger))
     monkeypatch.setattr(_Part, "largest_fraction", lambda self: share)
     monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))

@@ -14,7 +14,7 @@ from skmohn.mohn._design.design import make_design
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
-from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import (
     best_penalty,
     deal_folds,
@@ -67,7 +67,7 @@ def gains_by_hand(columns, fitted, labels, weights):
             spread = weights * p * (1 - p)
             mean = np.sum(spread * column) / spread.sum()
             fisher = np.sum(spread * (column - mean) ** 2)
-            gains[j] += score**2 / (fisher + 1 / SEARCH_C)
+            gains[j] += score**2 / (fisher + 1 / LOGISTIC_SEARCH.C)
     return gains
 
 
@@ -81,7 +81,7 @@ def test_first_product_is_that_of_the_largest_gain(n_classes, is_weighted):
     start = ((3,), (0, 2))
     path = path_of(inputs, labels, weights, n_classes, control(1, start))
     path.extend([1])
-    model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+    model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
     model.fit(products(inputs, start), labels, sample_weight=weights)
     fitted = model.predict_proba(products(inputs, start))
     terms = [t for k in (1, 2) for t in combinations(range(N), k) if t not in start]
@@ -110,7 +110,7 @@ def test_models_are_logistic_regressions_on_products():
     for position in (1, 2, 3):
         terms = path.model(position)
         assert len(terms) == position
-        model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+        model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
         model.fit(products(inputs, terms), labels)
         for columns, classes, found in (
             (inputs, labels, path.deviances[position]),
@@ -145,7 +145,7 @@ def test_pure_parities_are_found_by_screening(order):
     assert path_of(inputs, labels, None, 2, poor).extend([1]).terms != [members]
 
 
-def test_products_that_say_the_same_come_once(monkeypatch):
+def test_products_that_say_the_same_come_once(replace_constants):
     inputs, labels = samples(2)
     inputs = np.hstack([inputs, inputs[:, [0]]])
     groups = np.arange(N + 1)
@@ -154,7 +154,7 @@ def test_products_that_say_the_same_come_once(monkeypatch):
     columns = products(inputs, found.terms)
     alike = np.abs(columns.T @ columns) / len(inputs) - np.eye(len(found.terms))
     assert alike.max() < 0.9
-    monkeypatch.setattr(_logistic, "_ALIKE", 1.1)
+    replace_constants(_logistic, max_cosine=1.1)
     found = path_of(inputs, labels, None, 2, control(4, groups=groups))
     assert {(0, 1), (1, 6)} <= set(found.extend([4]).terms)
 
@@ -274,7 +274,7 @@ def test_ebic_by_hand(n_classes):
     path = path_of(inputs, labels, weights, n_classes, control(2, start))
     path.extend([1, 2])
     terms = path.model(2)
-    model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+    model = LogisticRegression(C=LOGISTIC_SEARCH.C, tol=1e-3, max_iter=200)
     columns = products(inputs, terms)
     model.fit(columns, labels, sample_weight=weights)
     chances = model.predict_proba(columns)[np.arange(len(labels)), labels]

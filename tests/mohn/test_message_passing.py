@@ -62,8 +62,8 @@ def test_posterior_is_the_integral(noise):
             assert_allclose(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_shares_follow_expectation_maximization(monkeypatch):
-    monkeypatch.setattr(_message_passing, "_EM_STEPS", 1)
+def test_shares_follow_expectation_maximization(replace_constants):
+    replace_constants(_message_passing, n_em_steps=1)
     prior, noise = MixturePrior(), 0.3
     r = pseudo_data()
     before = prior.mixture.copy()
@@ -97,7 +97,9 @@ def test_prior_learns_how_many_weights_there_are():
 
 
 @pytest.mark.parametrize("n_weights", [0, 100])
-def test_many_candidates_are_weighed_as_a_few(n_weights, monkeypatch):
+def test_many_candidates_are_weighed_as_a_few(
+    n_weights, monkeypatch, replace_constants
+):
     rng = np.random.default_rng(0)
     r, counts = 0.3 * rng.standard_normal(3000), rng.integers(1, 4, 3000)
     r[:n_weights] += 1.5
@@ -105,7 +107,7 @@ def test_many_candidates_are_weighed_as_a_few(n_weights, monkeypatch):
     for _ in range(5):
         found = tabulated.posterior(r, 0.3, counts)
         with monkeypatch.context() as context:
-            context.setattr(_message_passing, "_NODES", len(r))
+            replace_constants(_message_passing, patch=context, n_nodes=len(r))
             expected = prior.posterior(r, 0.3, counts)
         for one, other in zip(found, expected, strict=True):
             assert_allclose(one, other, atol=1e-4)
@@ -123,7 +125,7 @@ def test_pseudo_data_far_beyond_the_noise_are_weighed_one_by_one(monkeypatch):
     r = np.random.default_rng(0).standard_normal(2000)
     for noise in (1.0, 0.01):
         MixturePrior().posterior(r, noise, np.ones(2000))
-    assert n_weighed == [_message_passing._NODES, 2000]
+    assert n_weighed == [_message_passing._MESSAGES.n_nodes, 2000]
 
 
 def test_sign_is_symmetric():

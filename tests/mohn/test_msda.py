@@ -275,8 +275,9 @@ RANGES = {
     "initial_orders": ([None, [1, 0]], [1.0, "uniform"], "an array-like or None"),
     "initial_inputs": ([None, (2, 3)], [1.0, "uniform"], "an array-like or None"),
     "penalty_factor": NOT_NEGATIVE,
+    "refit": ([True, False], [None, "yes"], "an instance of 'bool'"),
     "n_epochs": COUNT,
-    "n_iter_no_change": COUNT,
+    "n_iter_no_change": ([1, 5, None], [0, -1, 1.5], "an int in the range [1, inf)"),
     "tol": NOT_NEGATIVE,
 }
 
@@ -809,3 +810,53 @@ def test_repeated_rows_do_not_make_room_for_weights():
     # As many weights as there are different rows reproduce any target on them.
     assert len(found.terms) <= 0.8 * 30
     assert found.reason != "exact"
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_search_as_printed_learns_by_the_lasso_alone(held_out):
+    inputs, y = sparse_problem(250, noise=0.1)
+    design = PackedDesign(inputs[:150])
+    held = (PackedDesign(inputs[150:]), y[150:]) if held_out else None
+    control, alpha = MSDAOptions.published(), 0.05
+    found = discover(
+        *(design, y[:150], control), max_iter=10, alpha=alpha, validation=held
+    )
+    # Terms of zero weight are not needed for the others.
+    columns = np.stack([inputs[:150, term].prod(axis=1) for term in found.terms], 1)
+    oracle = Lasso(alpha, tol=1e-12, max_iter=10**5).fit(columns, y[:150])
+    assert_allclose(found.coef, oracle.coef_, atol=2e-3)
+    assert found.reason == "max_iter"
+    # Least squares does not shrink.
+    assert all(np.abs(found.coef) < np.abs(np.linalg.lstsq(columns, y[:150])[0]).max())
+
+
+def test_penalty_as_printed_does_not_follow_the_error():
+    inputs, y = sparse_problem()
+    search = search_for(inputs, y, "lasso", refit=False)
+    first = search._penalties()
+    for _ in range(5):
+        search.iterate()
+    assert search._training_rmse() < 0.9 * np.std(y)
+    # But for the sizes of the products.
+    assert search._penalties() == pytest.approx(first, rel=0.02)
+
+
+def test_search_as_printed_ends_without_a_penalty_alone():
+    inputs, y = sparse_problem()
+    control = MSDAOptions(refit=False, removal="t_test", n_iter_no_change=None)
+    exact = discover(PackedDesign(inputs), y, control, "ols")
+    assert exact.reason == "exact"
+    assert set(exact.terms) >= set(TRUE)
+    shrunk = discover(PackedDesign(inputs), y, MSDAOptions.published(), max_iter=60)
+    assert (shrunk.reason, shrunk.n_iter) == ("max_iter", 60)
+
+
+def test_estimator_takes_the_search_as_printed():
+    inputs, y = sparse_problem(200)
+    printed = MSDAOptions.published()
+    model = MOHNRegressor("msda", msda_options=printed, max_iter=20, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_iter=20"):
+        model.fit(inputs, y)
+    assert set(TRUE) <= set(model.terms_)
+    # Standard errors are those of least squares.
+    assert np.isnan(model.standard_errors_).all()

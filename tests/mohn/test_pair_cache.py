@@ -131,12 +131,10 @@ def best_by_hand(small, residual, size):
 
 
 @pytest.fixture
-def few_are_wide(monkeypatch):
+def few_are_wide(replace_constants):
     """Tables of 100 columns are wide, and 100 of their pairs are kept."""
-    monkeypatch.setattr(_training_data, "WIDE", 100)
-    monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", 1)
-    for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(_pairs, name, 100)
+    replace_constants(_training_data, min_wide=100)
+    replace_constants(_pairs, n_pairs_per_part=1, max_kept=100, min_kept=100)
 
 
 class Bars:
@@ -229,7 +227,7 @@ def test_bytes_give_the_model_of_numbers():
 
 
 @pytest.mark.slow
-def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch):
+def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch, replace_constants):
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (80, 20))
     y = X[:, 2] * X[:, 5] + 0.5 * rng.standard_normal(80)
@@ -238,18 +236,18 @@ def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch):
     small = MOHNRegressor("pursuit", memory_budget=1e5, random_state=0).fit(X, y)
     assert "message passing was left out" in small.stopping_reason_
     assert (2, 5) in set(small.terms_).intersection(model.terms_)
-    monkeypatch.setattr(_training_data, "WIDE", 20)
+    replace_constants(_training_data, min_wide=20)
     for budget, said in ((8 * X.size, False), (8 * X.size - 1, True)):
         monkeypatch.setattr(_strategies, "solve_gp", refuse)
         model = MOHNRegressor(memory_budget=budget, random_state=0).fit(X, y)
         assert ("its table needs" in model.stopping_reason_) == said
         assert "the Gaussian process does not fit" in model.stopping_reason_
-    monkeypatch.setattr(_training_data, "WIDE", 21)
+    replace_constants(_training_data, min_wide=21)
     model = MOHNRegressor(memory_budget=8 * X.size - 1, random_state=0).fit(X, y)
     assert "its table needs" not in model.stopping_reason_
     X[:, 7] = -X[:, 3]
     for wide, said in ((21, True), (20, False)):
-        monkeypatch.setattr(_training_data, "WIDE", wide)
+        replace_constants(_training_data, min_wide=wide)
         model = MOHNRegressor("given", terms=[[2, 5]]).fit(X, y)
         assert ("1 of 20 columns follow" in model.stopping_reason_) == said
 
@@ -263,7 +261,7 @@ def refuse(*args):
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.usefixtures("few_are_wide")
 @pytest.mark.parametrize("seed", range(2))
-def test_folds_share_passes(seed, monkeypatch):
+def test_folds_share_passes(seed, replace_constants):
     X, y, terms = wide_problem(n_samples=500, seed=seed)
     bars = Bars()
     options = {"max_order": 2, "random_state": 0, "memory_budget": 1e6}
@@ -276,7 +274,7 @@ def test_folds_share_passes(seed, monkeypatch):
     two = MOHNRegressor(**options, n_jobs=2).fit(X, y)
     assert two.terms_ == model.terms_
     assert np.array_equal(two.weights_, model.weights_)
-    monkeypatch.setattr(_training_data, "WIDE", 1000)
+    replace_constants(_training_data, min_wide=1000)
     bars = Bars()
     plain = MOHNRegressor(**options).set_callbacks(bars).fit(X, y)
     assert plain.terms_ == model.terms_

@@ -84,14 +84,14 @@ def test_any_shape(n_features, n_samples, size, seed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_and_workers_make_no_difference(kind, monkeypatch):
+def test_parts_and_workers_make_no_difference(kind, replace_constants):
     design, inputs, _ = problem(kind, n_features=300)
     # Few steps: many pairs score the same.
     residuals = np.sign(some_residuals(len(inputs)))
     whole = best_pairs(design, residuals, 500)
     for per_part, most in ((1, 10**6), (9000, 3)):
-        monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", per_part)
-        monkeypatch.setattr(_pairs, "_MOST_PARTS", most)
+        replace_constants(_pairs, n_pairs_per_part=per_part)
+        replace_constants(_pairs, max_parts=most)
         parts = _pairs._parts_of(300)
         assert len(parts) > 2
         assert [row for part in parts for row in part] == list(range(300))

@@ -76,8 +76,8 @@ def test_one_term_is_as_by_a_regression_line():
 
 
 @pytest.mark.parametrize("kind", ["signs", "numbers", "genotypes"])
-def test_further_sets_are_tested_as_the_last_of_a_longer_model(kind, monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._sparse.significance._ENTRIES", 120 * 3)
+def test_further_sets_are_tested_as_the_last_of_a_longer_model(kind, replace_constants):
+    replace_constants("skmohn.mohn._sparse.significance", n_entries=120 * 3)
     rng = np.random.default_rng(0)
     X, values = tables(kind, rng)
     y = values[:, 0] + values[:, 1] * values[:, 2] + rng.standard_normal(120)

@@ -18,7 +18,7 @@ from skmohn import MOHNRegressor
 from skmohn._core._sklearn import lasso_cv
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.integrations import to_dimod
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
@@ -32,7 +32,7 @@ from skmohn.mohn._spike_slab.fit import (
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.solve import _orders
-from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, Vamp
+from skmohn.mohn._spike_slab.vamp import VAMP, Observed, Spectrum, Start, Vamp
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.optimize import maximize
 
@@ -165,7 +165,7 @@ def test_constant_and_rows_beside_the_columns_have_their_density():
     X, y = rng.choice([-1.0, 1.0], (300, 3)), rng.standard_normal(300)
     model = fit_spike_slab(X, y, None, 1, CENTERED)
     standard = (y - y.mean()) / y.std()
-    K = model.noise_variance * np.eye(300) + CONSTANT_VARIANCE
+    K = model.noise_variance * np.eye(300) + PRIOR.constant_variance
     alone = multivariate_normal(np.zeros(300), K).logpdf(standard)
     alone -= 300 * math.log(y.std())
     assert model.log_evidence() == pytest.approx(alone, abs=1.0)
@@ -213,7 +213,10 @@ def test_a_run_that_has_not_converged_must_be_clearly_shorter(monkeypatch):
     vamp = runs_of()
     (state,) = vamp.run([CENTERED[0]])
     going = dataclasses.replace(state, change=np.array([1.0]))
-    for gain, chosen in ((0.5 * NEAR, state), (1.5 * NEAR, going)):
+    for gain, chosen in (
+        (0.5 * VAMP.max_behind, state),
+        (1.5 * VAMP.max_behind, going),
+    ):
         evidence = {id(state): 0.0, id(going): gain}
         monkeypatch.setattr(vamp, "run", lambda starts: [state, going])
         monkeypatch.setattr(
@@ -221,7 +224,7 @@ def test_a_run_that_has_not_converged_must_be_clearly_shorter(monkeypatch):
             "log_evidence",
             lambda run, evidence=evidence: np.array([evidence[id(run)]]),
         )
-        found = rank_runs(vamp, [], lambda run: 0.0)[0].state
+        found = rank_runs(vamp, [], lambda run: 0.0, 1e-2, VAMP.max_behind)[0].state
         assert found.has_converged[0] == (chosen is state)
 
 
@@ -268,9 +271,9 @@ def test_a_model_has_all_runs_that_fit_as_well(monkeypatch):
     assert_allclose(model.posterior.mean[:-1], means, atol=1e-2)
 
 
-def test_runs_that_end_in_one_place_count_once(monkeypatch):
+def test_runs_that_end_in_one_place_count_once(replace_constants):
     """Although they have not been compared on the way."""
-    monkeypatch.setattr("skmohn.mohn._spike_slab.vamp._COMPARED", 10**6)
+    replace_constants("skmohn.mohn._spike_slab.vamp", n_iter_compared=10**6)
     states = runs_of().run(STARTS)
     assert sum(len(state.noise) for state in states) == 2
 
@@ -433,7 +436,7 @@ def test_precisions_have_the_density_of_their_targets():
     assert (inclusion > 0.99).sum() == 1
     s = inclusion > 0.5
     A, standard = columns[s].T, (y - model.y_mean) / model.y_std
-    K = model.noise_variance * np.diag(1 / weight) + CONSTANT_VARIANCE
+    K = model.noise_variance * np.diag(1 / weight) + PRIOR.constant_variance
     K += (A * model.priors[0].variance[0]) @ A.T
     log = multivariate_normal(np.zeros(len(y)), K).logpdf(standard)
     p = model.priors[0].inclusion[0]

@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, softmax
 
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._spike_slab import fit
 from skmohn.mohn._spike_slab.fit import STARTS, fit_spike_slab, rank_runs
 
@@ -55,7 +55,7 @@ def enumerate_kinds(model, X, y):
     volume = np.linalg.slogdet(A)[1] + (n_rows - 1 - n_weights) * math.log(
         model.noise_variance
     )
-    volume += math.log(n_rows * CONSTANT_VARIANCE + model.noise_variance)
+    volume += math.log(n_rows * PRIOR.constant_variance + model.noise_variance)
     logs -= (square + volume + n_rows * math.log(2 * math.pi)) / 2
     probability = softmax(logs)
     evidence = logsumexp(logs) - n_rows * math.log(model.y_std)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._models import MEAN_EXCLUSION
+from skmohn.mohn._models import LISTING
 from skmohn.mohn._spike_slab import fit
 from skmohn.mohn._spike_slab.fit import STARTS, fit_spike_slab
 from skmohn.mohn._spike_slab.model import find_discoveries
@@ -32,7 +32,7 @@ def test_few_of_the_listed_are_expected_to_be_zero():
     # Of 0, 0.01, 0.04 and 0.06, over one to four: 0.0000, 0.0050, 0.0167 and 0.0275.
     assert_array_equal(find_discoveries(inclusion), [False, True, False, True, True])
     assert not find_discoveries(np.array([0.97, 0.6])).any()
-    assert find_discoveries(np.array([1.0 - 0.99 * MEAN_EXCLUSION])).all()
+    assert find_discoveries(np.array([1.0 - 0.99 * LISTING.max_mean_exclusion])).all()
     assert find_discoveries(np.empty(0)).shape == (0,)
 
 

@@ -169,10 +169,10 @@ def test_rows_are_left_out_as_they_were_weighed():
     assert_allclose(found.noise, given, rtol=1e-9)
 
 
-def test_rows_beyond_a_part_are_predicted_already(monkeypatch):
+def test_rows_beyond_a_part_are_predicted_already(replace_constants):
     """They are left out of nothing."""
-    monkeypatch.setattr(gaussian_process, "_MOST_EXACT", 100)
-    monkeypatch.setattr(gaussian_process, "_MANY_MORE", 2)
+    replace_constants(gaussian_process, max_rows_exact=100)
+    replace_constants(gaussian_process, min_rows_ratio=2)
     rng = np.random.default_rng(0)
     X = np.unique(rng.choice([-1.0, 0.0, 1.0], (200, 8)), axis=0)[:150]
     y = X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.standard_normal(150)

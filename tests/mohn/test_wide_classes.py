@@ -11,7 +11,7 @@ from skmohn.mohn._sparse.pair_cache import PairCache
 
 
 @pytest.fixture
-def passes(monkeypatch):
+def passes(monkeypatch, replace_constants):
     """Tables of 100 columns are wide; the list grows with each pass."""
     served, run_scans = [], PairCache.run_scans
 
@@ -20,9 +20,8 @@ def passes(monkeypatch):
         return run_scans(pair_cache)
 
     monkeypatch.setattr(PairCache, "run_scans", count)
-    monkeypatch.setattr(_training_data, "WIDE", 100)
-    for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(_pairs, name, 200)
+    replace_constants(_training_data, min_wide=100)
+    replace_constants(_pairs, max_kept=200, min_kept=200)
     return served
 
 
@@ -49,7 +48,7 @@ def classifier(**options):
 @pytest.mark.slow_cases("3-False")
 @pytest.mark.parametrize(("n_classes", "is_weighted"), [(2, True), (3, False)])
 def test_few_passes_find_what_screening_all_pairs_finds(
-    n_classes, is_weighted, passes, monkeypatch
+    n_classes, is_weighted, passes, monkeypatch, replace_constants
 ):
     X, y, terms = wide_problem(n_classes)
     weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y)) if is_weighted else None
@@ -69,16 +68,17 @@ def test_few_passes_find_what_screening_all_pairs_finds(
     assert passes[0] == 6 * (1 if n_classes == 2 else n_classes)
     assert (120, 2) not in screened
     n_passes = len(passes)
-    monkeypatch.setattr(_training_data, "WIDE", 1000)
+    replace_constants(_training_data, min_wide=1000)
     plain = classifier().fit(X, y, weight)
     assert plain.terms_ == model.terms_
     assert len(passes) == n_passes
     assert (120, 2) in screened
 
 
-def test_pairs_that_were_not_kept_are_found_by_a_further_pass(passes, monkeypatch):
-    for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(_pairs, name, 2)
+def test_pairs_that_were_not_kept_are_found_by_a_further_pass(
+    passes, replace_constants
+):
+    replace_constants(_pairs, max_kept=2, min_kept=2)
     X, y, terms = wide_problem()
     assert terms <= set(classifier(selection="ebic").fit(X, y).terms_)
     assert 1 < len(passes) <= 6
@@ -110,7 +110,7 @@ def counts_problem(n_samples=400, n_columns=130, seed=0):
     return counts, y
 
 
-def test_genotypes_are_searched_as_they_are(passes, monkeypatch):
+def test_genotypes_are_searched_as_they_are(passes, replace_constants):
     counts, y = counts_problem()
     names = [f"rs{j}" for j in range(counts.shape[1])]
     X = Genotypes.from_counts(counts, names=names)
@@ -126,7 +126,7 @@ def test_genotypes_are_searched_as_they_are(passes, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-9)
     chances = 1 / (1 + np.exp(-scores[:5]))
     np.testing.assert_allclose(model.predict_proba(X[:5])[:, 1], chances)
-    monkeypatch.setattr(_training_data, "WIDE", 1000)
+    replace_constants(_training_data, min_wide=1000)
     assert classifier().fit(X, y).terms_ == model.terms_
     total = float(np.sum(model.explain(X[[4]])["contribution"]))
     sign = 1 if model.predict(X[[4]])[0] == model.classes_[1] else -1

@@ -11,17 +11,23 @@ ONLY_SLOWER = "where sums are taken apart makes no difference but of time and ro
 
 EQUIVALENT = {
     "energynet/_partition": {
-        ("PartitionConstants", "256  ->  512"): ONLY_SLOWER,
+        ("PartitionConstants.n_states_per_block", "256  ->  512"): ONLY_SLOWER,
         (
             "exact_log_partition",
-            "1 + np.searchsorted(np.cumprod(outer + 1.0), "
+            "1 + np.searchsorted(np.cumprod(outer.sizes + 1.0), "
             "PARTITION.n_states_per_block)  ->  "
-            "1 - np.searchsorted(np.cumprod(outer + 1.0), "
+            "1 - np.searchsorted(np.cumprod(outer.sizes + 1.0), "
             "PARTITION.n_states_per_block)",
         ): ONLY_SLOWER,
-        ("exact_log_partition", "outer + 1.0  ->  outer - 1.0"): ONLY_SLOWER,
+        (
+            "exact_log_partition",
+            "outer.sizes + 1.0  ->  outer.sizes - 1.0",
+        ): ONLY_SLOWER,
         ("exact_log_partition", "1.0  ->  2.0"): ONLY_SLOWER,
-        ("_log_sums_of_pairs", "np.log(sizes + 1)  ->  sizes + 1"): ONLY_SLOWER,
+        (
+            "_log_sums_of_pairs",
+            "np.log(groups.sizes + 1)  ->  groups.sizes + 1",
+        ): ONLY_SLOWER,
         (
             "_log_sums_of_pairs",
             "np.cumsum(largest) // PARTITION.max_exponent  ->  "
@@ -33,7 +39,7 @@ EQUIVALENT = {
         ): "a row alone is its sum",
     },
     "energynet/_training": {
-        ("Plan.advance", "break  ->  continue"): "a run that is over stays so",
+        ("Schedule.advance", "break  ->  continue"): "a run that is over stays so",
     },
     "mohn/_sparse/logistic_selection": {
         ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is",

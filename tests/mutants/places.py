@@ -58,7 +58,7 @@ class Mutant:
     place : tuple of int
         Line and column.
     where : str
-        The function or class that it is in, or the constant whose value it is.
+        The function or class that it is in, or the constant or field whose value it is.
     lines : set of int
         Where it is, without the body of a statement; for private constants where they
         are used.
@@ -88,24 +88,39 @@ def find_mutants(source):
     inside = {node for body in bodies(tree) for node in ast.walk(body)}
     for statement, where in statements(tree):
         constants, uses = private_constants(tree, statement)
-        for node in decisive_nodes(statement):
+        for node, changed in errors_below(statement):
+            if isinstance(changed, ast.AST):
+                ast.copy_location(changed, node)
+            head = frozenset(range(node.lineno, end_of_head(node) + 1))
             within = node in inside
-            for changed in errors_of(node):
-                if isinstance(changed, ast.AST):
-                    ast.copy_location(changed, node)
-                head = frozenset(range(node.lineno, end_of_head(node) + 1))
-                mutants.append(
-                    Mutant(
-                        (node.lineno, node.col_offset),
-                        where,
-                        head if within else uses,
-                        constants,
-                        not (within or constants),
-                        f"{shown(node)}  ->  {shown(changed)}",
-                        exchanged(tree, node, changed),
-                    )
+            mutants.append(
+                Mutant(
+                    (node.lineno, node.col_offset),
+                    where,
+                    head if within else uses,
+                    constants,
+                    not (within or constants),
+                    change_shown(node, changed),
+                    exchanged(tree, node, changed),
                 )
+            )
     return sorted(mutants, key=lambda mutant: mutant.place)
+
+
+def find_changes(source):
+    """Where the errors of a module are, and what they change."""
+    return {
+        (where, change_shown(node, changed))
+        for statement, where in statements(ast.parse(source))
+        for node, changed in errors_below(statement)
+    }
+
+
+def errors_below(statement):
+    """Yield each node that decides something, with what may stand in its place."""
+    for node in decisive_nodes(statement):
+        for changed in errors_of(node):
+            yield node, changed
 
 
 def statements(tree):
@@ -129,16 +144,51 @@ def name_of_statement(node):
 def private_constants(tree, statement):
     """Constants of which functions alone make use, and the lines at which they do.
 
-    Both are empty for statements that assign something else.
+    Both are empty for statements that assign something else. A field of a class of
+    constants changes the private instances of the class.
     """
     names = {node.id for node in ast.walk(statement) if is_name(node, ast.Store)}
     uses = {node for node in ast.walk(tree) if is_name(node, ast.Load)}
+    if owner := class_of_constants(tree, statement):
+        uses -= reads_of_other_fields(tree, names)
+        names = instances_of(tree, owner)
+    elif not isinstance(statement, ast.Assign | ast.AnnAssign):
+        names = set()
     uses = {node for node in uses if node.id in names}
     inside = {node for body in bodies(tree) for node in ast.walk(body)}
-    is_private = isinstance(statement, ast.Assign) and statement in tree.body
+    is_private = bool(names) and (owner or statement in tree.body)
     if is_private and uses <= inside and all(name.startswith("_") for name in names):
         return frozenset(names), frozenset(node.lineno for node in uses)
     return frozenset(), frozenset()
+
+
+def class_of_constants(tree, statement):
+    """The class of constants that a statement is a field of, or None."""
+    for node in tree.body:
+        is_owner = isinstance(node, ast.ClassDef) and node.name.endswith("Constants")
+        if is_owner and isinstance(statement, ast.AnnAssign) and statement in node.body:
+            return node
+    return None
+
+
+def instances_of(tree, owner):
+    """Names that a module gives to instances of a class."""
+    return {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if name_of(node.value.func) == owner.name
+        for target in node.targets
+    }
+
+
+def reads_of_other_fields(tree, fields):
+    """Names of which an attribute is read that is none of some fields."""
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr not in fields
+    }
 
 
 def is_name(node, context):
@@ -245,6 +295,11 @@ def replaced(node, **fields):
 def shown(node):
     """The first line of a node's source."""
     return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node))).split("\n")[0]
+
+
+def change_shown(old, new):
+    """What was there, and what is there now."""
+    return f"{shown(old)}  ->  {shown(new)}"
 
 
 def exchanged(tree, old, new):

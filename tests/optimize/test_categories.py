@@ -171,7 +171,7 @@ def test_lines_of_numbers_beside_categories():
 
 
 @pytest.mark.parametrize("kind", ["unknown", "nystroem"])
-def test_any_gaussian_process(kind, monkeypatch):
+def test_any_gaussian_process(kind, replace_constants):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 4, 90), rng.integers(0, 3, (90, 2))])
     y = (X[:, 0] == 2) * (X[:, 1] - 1.0) + X[:, 2] + 0.1 * rng.standard_normal(90)
@@ -179,7 +179,7 @@ def test_any_gaussian_process(kind, monkeypatch):
     if kind == "unknown":
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
     else:
-        monkeypatch.setattr("skmohn.mohn._gp.model._MOST_EXACT", 10)
+        replace_constants("skmohn.mohn._gp.model", max_rows_exact=10)
     model = MOHNRegressor("gp", categorical_features=[0, 1, 2]).fit(X, y)
     result = maximize(model)
     assert result.x.dtype == X.dtype

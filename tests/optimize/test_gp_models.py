@@ -53,7 +53,7 @@ def test_best_of_all_points(fitted, method, search):
 
 
 @pytest.mark.parametrize("kind", ["unknown", "numbers", "hadamard", "nystroem"])
-def test_any_gaussian_process(kind, monkeypatch):
+def test_any_gaussian_process(kind, replace_constants):
     X, y = make_data(100, n_inputs=8)
     params = {}
     if kind == "unknown":
@@ -63,10 +63,9 @@ def test_any_gaussian_process(kind, monkeypatch):
         X[:2, 3] = 0, 1
         params["numeric"] = "multilinear"
     elif kind == "hadamard":
-        monkeypatch.setattr(dense, "_MANY_ROWS", 10)
+        replace_constants(dense, min_rows_hadamard=10)
     elif kind == "nystroem":
-        monkeypatch.setattr(dense, "_MOST_EXACT", 10)
-        monkeypatch.setattr(dense, "_MOST_WALSH_INPUTS", 1)
+        replace_constants(dense, max_rows_exact=10, max_inputs_hadamard=1)
     model = fit(X, y, **params)
     if kind in ("hadamard", "nystroem"):
         assert model.model_.inference == kind

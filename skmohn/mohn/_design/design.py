@@ -8,30 +8,45 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._numba import can_look_up
 from skmohn._core._rows import are_signs, distinct_rows
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import product_kernels as _kernels
 from skmohn.mohn._design.lookup import Stems, count_words, lay_out
-from skmohn.mohn._design.pair_screening import WIDE, ScorePairs
+from skmohn.mohn._design.pair_screening import PAIRS, ScorePairs
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
-_BLOCK = 8 * 64
-# Most steps of a magnitude, and the root mean squares that they are. Where the best few
-# sets are wanted the correlation with the exact score is 0.994 for Gaussian residuals;
-# with 0.978 those that are significant are still far above the last of many thousands.
-_FINE, _COARSE = (7, 2.8), (3, 1.95)
-# Means below this change the score of a candidate by less than a tenth.
-_BALANCED = 0.3
-# Of the inner products of all pairs of inputs, and where bits become numbers.
-_INPUTS_AT_ONCE, _INPUTS_UNPACKED = 64, 1024
+_BLOCK: Final = 8 * 64
+
+
+@dataclass(frozen=True)
+class DesignConstants:
+    """Screening of packed columns."""
+
+    # Most steps of a magnitude, and the root mean squares that they are. Where the best
+    # few sets are wanted the correlation with the exact score is 0.994 for Gaussian
+    # residuals; with 0.978 those that are significant are still far above the last of
+    # many thousands.
+    fine_steps: tuple[int, float] = tuned((7, 2.8), "benchmarks/ablation.py")
+    coarse_steps: tuple[int, float] = tuned((3, 1.95), "benchmarks/ablation.py")
+    # Means below this change the score of a candidate by less than a tenth.
+    max_mean: float = tuned(0.3, "benchmarks/ablation.py")
+    # Of the inner products of all pairs of inputs, and where bits become numbers.
+    n_inputs_per_product: int = tuned(64, "cost")
+    n_inputs_unpacked: int = tuned(1024, "cost")
+
+
+_DESIGN = DesignConstants()
 
 
 class BitPlanes(Protocol):
@@ -79,8 +94,8 @@ def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
     n_rows, n_samples = rows.shape
     n_blocks = -(-n_samples // _BLOCK)
     packed = np.zeros((n_rows, n_blocks * _BLOCK // 8), dtype=np.uint8)
-    for start in range(0, n_rows, _INPUTS_UNPACKED):
-        some = rows[start : start + _INPUTS_UNPACKED] < 0
+    for start in range(0, n_rows, _DESIGN.n_inputs_unpacked):
+        some = rows[start : start + _DESIGN.n_inputs_unpacked] < 0
         bits = np.packbits(some, axis=1, bitorder="little")
         packed[start : start + len(some), : bits.shape[1]] = bits
     return packed.view(np.uint64)
@@ -203,8 +218,10 @@ class PackedDesign(_Design):
     def take(self, rows: NDArray[np.intp]) -> Self:
         """Design of some samples."""
         # Some inputs at a time: as numbers they take many times the room.
-        blocks = range(0, self.n_features, _INPUTS_UNPACKED)
-        parts = (self.bits[start : start + _INPUTS_UNPACKED] for start in blocks)
+        blocks = range(0, self.n_features, _DESIGN.n_inputs_unpacked)
+        parts = (
+            self.bits[start : start + _DESIGN.n_inputs_unpacked] for start in blocks
+        )
         bits = [pack_signs(self.unpack(part, np.int8)[:, rows]) for part in parts]
         return self.of_bits(np.concatenate(bits), len(rows))
 
@@ -261,15 +278,15 @@ class PackedDesign(_Design):
         # A screening then ranks its candidates without counting means, which matters
         # for speed alone: the best ones are scored exactly later. Wide tables are not
         # tested: looking at all pairs would take longer than counting means.
-        if self.n_features >= WIDE:
+        if self.n_features >= PAIRS.min_wide:
             return False
         constant = np.zeros_like(self.bits[:1])
         inputs = np.vstack([constant, self.bits])
-        for start in range(0, len(inputs), _INPUTS_AT_ONCE):
-            some = inputs[start : start + _INPUTS_AT_ONCE]
+        for start in range(0, len(inputs), _DESIGN.n_inputs_per_product):
+            some = inputs[start : start + _DESIGN.n_inputs_per_product]
             # Each pair once, and none of an input with itself.
             means = np.tril(self.gram(some, inputs[: start + len(some)]), start - 1)
-            if np.abs(means).max() >= _BALANCED * self.n_samples:
+            if np.abs(means).max() >= _DESIGN.max_mean * self.n_samples:
                 return False
         return True
 
@@ -422,7 +439,7 @@ class PackedDesign(_Design):
         # score at 0.994 for Gaussian residuals; the best sets are scored exactly later.
         # A fold may be explained to the last bit.
         scale = np.sqrt(np.mean(residual**2)) or 1.0
-        steps = _to_steps(residual, scale, *_FINE)
+        steps = _to_steps(residual, scale, *_DESIGN.fine_steps)
         planes = _planes_of(residual, steps, 3)
         # And a row for scratch.
         planes = np.concatenate([planes, np.zeros_like(planes[:1])])
@@ -441,7 +458,9 @@ def _coarsely(residual: NDArray[np.float64]) -> tuple[NDArray[np.uint8], float]:
     """Magnitudes in few steps, and what one is; zeros are samples that do not count."""
     n_counting = max(np.count_nonzero(residual), 1)
     scale = np.sqrt(np.sum(residual**2) / n_counting) or 1.0
-    return _to_steps(residual, scale, *_COARSE), scale * (_COARSE[1] / _COARSE[0])
+    return _to_steps(residual, scale, *_DESIGN.coarse_steps), scale * (
+        _DESIGN.coarse_steps[1] / _DESIGN.coarse_steps[0]
+    )
 
 
 def _planes_of(
@@ -606,6 +625,10 @@ def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float6
     """Products of inputs, shape (n_samples, n_terms)."""
     if not terms or not len(inputs):
         return np.empty((len(inputs), len(terms)))
+    if not hasattr(inputs, "design"):
+        used = sorted(set(chain.from_iterable(terms)))
+        index = {i: k for k, i in enumerate(used)}
+        inputs, terms = inputs[:, used], [tuple(index[i] for i in t) for t in terms]
     design = make_design(inputs)
     columns: Any = design.columns(terms)
     return design.unpack(columns, np.float64).T

@@ -5,6 +5,7 @@
 
 import math
 from functools import cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from skmohn._core._numba import TABLES_AT_ONCE
 from skmohn.mohn._design import lookup_kernels as _kernels
 
-_AT_ONCE = 64
+# Columns of a group: kernels are compiled for so many.
+_AT_ONCE: Final = 64
 # Where an instruction leaves each column of 64: even bytes, then odd ones, by halves.
 _ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
 

@@ -13,19 +13,32 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design import product_kernels as _kernels
 
-# So many columns make a table wide: to look at all pairs for each question takes longer
-# than to keep track of the best.
-WIDE = 750
-# Columns on both sides of a tile, and of what the second begins at a multiple.
-_ROWS_OF_TILE, _COLUMNS_OF_TILE, _GROUP = 16, 2048, 64
-# Pairs that are handed to a worker at once: so few, and at most so many times.
-_PAIRS_OF_PART = 2**20
-_MOST_PARTS = 64
-# Products kept of a pass, and at most so many bytes of their columns.
-_MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
+
+@dataclass(frozen=True)
+class PairConstants:
+    """Screening of all pairs of columns."""
+
+    # So many columns make a table wide: to look at all pairs for each question takes
+    # longer than to keep track of the best.
+    min_wide: int = tuned(750, "cost")
+    # Columns on both sides of a tile, and of what the second begins at a multiple.
+    n_rows_per_tile: int = tuned(16, "cost")
+    n_columns_per_tile: int = tuned(2048, "cost")
+    n_columns_per_group: int = tuned(64, "cost")
+    # Pairs that are handed to a worker at once: so few, and at most so many times.
+    n_pairs_per_part: int = tuned(2**20, "cost")
+    max_parts: int = tuned(64, "cost")
+    # Products kept of a pass, and at most so many bytes of their columns.
+    max_kept: int = tuned(2**14, "cost")
+    min_kept: int = tuned(2**11, "cost")
+    n_bytes_kept: int = tuned(2**25, "cost")
+
+
+PAIRS = PairConstants()
 
 
 # Given a range of columns, the lowest scores that are wanted, by residual, and an array
@@ -113,9 +126,9 @@ class _HasColumns(Protocol):
 def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
     """Number of products that a search may keep of those that it has compared."""
     # As many as fit into some memory, but no fewer than `fewest`; None for thousands.
-    fewest = _FEWEST_KEPT if fewest is None else fewest
+    fewest = PAIRS.min_kept if fewest is None else fewest
     column = design.columns([()])
-    return int(np.clip(_BYTES_KEPT / column.nbytes, fewest, _MOST_KEPT))
+    return int(np.clip(PAIRS.n_bytes_kept / column.nbytes, fewest, PAIRS.max_kept))
 
 
 def count_parts(n: int) -> int:
@@ -130,12 +143,12 @@ def _count(rows: range, n: int) -> int:
 
 def _parts_of(n: int) -> list[range]:
     """First columns of parts of about as many pairs, each a number of whole tiles."""
-    tiles = range(0, n, _ROWS_OF_TILE)
+    tiles = range(0, n, PAIRS.n_rows_per_tile)
     n_pairs = n * (n - 1) // 2
-    wanted = max(_PAIRS_OF_PART, n_pairs // _MOST_PARTS)
+    wanted = max(PAIRS.n_pairs_per_part, n_pairs // PAIRS.max_parts)
     parts, start = [], 0
     for tile in tiles:
-        rows = range(start, min(tile + _ROWS_OF_TILE, n))
+        rows = range(start, min(tile + PAIRS.n_rows_per_tile, n))
         if rows.stop == n or _count(rows, n) >= wanted:
             parts.append(rows)
             start = rows.stop
@@ -167,13 +180,19 @@ def _screen(
     scores = np.zeros((n_residuals, size), dtype=np.float32)
     pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
     sizes = np.zeros(n_residuals, dtype=int)
-    tile = np.empty(n_residuals * _ROWS_OF_TILE * _COLUMNS_OF_TILE, dtype=np.float32)
+    tile = np.empty(
+        n_residuals * PAIRS.n_rows_per_tile * PAIRS.n_columns_per_tile, dtype=np.float32
+    )
     begin = table.scorer(compared)
-    for top in range(rows.start, rows.stop, _ROWS_OF_TILE):
-        first = range(top, min(top + _ROWS_OF_TILE, n))
+    for top in range(rows.start, rows.stop, PAIRS.n_rows_per_tile):
+        first = range(top, min(top + PAIRS.n_rows_per_tile, n))
         score_pairs = begin(first)
-        for left in range(top // _GROUP * _GROUP, n, _COLUMNS_OF_TILE):
-            second = range(left, min(left + _COLUMNS_OF_TILE, n))
+        for left in range(
+            top // PAIRS.n_columns_per_group * PAIRS.n_columns_per_group,
+            n,
+            PAIRS.n_columns_per_tile,
+        ):
+            second = range(left, min(left + PAIRS.n_columns_per_tile, n))
             padded = -(-len(second) // 64) * 64
             # Loops over what is contiguous are faster.
             part = tile[: n_residuals * len(first) * padded]

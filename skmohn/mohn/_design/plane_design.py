@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, islice
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from skmohn._core._bits import pack_bits, row_bits, unpack_bits
 from skmohn._core._numba import can_look_up
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import flatten_sets
 from skmohn.mohn._design import plane_kernels as _kernels
@@ -30,15 +31,28 @@ from skmohn.mohn._design.design import (
 from skmohn.mohn._design.lookup import Stems, count_words, lay_out
 from skmohn.mohn._design.pair_screening import ScorePairs, best_pairs
 
-# Columns of which values are written at a time, and products that they extend.
-_COLUMNS_AT_ONCE, _STEMS_AT_ONCE = 1024, 256
+
+@dataclass(frozen=True)
+class PlaneConstants:
+    """Screening of columns of a few levels."""
+
+    # Columns of which values are written at a time, and products that they extend.
+    n_columns_per_block: int = tuned(1024, "cost")
+    n_parents_per_block: int = tuned(256, "cost")
+    # Of the mean square of a product that varies.
+    min_mean_square: float = tuned(1e-9, "rounding")
+    # Nanoseconds that a pair costs beside a word of it, and a larger set beside a
+    # sample.
+    work_per_pair: float = tuned(5.0, "cost")
+    work_per_word: float = tuned(0.6, "cost")
+    work_per_set: float = tuned(150.0, "cost")
+    work_per_sample: float = tuned(0.6, "cost")
+
+
+_PLANES = PlaneConstants()
+
 # Up to here 0 is the integer that is nearest to a center.
-_HALF = 0.5
-# Of the mean square of a product that varies.
-_LEAST = 1e-9
-# Nanoseconds that a pair costs beside a word of it, and a larger set beside a sample.
-_COST, _COST_OF_WORD = 5.0, 0.6
-_COST_OF_SET, _COST_OF_SAMPLE = 150.0, 0.6
+_HALF: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -125,8 +139,10 @@ class Planes:
         total = np.zeros(self.n_samples, dtype=np.uint64)
         planes = [self.sign, self.nonzero, self.known]
         for plane in planes[: 2 if self.known is None else 3]:
-            for start in range(0, len(plane), _COLUMNS_AT_ONCE):
-                bits = unpack_bits(plane[start : start + _COLUMNS_AT_ONCE], len(self))
+            for start in range(0, len(plane), _PLANES.n_columns_per_block):
+                bits = unpack_bits(
+                    plane[start : start + _PLANES.n_columns_per_block], len(self)
+                )
                 factors = rng.integers(2**64, size=len(bits), dtype=np.uint64)
                 for row, factor in zip(bits, factors, strict=True):
                     total += row * factor
@@ -157,8 +173,8 @@ class Planes:
 def _take(
     plane: NDArray[np.uint64], n_samples: int, rows: NDArray[np.intp]
 ) -> NDArray[np.uint64]:
-    blocks = range(0, len(plane), _COLUMNS_AT_ONCE)
-    parts = (plane[start : start + _COLUMNS_AT_ONCE] for start in blocks)
+    blocks = range(0, len(plane), _PLANES.n_columns_per_block)
+    parts = (plane[start : start + _PLANES.n_columns_per_block] for start in blocks)
     return np.concatenate(
         [pack_bits(unpack_bits(part, n_samples)[:, rows]) for part in parts]
     )
@@ -187,7 +203,9 @@ class PlaneDesign(DenseDesign):
         self.variants = planes.variants
         self.weight_sum = float(self.n_samples)
         self._given_weight, self.weights = None, np.ones(self.n_samples)
-        self.score_cost = _COST + _COST_OF_WORD * planes.sign.shape[1]
+        self.score_cost = (
+            _PLANES.work_per_pair + _PLANES.work_per_word * planes.sign.shape[1]
+        )
 
     @cached_property
     def first_equal(self) -> NDArray[np.intp]:
@@ -338,7 +356,7 @@ class PlaneDesign(DenseDesign):
             found = self._score_singles(residual)
             return [(j,) for j in np.argsort(-found, kind="stable")[:size].tolist()]
         best, stems = _Best(size), combinations(range(self.n_features), order - 1)
-        while parents := list(islice(stems, _STEMS_AT_ONCE)):
+        while parents := list(islice(stems, _PLANES.n_parents_per_block)):
             firsts = np.array([parent[-1] + 1 for parent in parents])
             self._extend(parents, self.columns(parents), firsts, residual, best)
         return best.sets()
@@ -348,7 +366,9 @@ class PlaneDesign(DenseDesign):
         if order <= 2:
             return super().screening_cost(order)
         n_sets = math.comb(self.n_features, order)
-        return n_sets * (_COST_OF_SET + _COST_OF_SAMPLE * self.n_samples)
+        return n_sets * (
+            _PLANES.work_per_set + _PLANES.work_per_sample * self.n_samples
+        )
 
     def screen_children(
         self,
@@ -359,8 +379,8 @@ class PlaneDesign(DenseDesign):
     ) -> list[Term]:
         """Find the sets ``parent + {i}`` that go best with a residual."""
         best = _Best(size)
-        for start in range(0, len(parents), _STEMS_AT_ONCE):
-            part = slice(start, start + _STEMS_AT_ONCE)
+        for start in range(0, len(parents), _PLANES.n_parents_per_block):
+            part = slice(start, start + _PLANES.n_parents_per_block)
             firsts = np.zeros(len(parents[part]), dtype=int)
             self._extend(parents[part], columns[part], firsts, residual, best)
         return best.sets()
@@ -389,7 +409,7 @@ class PlaneDesign(DenseDesign):
         means = (total - c * n_known) / self.n_samples
         spreads = squares - 2.0 * c * total + c**2 * n_known
         spreads = spreads - self.n_samples * means**2
-        constant = spreads <= _LEAST * self.n_samples
+        constant = spreads <= _PLANES.min_mean_square * self.n_samples
         return means, np.where(constant, np.inf, spreads)
 
     def _extend(
@@ -407,7 +427,7 @@ class PlaneDesign(DenseDesign):
             means = products @ values.T / self.weight_sum
             spreads = products**2 @ (values**2).T - self.weight_sum * means**2
             inner = (products * residual) @ values.T - means * residual.sum()
-            constant = spreads <= _LEAST * self.weight_sum
+            constant = spreads <= _PLANES.min_mean_square * self.weight_sum
             scores = inner**2 / np.where(constant, np.inf, spreads)
             scores[np.array(others) < firsts[:, None]] = 0.0
             for row, parent in zip(scores, parents, strict=True):
@@ -415,8 +435,10 @@ class PlaneDesign(DenseDesign):
             best.offer(scores, parents, part.start)
 
     def _blocks(self, start: int = 0) -> Iterator[slice]:
-        for first in range(start, self.n_features, _COLUMNS_AT_ONCE):
-            yield slice(first, min(first + _COLUMNS_AT_ONCE, self.n_features))
+        for first in range(start, self.n_features, _PLANES.n_columns_per_block):
+            yield slice(
+                first, min(first + _PLANES.n_columns_per_block, self.n_features)
+            )
 
 
 class _Best:

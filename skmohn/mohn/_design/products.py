@@ -1,12 +1,23 @@
 """Sums of products with a factor for each column, and what each column adds."""
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Of the quadrature of polynomials in [0, 1]; so many leave only rounding errors.
-_MOST_NODES = 40
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class QuadratureConstants:
+    """Integrals of polynomials."""
+
+    # Of the quadrature of polynomials in [0, 1]; so many leave only rounding errors.
+    max_nodes: int = tuned(40, "rounding")
+
+
+_QUADRATURE = QuadratureConstants()
 
 
 class _Rows(Protocol):
@@ -62,7 +73,8 @@ class ProductSum(NamedTuple):
         is_moved = np.any(change != 0.0, axis=1)
         coef = self.coef * np.prod(start[~is_moved], axis=0)
         start, change = start[is_moved], change[is_moved]
-        values, n_nodes = np.zeros(len(is_moved)), min(len(start) // 2 + 1, _MOST_NODES)
+        values = np.zeros(len(is_moved))
+        n_nodes = min(len(start) // 2 + 1, _QUADRATURE.max_nodes)
         for node, weight in zip(*np.polynomial.legendre.leggauss(n_nodes), strict=True):
             factors = start + 0.5 * (1.0 + node) * change
             whole = coef * np.prod(factors, axis=0)

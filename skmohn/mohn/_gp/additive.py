@@ -1,16 +1,17 @@
 """Prior of single inputs and categoricals alone, which share one variance."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import Prior
-from skmohn.mohn._gp.marginal_likelihood import LEAST_SCALE
+from skmohn.mohn._gp.marginal_likelihood import HYPERPRIOR
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import LEAST_NOISE, integrate_r2
+from skmohn.mohn._models import PRIOR, integrate_r2
 from skmohn.mohn._table.rows import (
     Categorical,
     EncodedRows,
@@ -20,13 +21,21 @@ from skmohn.mohn._table.rows import (
 )
 from skmohn.mohn._table.target import UNCHANGED, Transform
 
-# Rates of what does not vary, and of levels, whose numbers have a line.
-_NO_RATE = 1e-9
-# Most that a rate makes of a variance of 1: rates are arguments of functions that reach
-# 1 at infinity.
-_MOST_OF_VARIANCE = 0.9
-# Eigenvalues below this fraction of the largest one are rounding errors.
-_ROUNDING = 1e-8
+
+@dataclass(frozen=True)
+class AdditiveConstants:
+    """Hyperparameters of an additive model."""
+
+    # Rates of what does not vary, and of levels, whose numbers have a line.
+    min_rate: float = tuned(1e-9, "rounding")
+    # Most that a rate makes of a variance of 1: rates are arguments of functions that
+    # reach 1 at infinity.
+    max_variance_fraction: float = tuned(0.9, "rounding")
+    # Eigenvalues below this fraction of the largest one are rounding errors.
+    rounding: float = tuned(1e-8, "rounding")
+
+
+_ADDITIVE = AdditiveConstants()
 
 
 @one_blas_thread
@@ -48,7 +57,7 @@ def fit_additive(
     columns = np.sqrt(weight)[:, None] * _columns(prior, rows, weight, alphabets)
     vectors, roots, _ = np.linalg.svd(columns, full_matrices=False)
     values = roots**2
-    is_kept = values > _ROUNDING * max(values.max(initial=0.0), 1e-300)
+    is_kept = values > _ADDITIVE.rounding * max(values.max(initial=0.0), 1e-300)
     values, vectors = values[is_kept], vectors[:, is_kept]
     target = np.sqrt(weight) * standard
     # The mean variance; 1 where no column varies.
@@ -58,11 +67,11 @@ def fit_additive(
         along,
         max(float(target @ target - along @ along), 0.0),
         float(count_observations(weight).sum()) - 1.0,
-        LEAST_NOISE,
+        PRIOR.min_noise_variance,
     )
     prior = prior._replace(
         # Of products, next to none: logarithms are asked for.
-        signal_variance=LEAST_SCALE,
+        signal_variance=HYPERPRIOR.min_signal_variance,
         main_effect_variance=found.signal / level,
         noise_variance=found.noise,
     )
@@ -95,8 +104,8 @@ def _even_prior(
             counts = np.bincount(rows.categories[:, k], weight, size + 1)[:size]
             of_categoricals[k] = 1.0 - np.sum((counts / max(counts.sum(), 1e-300)) ** 2)
     variances = np.concatenate([of_inputs, of_categoricals])
-    varies = variances > _ROUNDING
-    least = _MOST_OF_VARIANCE * variances[varies].min(initial=1.0)
+    varies = variances > _ADDITIVE.rounding
+    least = _ADDITIVE.max_variance_fraction * variances[varies].min(initial=1.0)
     parts = np.zeros(len(variances))
     parts[varies] = least / variances[varies]
     of_inputs, of_categoricals = np.split(parts, [len(of_inputs)])
@@ -105,8 +114,8 @@ def _even_prior(
     rates = 0.5 * (np.log1p(of_categoricals - rest) - np.log1p(-rest))
     category_rates = np.repeat(rates, sizes)
     return Prior(
-        np.maximum(np.arctanh(of_inputs), _NO_RATE),
-        np.maximum(category_rates, _NO_RATE),
+        np.maximum(np.arctanh(of_inputs), _ADDITIVE.min_rate),
+        np.maximum(category_rates, _ADDITIVE.min_rate),
         0.0,
         1.0,
         1.0,

@@ -10,7 +10,7 @@
 # Wolpert, Stacked generalization, Neural Networks 5, 1992, for the ensemble.
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, Self, TypeAlias, cast
 
@@ -20,12 +20,13 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior, draw_normal
 from skmohn.mohn._gp.laplace import (
-    LEAST_CURVATURE,
+    LAPLACE,
     LaplaceEvidence,
     leave_groups_out,
     leave_one_out,
@@ -60,28 +61,56 @@ LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
 LINES, LEVELS = "lines", "levels"
 # What the latent function of the second of two classes adds to the score of each.
 OUTPUT_SIGNS = np.array([[-0.5, 0.5]])
-# Of labels there is some noise: without it, equal rows leave none at all.
-_LEAST_NOISE = 0.05
-# Of a class whose weights are next to nothing.
-_LEAST_PRIOR = 1e-12
-# Rows and steps by which the logistic likelihood learns its hyperparameters.
-_LEARNED = 400
-_MOST_STEPS, _MOST_STEPS_OF_MANY = 25, 15
-# A latent function varies more than an indicator.
-_WIDER = 10.0
-_LATENT_ENDS = np.array([np.log(_WIDER), 0.0, 0.0]), np.array([1.5, np.inf, 1.0])
-# Operations that the logistic likelihood of all rows may take, and those for each
-# output and cube of the number of rows.
-_MOST_WORK = 5e11
-# Operations that those of all ways to take numeric columns may take together.
-_MOST_WORK_TOGETHER = 4e11
-_OPERATIONS = 6.0
-# Normal densities of the link: mean and variance of the logarithm of the slope, and
-# variance of each class's constant.
-_LOG_SLOPE, _LOG_SLOPE_VARIANCE = 1.0, 100.0
-_CONSTANT_VARIANCE = 2.0
-_MOST_ROUNDS = 1000
-_CONVERGED = 1e-6
+
+
+@dataclass(frozen=True)
+class ClassConstants:
+    """Gaussian processes for classes."""
+
+    # Of labels there is some noise: without it, equal rows leave none at all.
+    min_noise: float = tuned(0.05, "benchmarks/ablation.py")
+    # Of a class whose weights are next to nothing.
+    min_class_prior: float = tuned(1e-12, "rounding")
+    # Rows and steps by which the logistic likelihood learns its hyperparameters.
+    max_rows_learned: int = tuned(400, "cost")
+    max_iter: int = tuned(25, "cost")
+    max_iter_many: int = tuned(15, "cost")
+    # A latent function varies more than an indicator.
+    latent_variance_ratio: float = tuned(10.0, "benchmarks/ablation.py")
+    # Operations that the logistic likelihood of all rows may take, and those for each
+    # output and cube of the number of rows.
+    max_work: float = tuned(5e11, "cost")
+    # Operations that those of all ways to take numeric columns may take together.
+    max_work_together: float = tuned(4e11, "cost")
+    work_per_cube: float = tuned(6.0, "cost")
+
+
+_CLASSES = ClassConstants()
+
+
+@dataclass(frozen=True)
+class LinkConstants:
+    """Normal densities of the calibration link."""
+
+    # Mean and variance of the logarithm of the slope, and variance of each class's
+    # constant.
+    log_slope_mean: float = tuned(1.0, "benchmarks/ablation.py")
+    log_slope_variance: float = tuned(100.0, "benchmarks/ablation.py")
+    constant_variance: float = tuned(2.0, "benchmarks/ablation.py")
+
+
+_LINK = LinkConstants()
+
+
+@dataclass(frozen=True)
+class MixtureConstants:
+    """Expectation maximization of ensemble weights."""
+
+    max_iter: int = tuned(1000, "rounding")
+    tolerance: float = tuned(1e-6, "rounding")
+
+
+_MIXTURE = MixtureConstants()
 
 
 class Labels(NamedTuple):
@@ -115,12 +144,15 @@ class Labels(NamedTuple):
         # Weights and counts are those of `join_equal_rows`.
         weight = np.ones(len(label)) if sample_weight is None else sample_weight
         class_priors = np.bincount(label, weight, n_classes) / weight.sum()
-        class_priors = np.maximum(class_priors, _LEAST_PRIOR)
+        class_priors = np.maximum(class_priors, _CLASSES.min_class_prior)
         # The constant direction has no variance; others may have next to none.
         values, vectors = np.linalg.eigh(
             np.diag(class_priors) - np.outer(class_priors, class_priors)
         )
-        values, vectors = np.maximum(values[1:], _LEAST_PRIOR), vectors[:, 1:]
+        values, vectors = (
+            np.maximum(values[1:], _CLASSES.min_class_prior),
+            vectors[:, 1:],
+        )
         codes = (np.eye(n_classes) - class_priors) @ vectors / np.sqrt(values)
         count = count_observations(weight) if count is None else count
         sample = join_equal_rows(rows, codes[label], weight, count)
@@ -175,17 +207,19 @@ class CalibrationLink(NamedTuple):
             log_slope, moved = parameters[0], parameters[1:]
             scores = np.exp(log_slope) * means
             chances = log_softmax(scores + log_priors + moved, axis=1)
-            away = (log_slope - _LOG_SLOPE) / _LOG_SLOPE_VARIANCE
-            value = 0.5 * (log_slope - _LOG_SLOPE) * away
-            value += 0.5 * moved @ moved / _CONSTANT_VARIANCE
+            away = (log_slope - _LINK.log_slope_mean) / _LINK.log_slope_variance
+            value = 0.5 * (log_slope - _LINK.log_slope_mean) * away
+            value += 0.5 * moved @ moved / _LINK.constant_variance
             value -= labels.weight @ chances[seen]
             pull = labels.weight[:, None] * np.exp(chances)
             pull[seen] -= labels.weight
-            slope = np.append(away + np.sum(pull * scores), moved / _CONSTANT_VARIANCE)
+            slope = np.append(
+                away + np.sum(pull * scores), moved / _LINK.constant_variance
+            )
             slope[1:] += pull.sum(axis=0)
             return value, slope
 
-        start = np.append(_LOG_SLOPE, np.zeros(n_classes))
+        start = np.append(_LINK.log_slope_mean, np.zeros(n_classes))
         found = minimize(loss, start, jac=True, method="L-BFGS-B").x
         return cls(float(np.exp(found[0])), log_priors + found[1:])
 
@@ -342,7 +376,7 @@ class MemberFit(NamedTuple):
         """Approximate number of operations of a logistic likelihood."""
         n_classes = len(self.labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
-        return _OPERATIONS * n_outputs * len(self.labels.sample) ** 3
+        return _CLASSES.work_per_cube * n_outputs * len(self.labels.sample) ** 3
 
     @one_blas_thread
     def learn(
@@ -420,7 +454,7 @@ class MemberFit(NamedTuple):
                 self.alphabets,
                 start,
                 seed=self.seed,
-                least_noise=_LEAST_NOISE,
+                least_noise=_CLASSES.min_noise,
             ).prior
         posterior, leave_one_out = self._condition(prior)
         means = labels.leave_out(prior.noise_variance, *leave_one_out())
@@ -435,7 +469,7 @@ class MemberFit(NamedTuple):
     ) -> _Found | None:
         """Posterior by likelihood; None if it takes too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
-        if self.work > _MOST_WORK:
+        if self.work > _CLASSES.max_work:
             return None
         n_classes = len(labels.class_priors)
         n_outputs = 1 if n_classes == 2 else n_classes
@@ -469,7 +503,8 @@ class MemberFit(NamedTuple):
         sample = replace(
             self.labels.sample,
             target=mode.latent,
-            weight=prior.noise_variance * np.maximum(curvature, LEAST_CURVATURE),
+            weight=prior.noise_variance
+            * np.maximum(curvature, LAPLACE.min_observed_curvature),
             excess=np.ones(len(totals)),
         )
         return ExactPosterior(Covariance(prior, self.alphabets), sample, mode.alpha)
@@ -478,11 +513,12 @@ class MemberFit(NamedTuple):
         """Hyperparameters of the latent functions, learned from some rows."""
         labels, rows = self.labels, self.labels.sample.rows
         prior = start._replace(
-            signal_variance=_WIDER * start.signal_variance,
-            main_effect_variance=_WIDER * start.main_effect_variance,
+            signal_variance=_CLASSES.latent_variance_ratio * start.signal_variance,
+            main_effect_variance=_CLASSES.latent_variance_ratio
+            * start.main_effect_variance,
         )
         drawn = np.random.default_rng(self.seed).permutation(len(rows))
-        drawn = np.sort(drawn[:_LEARNED])
+        drawn = np.sort(drawn[: _CLASSES.max_rows_learned])
         counts = labels.counts[drawn]
         counts = counts[:, counts.sum(axis=0) > 0]
         n_classes = counts.shape[1]
@@ -490,8 +526,10 @@ class MemberFit(NamedTuple):
             return prior
         evidence = LaplaceEvidence(rows.take(drawn), counts, self.alphabets)
         is_single = len(labels.class_priors) == 2
-        steps = _MOST_STEPS if is_single else _MOST_STEPS_OF_MANY
-        return maximize_evidence(evidence, prior, steps, ends=_LATENT_ENDS).prior
+        steps = _CLASSES.max_iter if is_single else _CLASSES.max_iter_many
+        center = np.log(_CLASSES.latent_variance_ratio)
+        ends = np.array([center, 0.0, 0.0]), np.array([1.5, np.inf, 1.0])
+        return maximize_evidence(evidence, prior, steps, ends=ends).prior
 
 
 class _Scores(NamedTuple):
@@ -530,7 +568,9 @@ def needs_logistic_likelihood(
     # others hardly add to it.
     pairs = zip(member_fits, squares, strict=True)
     losses = [member_fit.loss(chances) for member_fit, (_, chances) in pairs]
-    is_cheap = sum(member_fit.work for member_fit in member_fits) <= _MOST_WORK_TOGETHER
+    is_cheap = (
+        sum(member_fit.work for member_fit in member_fits) <= _CLASSES.max_work_together
+    )
     return [is_cheap or loss == min(losses) for loss in losses]
 
 
@@ -544,11 +584,11 @@ def stacking_weights(
     # observations that each member generates before any is seen.
     weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
     ensemble_weights = pseudo_counts / pseudo_counts.sum()
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MIXTURE.max_iter):
         joint = left_out + np.log(ensemble_weights)
         parts = np.exp(np.subtract(joint, logsumexp(joint, axis=1, keepdims=True)))
         before, ensemble_weights = ensemble_weights, weight @ parts + pseudo_counts
         ensemble_weights /= ensemble_weights.sum()
-        if np.abs(ensemble_weights - before).max() < _CONVERGED:
+        if np.abs(ensemble_weights - before).max() < _MIXTURE.tolerance:
             break
     return ensemble_weights

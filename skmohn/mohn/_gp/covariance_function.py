@@ -11,7 +11,7 @@
 # which is ``scale * exp(sum_i a_i (x_i x'_i - 1))`` when all inputs are -1 or +1: one
 # matrix product. An unknown input is 0, its factor is that of the mean over both
 # values. Weights of single inputs may vary more, by ``linear * tau_i``, and the
-# constant by `CONSTANT_VARIANCE`.
+# constant by its prior variance.
 #
 # A categorical of L categories has the factor 1 for equal categories and exp(-b_l -
 # b_l') for others, which spans the generalised Walsh basis of L functions; two
@@ -37,7 +37,7 @@ from skmohn.mohn._gp.covariance_kernels import (
     sum_by_categories,
     sum_lines,
 )
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks, sizes_of
 
 
@@ -189,7 +189,7 @@ class GramMatrix:
     ) -> NDArray[np.float64]:
         """Add in place what depends on one input alone, and on none."""
         left, right = self.left, self.right
-        covariance += CONSTANT_VARIANCE
+        covariance += PRIOR.constant_variance
         weights = (prior.main_effect_variance * prior.tau).astype(covariance.dtype)
         of_signs = self._sum_equal(weights).astype(covariance.dtype)
         # Of many rows there is hardly room for two such matrices.
@@ -314,7 +314,7 @@ class FixedInputs(NamedTuple):
         pairs = GramMatrix(some, some)
         own = Prior(prior.ard_rates[inputs], np.empty(0), 1.0, 1.0, 1.0)
         # Less the constant, which is added.
-        linear = np.full((len(rows), len(rows)), -CONSTANT_VARIANCE)
+        linear = np.full((len(rows), len(rows)), -PRIOR.constant_variance)
         return cls(pairs.product(own), pairs._add_to_product(own, linear))
 
 

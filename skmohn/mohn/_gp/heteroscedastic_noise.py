@@ -9,12 +9,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
@@ -23,17 +24,30 @@ from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._models import fit_noise_factor
 from skmohn.mohn._table.rows import EncodedRows, row_blocks
 
-# Mean and variance of the logarithm of a squared standard normal number.
-_LOG_SQUARE_MEAN = -1.2704
+# Mean of the logarithm of a squared standard normal number.
+_LOG_SQUARE_MEAN: Final = -1.2704
+
+
+@dataclass(frozen=True)
+class RowNoiseConstants:
+    """Noise that differs between rows."""
+
+    # Squares of standardized residuals are not less.
+    min_square: float = tuned(1e-4, "benchmarks/ablation.py")
+    # Variances that the logarithm of the noise may have over the rows.
+    amplitudes: tuple[float, ...] = tuned(
+        (0.1, 0.3, 1.0, 3.0), "benchmarks/ablation.py"
+    )
+    # Nats that a map must gain over one level: it is the best of some.
+    min_gain: float = tuned(2.0, "benchmarks/ablation.py")
+    # Factors of the noise of a row.
+    noise_range: tuple[float, float] = tuned((0.05, 20.0), "benchmarks/ablation.py")
+    # How far rows are weighed by their noise: not, by its standard deviation, in full.
+    exponents: tuple[float, ...] = tuned((0.0, 0.5, 1.0), "benchmarks/ablation.py")
+
+
+_ROW_NOISE = RowNoiseConstants()
 _LOG_SQUARE_VARIANCE = np.pi**2 / 2.0
-_SMALLEST_SQUARE = 1e-4
-# Variances that the logarithm of the noise may have over the rows.
-_AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
-# Nats that a map must gain over one level: it is the best of some.
-_LEAST_GAIN = 2.0
-_RANGE = (0.05, 20.0)
-# How far rows are weighed by their noise: not, by its standard deviation, in full.
-_EXPONENTS = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,7 @@ def fit_noise_model(
     excess = _bounded(log_noise)
     alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
-    for noise_exponent in _EXPONENTS[1:]:
+    for noise_exponent in _ROW_NOISE.exponents[1:]:
         weighed = replace(sample, excess=excess**noise_exponent)
         again = ExactPosterior.condition(covariance, weighed)
         tried[noise_exponent] = again.leave_one_out()
@@ -116,8 +130,8 @@ def smooth_noise(
     covariance, sample = posteriors[0].covariance, posteriors[0].sample
     found = [SmoothedResiduals(*posterior.leave_one_out()) for posterior in posteriors]
     squares = np.transpose([left.residual**2 / left.variance for left in found])
-    logarithms = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
-    best = _density_of_one_level(logarithms) + _LEAST_GAIN
+    logarithms = np.log(np.maximum(squares, _ROW_NOISE.min_square)) - _LOG_SQUARE_MEAN
+    best = _density_of_one_level(logarithms) + _ROW_NOISE.min_gain
     pairs = GramMatrix(sample.rows, sample.rows, covariance.alphabets)
     n_inputs = len(covariance.prior.ard_rates)
     for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
@@ -144,7 +158,7 @@ def _smooth(
     # Returned are log densities of the logarithms; weights of `alike` in the logarithm,
     # relative to its mean over the rows; the logarithm at each row given the others.
     found = []
-    for amplitude in _AMPLITUDES:
+    for amplitude in _ROW_NOISE.amplitudes:
         covariance = amplitude * alike + 1.0
         covariance.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
         found.append(_log_density(covariance, logarithms))
@@ -157,7 +171,7 @@ def _smooth(
     alphas, left_out = [], []
     for k, a in enumerate(chosen):
         alpha = found[a][2][:, k]
-        alphas.append(_AMPLITUDES[a] * alpha)
+        alphas.append(_ROW_NOISE.amplitudes[a] * alpha)
         left_out.append(logarithms[:, k] - alpha / precisions[a] - alpha.sum())
     return values.max(axis=0), alphas, left_out
 
@@ -172,4 +186,4 @@ def _log_density(
 
 
 def _bounded(log_noise: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.clip(np.exp(log_noise), *_RANGE)
+    return np.clip(np.exp(log_noise), *_ROW_NOISE.noise_range)

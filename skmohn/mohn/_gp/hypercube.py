@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn._core._walsh import walsh_transform
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
@@ -27,14 +28,24 @@ from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.variables import Variable
 
-_EXACT_WEIGHTS = 2048
-_TOLERANCE = 1e-10
-# The error of a variance is quadratic in this.
-_VARIANCE_TOLERANCE = 1e-4
-_MAX_ITER = 500
-_N_PROBES = 16
-# Numbers in a batch of cubes that are transformed together.
-_NUMBERS_AT_ONCE = 1 << 21
+
+@dataclass(frozen=True)
+class HypercubeConstants:
+    """Conjugate gradients on a hypercube."""
+
+    # Largest prior variances whose part of the trace is exact; probes estimate the
+    # rest.
+    n_exact_weights: int = tuned(2048, "benchmarks/ablation.py")
+    tolerance: float = tuned(1e-10, "rounding")
+    # The error of a variance is quadratic in this.
+    variance_tolerance: float = tuned(1e-4, "rounding")
+    max_iter: int = tuned(500, "rounding")
+    n_probes: int = tuned(16, "benchmarks/ablation.py")
+    # Numbers in a batch of cubes that are transformed together.
+    n_numbers_per_batch: int = tuned(1 << 21, "cost")
+
+
+_HYPERCUBE = HypercubeConstants()
 
 
 def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -122,7 +133,7 @@ class WalshPosterior:
         system = _System(self.covariance, self.sample)
         for part in system.batches(len(distinct)):
             cross = self.covariance.between(distinct.take(part), self.sample.rows)
-            solution, _ = system.solve(cross, tol=_VARIANCE_TOLERANCE)
+            solution, _ = system.solve(cross, tol=_HYPERCUBE.variance_tolerance)
             # Twice the linear term less the quadratic one: an error of the solution
             # enters squared.
             twice = 2.0 * cross - system.multiply(solution)
@@ -133,7 +144,7 @@ class WalshPosterior:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         system = _System(self.covariance, self.sample)
         cross = self.covariance.between(rows, self.sample.rows)
-        solution, _ = system.solve(cross, tol=_VARIANCE_TOLERANCE)
+        solution, _ = system.solve(cross, tol=_HYPERCUBE.variance_tolerance)
         # An error of the solution enters squared, as in `variance`.
         known = solution @ (2.0 * cross - system.multiply(solution)).T
         return self.covariance.between(rows, rows) - (known + known.T) / 2.0
@@ -179,7 +190,7 @@ class WalshPosterior:
         system, found = _System(self.covariance, self.sample), prior.copy()
         for part in system.batches(len(prior)):
             own = cross[:, part].T
-            solution, _ = system.solve(own, tol=_VARIANCE_TOLERANCE)
+            solution, _ = system.solve(own, tol=_HYPERCUBE.variance_tolerance)
             twice = 2.0 * own - system.multiply(solution)
             found[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(found, 0.0)
@@ -196,7 +207,7 @@ class _System:
         self.variances = covariance.all_weights()
         self.at = vertices(sample.rows.inputs)
         self.noise = sample.noise(covariance.prior)
-        n_exact = min(_EXACT_WEIGHTS, len(self.variances))
+        n_exact = min(_HYPERCUBE.n_exact_weights, len(self.variances))
         self.top = np.argpartition(-self.variances, n_exact - 1)[:n_exact]
         rest = self.variances.sum() - self.variances[self.top].sum()
         self.spread = self.noise + max(rest, 0.0)
@@ -233,7 +244,7 @@ class _System:
         self,
         right: NDArray[np.float64],
         start: NDArray[np.float64] | None = None,
-        tol: float = _TOLERANCE,
+        tol: float = _HYPERCUBE.tolerance,
         trace: list | None = None,
     ) -> tuple[NDArray[np.float64], int]:
         """Solve for several right sides at once, each a row of `right`."""
@@ -244,7 +255,7 @@ class _System:
         goal = tol * np.linalg.norm(right, axis=1)
         direction = image = self.precondition(residual)
         product = np.einsum("sd,sd->s", residual, image)
-        for n_iter in range(_MAX_ITER):
+        for n_iter in range(_HYPERCUBE.max_iter):
             if np.all(np.linalg.norm(residual, axis=1) <= goal):
                 return solution, n_iter
             moved = self.multiply(direction)
@@ -258,7 +269,7 @@ class _System:
             direction = image + ratio[:, None] * direction
             if trace is not None:
                 trace.append((step, ratio))
-        return solution, _MAX_ITER
+        return solution, _HYPERCUBE.max_iter
 
     def log_determinant(self, rng: np.random.Generator) -> float:
         """Log determinant of the covariance of the targets, with random probes."""
@@ -268,13 +279,13 @@ class _System:
         exact = np.sum(np.log(self.spread)) + np.sum(np.log(self.variances[self.top]))
         exact += 2.0 * np.sum(np.log(np.diagonal(self.factor)))
         ratio = 0.0
-        for part in self.batches(_N_PROBES):
+        for part in self.batches(_HYPERCUBE.n_probes):
             size = part.stop - part.start
             small = rng.standard_normal((size, len(self.top)))
             probes = self._from_top(small * np.sqrt(self.variances[self.top]))
             probes += np.sqrt(self.spread) * rng.standard_normal(probes.shape)
             ratio += self._log_forms(probes)
-        return float(exact + ratio / _N_PROBES)
+        return float(exact + ratio / _HYPERCUBE.n_probes)
 
     def _log_forms(self, probes: NDArray[np.float64]) -> float:
         """Sum of the probes' quadratic forms of the logarithm of the ratio."""
@@ -293,6 +304,6 @@ class _System:
 
     def batches(self, n_sides: int) -> Iterator[slice]:
         """Yield slices of right sides that are solved for together."""
-        size = max(_NUMBERS_AT_ONCE // len(self.variances), 1)
+        size = max(_HYPERCUBE.n_numbers_per_batch // len(self.variances), 1)
         for start in range(0, n_sides, size):
             yield slice(start, min(start + size, n_sides))

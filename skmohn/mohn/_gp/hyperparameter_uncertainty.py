@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.exact import ExactPosterior
@@ -36,18 +37,28 @@ from skmohn.mohn._table.variables import Contrast, Variable
 
 # Of all weights given the data, by each inference.
 Posterior: TypeAlias = ExactPosterior | WalshPosterior | NystroemPosterior
-# Beyond, hyperparameters are known well enough, and this costs more than the fit.
-MOST_ROWS = 200
-_MOST_AXES = 20
-# Each axis takes two Cholesky factors. For each that is kept so many are tried: those
-# that change the function most by the slopes of its fitted values.
-_TRIED = 2
-_STEP = 1e-4
-# Directions along which the evidence is looked at, a gradient for each: where there are
-# more, those that change the fitted values most.
-_MOST_DIRECTIONS = 60
-# Curvature of the weakest density that a hyperparameter has but for the flat one.
-_LEAST_CURVATURE = 1.0
+
+
+@dataclass(frozen=True)
+class UncertaintyConstants:
+    """Posterior of the hyperparameters."""
+
+    # Beyond, hyperparameters are known well enough, and this costs more than the fit.
+    max_rows_uncertain: int = tuned(200, "cost")
+    max_axes: int = tuned(20, "benchmarks/ablation.py")
+    # Each axis takes two Cholesky factors. For each that is kept so many are tried:
+    # those that change the function most by the slopes of its fitted values.
+    n_tried_per_axis: int = tuned(2, "cost")
+    # Of finite differences of gradients.
+    difference_step: float = tuned(1e-4, "rounding")
+    # Directions along which the evidence is looked at, a gradient for each: where there
+    # are more, those that change the fitted values most.
+    max_directions: int = tuned(60, "cost")
+    # Curvature of the weakest density that a hyperparameter has but for the flat one.
+    min_curvature: float = tuned(1.0, "benchmarks/ablation.py")
+
+
+UNCERTAINTY = UncertaintyConstants()
 
 
 @dataclass(frozen=True)
@@ -113,7 +124,7 @@ def marginalize_hyperparameters(
     posterior: ExactPosterior, n_rows: int
 ) -> tuple[HyperparameterUncertainty, float] | tuple[None, float]:
     """Uncertainty of the hyperparameters of a posterior, and its log-evidence gain."""
-    # The posterior is of up to `MOST_ROWS` rows, the hyperparameters were learned from
+    # The posterior is of few rows, the hyperparameters were learned from
     # `n_rows`. None when there are too many of them. The gain is the log evidence over
     # all less that at the best ones.
     covariance, sample = posterior.covariance, posterior.sample
@@ -121,10 +132,10 @@ def marginalize_hyperparameters(
     curvature = EvidenceCurvature.around(posterior)
     row_ratio, basis, slopes = n_rows / len(sample), curvature.basis, curvature.slopes
     log_occam_factor = curvature.log_occam_factor(row_ratio)
-    if n_rows > MOST_ROWS:
+    if n_rows > UNCERTAINTY.max_rows_uncertain:
         return None, log_occam_factor
     spread, axes = np.linalg.eigh(curvature.by_data * row_ratio + curvature.by_density)
-    spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
+    spread = 1.0 / np.sqrt(np.maximum(spread, UNCERTAINTY.min_curvature))
 
     def moved(shift: NDArray[np.float64]) -> ExactPosterior:
         logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
@@ -134,10 +145,10 @@ def marginalize_hyperparameters(
 
     steps = spread * axes
     expected = np.argsort(-np.sum((slopes @ steps) ** 2, axis=0))
-    tried = np.sort(expected[: _TRIED * _MOST_AXES])
+    tried = np.sort(expected[: UNCERTAINTY.n_tried_per_axis * UNCERTAINTY.max_axes])
     pairs = [(moved(0.5 * step), moved(-0.5 * step)) for step in steps.T[tried]]
     change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
-    kept = np.argsort(change)[::-1][:_MOST_AXES]
+    kept = np.argsort(change)[::-1][: UNCERTAINTY.max_axes]
     return HyperparameterUncertainty(tuple(pairs[j] for j in kept)), log_occam_factor
 
 
@@ -251,11 +262,11 @@ def _split_directions(
     """Split directions: those that change the fitted values most, and the others."""
     # The direction of the noise is among them; the others are returned apart.
     n_directions = len(basis.indptr) - 1
-    if n_directions <= _MOST_DIRECTIONS:
+    if n_directions <= UNCERTAINTY.max_directions:
         return basis.toarray(), basis[:0]
     change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
     order = np.append(np.argsort(change), n_directions - 1)
-    others, kept = np.split(order, [n_directions - _MOST_DIRECTIONS])
+    others, kept = np.split(order, [n_directions - UNCERTAINTY.max_directions])
     return basis[np.sort(kept)].toarray(), basis[np.sort(others)]
 
 
@@ -293,7 +304,11 @@ def _curvature(
         return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
 
     # To one side: a gradient for each direction is most of the cost of a small fit.
-    moved, here = look(best + _STEP * basis), look(best[None])
+    moved, here = look(best + UNCERTAINTY.difference_step * basis), look(best[None])
     change, left = (there - part for there, part in zip(moved, here, strict=True))
     hessian = change @ basis.T
-    return here[0][0], -(hessian + hessian.T) / (2.0 * _STEP), -left.T / _STEP
+    return (
+        here[0][0],
+        -(hessian + hessian.T) / (2.0 * UNCERTAINTY.difference_step),
+        -left.T / UNCERTAINTY.difference_step,
+    )

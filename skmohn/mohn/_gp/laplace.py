@@ -6,26 +6,37 @@
 # Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
 # Algorithms 3.1 and 5.1.
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._table.left_out import leave_observations_out
 from skmohn.mohn._table.rows import Categorical, EncodedRows, members_of
 
-_MOST_STEPS = 50
-# Nats by which a step of Newton must raise the posterior of the latent function.
-_TOLERANCE = 1e-8
-_MOST_HALVINGS = 20
-# Of a class whose weights are next to nothing, or nearly all.
-_LEAST_PRIOR = 1e-12
-# Below, an observation tells rounding errors.
-LEAST_CURVATURE = 1e-12
-_FLAT = 1e-6
+
+@dataclass(frozen=True)
+class LaplaceConstants:
+    """Newton's method for the latent function of classes."""
+
+    # Steps, and halvings of one; a few do.
+    max_iter: int = tuned(50, "rounding")
+    # Nats by which a step of Newton must raise the posterior of the latent function.
+    tolerance: float = tuned(1e-8, "rounding")
+    max_halvings: int = tuned(20, "rounding")
+    # Of a class whose weights are next to nothing, or nearly all.
+    min_class_prior: float = tuned(1e-12, "rounding")
+    # Below, an observation tells rounding errors.
+    min_observed_curvature: float = tuned(1e-12, "rounding")
+    max_flat_curvature: float = tuned(1e-6, "rounding")
+
+
+LAPLACE = LaplaceConstants()
 
 
 class Mode(NamedTuple):
@@ -68,7 +79,7 @@ def find_mode(
         alpha = np.zeros(n_rows)
     latent = covariance @ alpha
     best = height(alpha, latent)
-    for _ in range(_MOST_STEPS):
+    for _ in range(LAPLACE.max_iter):
         probability = expit(latent + offset)
         root = np.sqrt(totals * probability * (1.0 - probability))
         factor, info = factorise(root)
@@ -79,7 +90,7 @@ def find_mode(
         step = wanted - root * solved - alpha
         along = covariance @ step
         length = 1.0
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(LAPLACE.max_halvings):
             value = height(alpha + length * step, latent + length * along)
             if value >= best:
                 break
@@ -88,10 +99,12 @@ def find_mode(
             break
         gain, best = value - best, value
         alpha, latent = alpha + length * step, latent + length * along
-        if gain < _TOLERANCE * max(1.0, abs(best)):
+        if gain < LAPLACE.tolerance * max(1.0, abs(best)):
             break
     probability = expit(latent + offset)
-    root = np.sqrt(totals * probability * (1.0 - probability))
+    # Rows whose class is certain have no curvature, by which groups are left out.
+    curvature = totals * probability * (1.0 - probability)
+    root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
     factor, info = factorise(root)
     if info:
         return None
@@ -119,9 +132,11 @@ def _posterior_variance(
 ) -> NDArray[np.float64]:
     """Variance of the latent function; `inverse` is of 1 plus the scaled covariance."""
     curvature = root**2
-    variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, LEAST_CURVATURE)
+    variance = (1.0 - np.diagonal(inverse)) / np.maximum(
+        curvature, LAPLACE.min_observed_curvature
+    )
     # Where there is hardly any curvature, that is a difference of equal numbers.
-    flat = np.flatnonzero(curvature < _FLAT)
+    flat = np.flatnonzero(curvature < LAPLACE.max_flat_curvature)
     cross = covariance[flat]
     gain = np.einsum("ij,ij->i", cross @ precision, cross)
     variance[flat] = np.diagonal(covariance)[flat] - gain
@@ -148,7 +163,7 @@ class LaplaceEvidence:
         self.successes = counts[:, 1:] if n_classes == 2 else counts
         self.factor = 1.0 if n_classes == 2 else (n_classes - 1.0) / n_classes
         priors = self.successes.sum(axis=0) / self.totals.sum()
-        priors = np.clip(priors, _LEAST_PRIOR, 1.0 - _LEAST_PRIOR)
+        priors = np.clip(priors, LAPLACE.min_class_prior, 1.0 - LAPLACE.min_class_prior)
         self.offsets = np.log(priors) - np.log1p(-priors)
         # Each climb takes small steps: the next mode is near.
         self._alphas: list[NDArray[np.float64] | None] = [None] * len(self.offsets)
@@ -218,7 +233,7 @@ def leave_groups_out(
     # the inverse curvatures: those of a group are left out at once. The means are
     # without the offset; `totals` are the weights of the observations in each row.
     curvature = totals * mode.probability * (1.0 - mode.probability)
-    root = np.sqrt(np.maximum(curvature, LEAST_CURVATURE))
+    root = np.sqrt(np.maximum(curvature, LAPLACE.min_observed_curvature))
     means = np.empty(len(totals))
     for some in members_of(group):
         own = root[some]

@@ -17,9 +17,10 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
 from scipy.sparse import block_diag, csr_array, diags_array
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
-from skmohn.mohn._models import LEAST_NOISE, LOG_NOISE, LOG_SCALE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import (
     Categorical,
     EncodedRows,
@@ -29,50 +30,68 @@ from skmohn.mohn._table.rows import (
     sizes_of,
 )
 
-# Least variance of a function of products, in that of the target.
-LEAST_SCALE = 1e-6
+
+@dataclass(frozen=True)
+class HyperpriorConstants:
+    """Densities and bounds of hyperparameters."""
+
+    # Least variance of a function of products, in that of the target.
+    min_signal_variance: float = tuned(1e-6, "rounding")
+    # Log-normal densities, as mean and standard deviation of the logarithm, in units of
+    # the target's variance. They matter when rows are few: wider ones let inputs matter
+    # by chance. The rates are around one over their number; that of `linear` is flat
+    # within its bounds, because many functions have no use for it.
+    log_rate_std: float = tuned(1.0, "benchmarks/ablation.py")
+    # Of the categories of a categorical around their mean, which has the spread of a
+    # rate. With many categories a wider one lets the evidence explain each row by
+    # categories of its own.
+    log_category_std: float = tuned(0.3, "benchmarks/ablation.py")
+
+
+HYPERPRIOR = HyperpriorConstants()
+
+
+@dataclass(frozen=True)
+class EvidenceSearchConstants:
+    """Search of the hyperparameters."""
+
+    # Noise at which a climb begins.
+    first_noise: float = tuned(0.1, "benchmarks/ablation.py")
+    # A climb begins on a part of the rows when they are more than twice as many, and
+    # ends on all up to a number, beyond which fewer iterations on a larger part must
+    # do.
+    max_rows_first: int = tuned(300, "cost")
+    max_rows_all: int = tuned(1000, "cost")
+    max_rows_second: int = tuned(1600, "cost")
+    max_iter: int = tuned(60, "cost")
+    max_iter_second: int = tuned(10, "cost")
+    # Evaluations of a line search, at most: more are asked for only where rounding,
+    # above all in single precision, hides that nothing is left to gain.
+    max_line_search: int = tuned(6, "cost")
+    # From how many steps a climb learns the curvature, and what is believed of its
+    # inverse.
+    n_corrections: int = tuned(30, "cost")
+    inverse_curvature_range: tuple[float, float] = tuned((1e-3, 4.0), "cost")
+    # Below, single precision cannot tell the noise from rounding: the largest
+    # eigenvalues are about the number of rows.
+    min_noise_single: float = tuned(2e-3, "rounding")
+    # Products of two rows in a column up to which a step in double precision takes
+    # about 0.02 seconds: so few rows are not worth the rounding.
+    max_products: int = tuned(40_000_000, "cost")
+    # Loss where rounding leaves no positive covariance: high, but a line search that
+    # interpolates it must not come to a standstill.
+    not_positive_loss: float = tuned(1e8, "rounding")
+
+
+EVIDENCE_SEARCH = EvidenceSearchConstants()
 _BOUNDS = {
     "rate": (1e-8, 8.0),
-    "scale": (LEAST_SCALE, 1e4),
+    "scale": (HYPERPRIOR.min_signal_variance, 1e4),
     "linear": (1e-8, 1e4),
 }
 # Bounds within which every hyperparameter can be computed with, as logarithms.
-LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
-# Log-normal densities, as mean and standard deviation of the logarithm, in units of the
-# target's variance. They matter when rows are few: wider ones let inputs matter by
-# chance. The rates are around one over their number; that of `linear` is flat within
-# its bounds, because many functions have no use for it.
-_LOG_RATE_SPREAD = 1.0
-# Of the categories of a categorical around their mean, which has the spread of a rate.
-# With many categories a wider one lets the evidence explain each row by categories of
-# its own.
-_LOG_CATEGORY_SPREAD = 0.3
-LOG_ENDS = tuple(np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE]))
-_START_NOISE = 0.1
+LOG_BOUNDS = (math.log(PRIOR.min_noise_variance) - 5.0, math.log(1e4))
 
-# A climb begins on a part of the rows when they are more than twice as many, and ends
-# on all up to a number, beyond which fewer iterations on a larger part must do.
-_FIRST_STAGE = 300
-_ALL_ROWS = 1000
-_SECOND_STAGE = 1600
-MAX_ITER = 60
-_SECOND_MAX_ITER = 10
-# Evaluations of a line search, at most: more are asked for only where rounding, above
-# all in single precision, hides that nothing is left to gain.
-_MOST_SEARCHED = 6
-# From how many steps a climb learns the curvature, and what is believed of its inverse.
-_CORRECTIONS = 30
-_CURVATURES = 1e-3, 4.0
-# Below, single precision cannot tell the noise from rounding: the largest eigenvalues
-# are about the number of rows.
-_SINGLE_PRECISION_NOISE = 2e-3
-# Products of two rows in a column up to which a step in double precision takes about
-# 0.02 seconds: so few rows are not worth the rounding.
-MOST_PRODUCTS = 40_000_000
-
-# Loss where rounding leaves no positive covariance: high, but a line search that
-# interpolates it must not come to a standstill.
-_NOT_POSITIVE = 1e8
 
 _PER_ROW = ("target", "weight", "count", "within", "excess")
 
@@ -317,7 +336,7 @@ def start_prior(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Prior
         ),
         1.0,
         1.0,
-        _START_NOISE,
+        EVIDENCE_SEARCH.first_noise,
     )
 
 
@@ -351,19 +370,21 @@ class EvidenceOptimum(NamedTuple):
         # All other directions are as they were.
         met, _ = np.linalg.qr(np.vstack([self.inverse.sk, self.inverse.yk]).T)
         values, vectors = np.linalg.eigh(met.T @ (self.inverse @ met))
-        root = (vectors * np.sqrt(np.clip(values, *_CURVATURES))) @ vectors.T
+        root = (
+            vectors * np.sqrt(np.clip(values, *EVIDENCE_SEARCH.inverse_curvature_range))
+        ) @ vectors.T
         return self.steps.along(met, root)
 
 
 def maximize_evidence(
     evidence: Climbable,
     start: Prior,
-    max_iter: int = MAX_ITER,
+    max_iter: int = EVIDENCE_SEARCH.max_iter,
     tol: float = 1e-4,
     report: Callable[[float, Prior], bool] | None = None,
     *,
-    least_noise: float = LEAST_NOISE,
-    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+    least_noise: float = PRIOR.min_noise_variance,
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     steps: Steps | None = None,
 ) -> EvidenceOptimum:
     """Maximize the evidence times the density of the hyperparameters."""
@@ -392,7 +413,7 @@ def maximize_evidence(
         logs, beyond = index(x)
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
-            return _NOT_POSITIVE, np.zeros_like(x)
+            return EVIDENCE_SEARCH.not_positive_loss, np.zeros_like(x)
         density, pull = log_density(logs, n_inputs, alphabets, ends)
         # Beyond the bounds all is as at them, but for what leads back.
         slope = np.where(beyond, beyond, -pull - slope)
@@ -419,8 +440,8 @@ def maximize_evidence(
         options={
             "maxiter": max_iter,
             "ftol": 0.0,
-            "maxcor": _CORRECTIONS,
-            "maxls": _MOST_SEARCHED,
+            "maxcor": EVIDENCE_SEARCH.n_corrections,
+            "maxls": EVIDENCE_SEARCH.max_line_search,
         },
     )
     prior = Prior.from_logs(index(found.x)[0], n_inputs)
@@ -441,11 +462,18 @@ def first_steps(n_inputs: int, alphabets: tuple[Categorical, ...] = ()) -> Steps
     return Steps.plain(csr_array(block_diag(parts)))
 
 
+def _log_ends() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means and standard deviations of the logarithms of all but the rates."""
+    pairs = [PRIOR.log_signal_variance, (0.0, np.inf), PRIOR.log_noise_variance]
+    center, spread = np.transpose(pairs)
+    return center, spread
+
+
 def log_density(
     logs: NDArray[np.float64],
     n_inputs: int,
     alphabets: tuple[Categorical, ...] = (),
-    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[float, NDArray[np.float64]]:
     """Log density of the hyperparameters, but for a constant, and its gradient."""
     # `ends` are means and standard deviations of the logarithms of `scale`, `linear`,
@@ -453,9 +481,9 @@ def log_density(
     center = -math.log(max(n_inputs + len(alphabets), 1))
     difference, slope = logs.copy(), np.empty_like(logs)
     difference[:-3] -= center
-    ends_center, ends_spread = ends
+    ends_center, ends_spread = _log_ends() if ends is None else ends
     difference[-3:] -= ends_center
-    slope[:n_inputs] = difference[:n_inputs] / _LOG_RATE_SPREAD**2
+    slope[:n_inputs] = difference[:n_inputs] / HYPERPRIOR.log_rate_std**2
     slope[-3:] = difference[-3:] / ends_spread**2
     first = n_inputs
     for alphabet in alphabets:
@@ -463,8 +491,10 @@ def log_density(
         categorical = slice(first, first + size)
         difference[categorical] += math.log(alphabet.n_steps)
         mean = difference[categorical].mean()
-        slope[categorical] = (difference[categorical] - mean) / _LOG_CATEGORY_SPREAD**2
-        slope[categorical] += mean / (size * _LOG_RATE_SPREAD**2)
+        slope[categorical] = (
+            difference[categorical] - mean
+        ) / HYPERPRIOR.log_category_std**2
+        slope[categorical] += mean / (size * HYPERPRIOR.log_rate_std**2)
         first += size
     return -0.5 * float(difference @ slope), -slope
 
@@ -481,12 +511,12 @@ def _curvatures(
     n_inputs: int, alphabets: tuple[Categorical, ...]
 ) -> Iterator[NDArray[np.float64]]:
     """Blocks of that Hessian: (size,) where it is diagonal, else (size, size)."""
-    yield np.full(n_inputs, 1.0 / _LOG_RATE_SPREAD**2)
+    yield np.full(n_inputs, 1.0 / HYPERPRIOR.log_rate_std**2)
     for n_categories in sizes_of(alphabets):
         mean = np.full((n_categories, n_categories), 1.0 / n_categories)
-        apart = (np.eye(n_categories) - mean) / _LOG_CATEGORY_SPREAD**2
-        yield apart + mean / (n_categories * _LOG_RATE_SPREAD**2)
-    ends = 1.0 / LOG_ENDS[1] ** 2
+        apart = (np.eye(n_categories) - mean) / HYPERPRIOR.log_category_std**2
+        yield apart + mean / (n_categories * HYPERPRIOR.log_rate_std**2)
+    ends = 1.0 / _log_ends()[1] ** 2
     width = np.subtract(*np.log(_BOUNDS["linear"]))
     ends[1] = 2.0 * math.pi / width**2
     yield ends
@@ -496,18 +526,18 @@ def learn_prior(
     sample: AggregatedData,
     alphabets: tuple[Categorical, ...] = (),
     start: Prior | None = None,
-    max_iter: int = MAX_ITER,
+    max_iter: int = EVIDENCE_SEARCH.max_iter,
     seed: int = 0,
     report: Callable[[float, Prior], bool] | None = None,
-    least_noise: float = LEAST_NOISE,
-    most_rows: int = _SECOND_STAGE,
+    least_noise: float = PRIOR.min_noise_variance,
+    most_rows: int = EVIDENCE_SEARCH.max_rows_second,
     first: EvidenceOptimum | None = None,
 ) -> EvidenceOptimum:
     """Learn the hyperparameters of maximum evidence."""
     # `first` is an ascent on some or all rows that has been made already; it replaces
     # `start`. The last stage has up to `most_rows`, which `seed` draws.
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
-    n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE
+    n_rows, is_small = len(sample), len(sample) <= 2 * EVIDENCE_SEARCH.max_rows_first
     if is_small and first is None:
         return maximize_evidence(
             Evidence(sample, alphabets),
@@ -520,17 +550,20 @@ def learn_prior(
     if first is None:
         # Reports of a part would not compare with those of more rows.
         first = maximize_evidence(
-            Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
+            Evidence(sample.take(drawn[: EVIDENCE_SEARCH.max_rows_first]), alphabets),
             prior,
             max_iter,
             least_noise=least_noise,
         )
     part = sample
-    if n_rows > _ALL_ROWS:
+    if n_rows > EVIDENCE_SEARCH.max_rows_all:
         part = sample.take(drawn[:most_rows])
-        max_iter = min(max_iter, _SECOND_MAX_ITER)
-    is_cheap = is_small and len(part) ** 2 * len(prior.ard_rates) <= MOST_PRODUCTS
-    is_exact = is_cheap or first.prior.noise_variance < _SINGLE_PRECISION_NOISE
+        max_iter = min(max_iter, EVIDENCE_SEARCH.max_iter_second)
+    is_cheap = (
+        is_small
+        and len(part) ** 2 * len(prior.ard_rates) <= EVIDENCE_SEARCH.max_products
+    )
+    is_exact = is_cheap or first.prior.noise_variance < EVIDENCE_SEARCH.min_noise_single
     evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
     second = maximize_evidence(
         evidence,

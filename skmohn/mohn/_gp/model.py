@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._memory import format_bytes
 from skmohn._core._rows import row_slices
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial
@@ -19,14 +20,14 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import NoiseMap, fit_noise_model
 from skmohn.mohn._gp.hypercube import WalshPosterior, is_on_cube
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
-    MOST_ROWS,
+    UNCERTAINTY,
     HyperparameterUncertainty,
     Posterior,
     contrasts_of,
     marginalize_hyperparameters,
 )
 from skmohn.mohn._gp.marginal_likelihood import (
-    MAX_ITER,
+    EVIDENCE_SEARCH,
     AggregatedData,
     EvidenceOptimum,
     find_rows,
@@ -42,11 +43,7 @@ from skmohn.mohn._gp.term_variances import (
 )
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._missing_inputs import MissingInputs
-from skmohn.mohn._models import (
-    MOST_LEFT_OUT,
-    Model,
-    residual_fraction,
-)
+from skmohn.mohn._models import RESIDUALS, Model, residual_fraction
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import (
@@ -57,21 +54,33 @@ from skmohn.mohn._table.target import (
 )
 from skmohn.mohn._table.variables import Contrast, Variable
 
-# Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
-_MOST_EXACT, _MOST_INVERTED = 10_000, 5000
-_MOST_WALSH_INPUTS = 20
-# With more rows than this, and a cube no larger than so many times them, transforms
-# are faster than the factor.
-_MANY_ROWS = 1000
-_SMALL_CUBE = 8
-# With more rows, by this factor, a part of them may say less than inducing rows.
-_MANY_MORE = 1.2
-_INDUCING = 1500
-_FEWEST_INDUCING = 50
-# Of five matrices, for each pair of rows.
-_MANY_BYTES = 8.0 * 5.0
-# Rows that the hyperparameters are learned from, where memory lasts.
-_LEARNED_ROWS = 3000
+
+@dataclass(frozen=True)
+class InferenceConstants:
+    """Choice of the inference of a Gaussian process."""
+
+    # Rows up to which the Cholesky factor of all is taken, and where it is inverted,
+    # too.
+    max_rows_exact: int = tuned(10_000, "cost")
+    max_rows_inverted: int = tuned(5000, "cost")
+    # Inputs of a cube that is transformed.
+    max_inputs_hadamard: int = tuned(20, "cost")
+    # With more rows than this, and a cube no larger than so many times them, transforms
+    # are faster than the factor.
+    min_rows_hadamard: int = tuned(1000, "cost")
+    max_cube_ratio: int = tuned(8, "cost")
+    # With more rows, by this factor, a part of them may say less than inducing rows.
+    min_rows_ratio: float = tuned(1.2, "cost")
+    # Inducing rows, at most and at least.
+    max_inducing: int = tuned(1500, "cost")
+    min_inducing: int = tuned(50, "cost")
+    # Of five matrices, for each pair of rows.
+    n_bytes_per_pair: float = tuned(8.0 * 5.0, "cost")
+    # Rows that the hyperparameters are learned from, where memory lasts.
+    max_rows_learned: int = tuned(3000, "cost")
+
+
+_INFERENCE = InferenceConstants()
 
 
 @dataclass(frozen=True)
@@ -365,7 +374,7 @@ def fit_gp(
     start: Prior | None = None,
     first: EvidenceOptimum | None = None,
     covariance: Covariance | None = None,
-    max_iter: int = MAX_ITER,
+    max_iter: int = EVIDENCE_SEARCH.max_iter,
     seed: int = 0,
     report: Callable[[float, Prior], bool] | None = None,
     at_most: float = math.inf,
@@ -426,7 +435,10 @@ def _learn_prior(
     *search: Any,
 ) -> EvidenceOptimum:
     """Fit hyperparameters on as many rows as memory allows."""
-    most_rows = min(_LEARNED_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
+    most_rows = min(
+        _INFERENCE.max_rows_learned,
+        math.isqrt(int(memory_budget / _INFERENCE.n_bytes_per_pair)),
+    )
     return learn_prior(sample, alphabets, *search, most_rows=most_rows, first=first)
 
 
@@ -440,10 +452,10 @@ def _marginalize(
     if (
         inference == "cholesky"
         and isinstance(posterior, ExactPosterior)
-        and len(sample) <= MOST_ROWS
+        and len(sample) <= UNCERTAINTY.max_rows_uncertain
     ):
         return marginalize_hyperparameters(posterior, len(sample))
-    few = sample.take(shuffled[:MOST_ROWS])
+    few = sample.take(shuffled[: UNCERTAINTY.max_rows_uncertain])
     few = ExactPosterior.condition(posterior.covariance, few)
     return marginalize_hyperparameters(few, len(sample))
 
@@ -462,8 +474,8 @@ def _condition_drawn(
     if not strong_terms and noise != "auto":
         return covariance, sample, None, None, 0.0
     drawn = sample
-    if len(sample) > MOST_LEFT_OUT:
-        drawn = sample.take(shuffled[:MOST_LEFT_OUT])
+    if len(sample) > RESIDUALS.max_left_out:
+        drawn = sample.take(shuffled[: RESIDUALS.max_left_out])
     posterior = ExactPosterior.condition(covariance, drawn)
     if strong_terms:
         posterior = find_strong_terms(posterior, max_order)
@@ -513,10 +525,10 @@ def _condition_many(
     part = replace(part, log_weight=fraction * sample.log_weight)
     some = ExactPosterior.condition(covariance, part)
     rate = some.log_evidence() / float(part.count.sum())
-    if len(sample) < _MANY_MORE * n_part:
+    if len(sample) < _INFERENCE.min_rows_ratio * n_part:
         return "subset", some, rate
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
-    others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
+    others = sample.take(shuffled[n_part:][: RESIDUALS.max_left_out])
     off = (
         others.target - some.latent_mean(others.rows),
         through.leave_one_out(others)[0],
@@ -537,12 +549,14 @@ def choose_inference(
     is_exact = _is_exact(n_rows, memory_budget)
     can_transform = (
         not alphabets
-        and n_rows > _MANY_ROWS
-        and n_inputs <= _MOST_WALSH_INPUTS
+        and n_rows > _INFERENCE.min_rows_hadamard
+        and n_inputs <= _INFERENCE.max_inputs_hadamard
         and _walsh_bytes(n_inputs) <= memory_budget
         and is_on_cube(sample.rows).all()
     )
-    if can_transform and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
+    if can_transform and (
+        not is_exact or 2**n_inputs <= _INFERENCE.max_cube_ratio * n_rows
+    ):
         return "hadamard", 0
     n_inducing = choose_inducing(n_rows, memory_budget)
     return ("nystroem" if n_inducing else "cholesky"), n_inducing
@@ -556,10 +570,13 @@ def choose_inducing(
     # few fit in the budget.
     if _is_exact(n_rows, memory_budget, is_inverted):
         return 0
-    n_inducing = min(_INDUCING, n_rows)
-    while n_inducing > _FEWEST_INDUCING and _learned_bytes(n_inducing) > memory_budget:
+    n_inducing = min(_INFERENCE.max_inducing, n_rows)
+    while (
+        n_inducing > _INFERENCE.min_inducing
+        and _learned_bytes(n_inducing) > memory_budget
+    ):
         n_inducing //= 2
-    needed = _learned_bytes(max(n_inducing, min(n_rows, MOST_LEFT_OUT)))
+    needed = _learned_bytes(max(n_inducing, min(n_rows, RESIDUALS.max_left_out)))
     if needed > memory_budget:
         raise MemoryError(
             f"a Gaussian process of {n_rows} rows needs {format_bytes(needed)} of "
@@ -571,13 +588,18 @@ def choose_inducing(
 
 def _most_exact(memory_budget: float) -> int:
     """Rows of which a Cholesky factor can be had."""
-    return min(_MOST_EXACT, math.isqrt(int(memory_budget / _exact_bytes(1))))
+    return min(
+        _INFERENCE.max_rows_exact, math.isqrt(int(memory_budget / _exact_bytes(1)))
+    )
 
 
 def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> bool:
     if is_inverted:
-        return n_rows <= _MOST_INVERTED and _learned_bytes(n_rows) <= memory_budget
-    learned = _learned_bytes(min(n_rows, MOST_LEFT_OUT))
+        return (
+            n_rows <= _INFERENCE.max_rows_inverted
+            and _learned_bytes(n_rows) <= memory_budget
+        )
+    learned = _learned_bytes(min(n_rows, RESIDUALS.max_left_out))
     return n_rows <= _most_exact(memory_budget) and learned <= memory_budget
 
 
@@ -588,7 +610,7 @@ def _exact_bytes(n_rows: int) -> float:
 
 def _learned_bytes(n_rows: int) -> float:
     """Bytes of covariance, factor, inverse and two products with them."""
-    return _MANY_BYTES * n_rows**2
+    return _INFERENCE.n_bytes_per_pair * n_rows**2
 
 
 def _walsh_bytes(n_inputs: int) -> float:

@@ -7,13 +7,14 @@
 # weighed by its own noise, takes a factor of its own beside the shared hyperparameters.
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import (
@@ -22,13 +23,13 @@ from skmohn.mohn._gp.heteroscedastic_noise import (
     smooth_noise,
 )
 from skmohn.mohn._gp.hyperparameter_uncertainty import (
-    MOST_ROWS,
+    UNCERTAINTY,
     EvidenceCurvature,
     HyperparameterUncertainty,
     marginalize_hyperparameters,
 )
 from skmohn.mohn._gp.marginal_likelihood import (
-    MAX_ITER,
+    EVIDENCE_SEARCH,
     AggregatedData,
     Evidence,
     EvidenceOptimum,
@@ -56,12 +57,20 @@ from skmohn.mohn._table.target import (
     sum_log_slope,
 )
 
-# Rows that are asked which targets share, and steps of a target's own climb: it begins
-# where the common one ended.
-_ROWS_ASKED = 200
-_OWN_STEPS = 8
-# Rows up to which targets share a factor beside the hyperparameters.
-_MOST_SHARED = 1600
+
+@dataclass(frozen=True)
+class MultitaskConstants:
+    """Gaussian processes of several targets."""
+
+    # Rows that are asked which targets share, and steps of a target's own climb: it
+    # begins where the common one ended.
+    max_rows_pilot: int = tuned(200, "cost")
+    max_iter_own: int = tuned(8, "cost")
+    # Rows up to which targets share a factor beside the hyperparameters.
+    max_rows_shared: int = tuned(1600, "cost")
+
+
+_MULTITASK = MultitaskConstants()
 
 
 class MultitaskGP:
@@ -75,7 +84,7 @@ class MultitaskGP:
         self.samples, self.settings, self.group = samples, settings, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.term_names.alphabets
-        self.max_iter = min(settings.max_iter, MAX_ITER)
+        self.max_iter = min(settings.max_iter, EVIDENCE_SEARCH.max_iter)
         self.wanted = settings.gp_options.target_transform
         self.transform = Logarithm() if self.wanted == "log" else Unchanged()
         require_domain(self.transform, samples.y)
@@ -96,7 +105,7 @@ class MultitaskGP:
             return [], None
         sample, scale = self.join(vary), self.samples.target_transform
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
-        drawn = drawn[:_ROWS_ASKED]
+        drawn = drawn[: _MULTITASK.max_rows_pilot]
         singles = [self.join(int(k)).take(drawn) for k in vary]
         are_coupled, found = select_coupled_tasks(
             sample.take(drawn),
@@ -194,7 +203,7 @@ def select_coupled_tasks(
     singles: list[AggregatedData],
     alphabets: tuple[Categorical, ...],
     row_ratio: float = 1.0,
-    max_iter: int = MAX_ITER,
+    max_iter: int = EVIDENCE_SEARCH.max_iter,
     earlier: EvidenceOptimum | None = None,
 ) -> tuple[NDArray[np.bool_], EvidenceOptimum]:
     """Select the targets that are best explained by hyperparameters that they share."""
@@ -218,7 +227,7 @@ def select_coupled_tasks(
     heights, alone = np.empty((2, len(singles)))
     for k, evidence in enumerate(evidences):
         own = maximize_evidence(
-            evidence, prior, min(max_iter, _OWN_STEPS), steps=steps
+            evidence, prior, min(max_iter, _MULTITASK.max_iter_own), steps=steps
         ).prior
         heights[k] = evidence.value(own)
         alone[k] = log_density(own.to_logs(), n_inputs, alphabets)[0] - felt.density
@@ -272,8 +281,8 @@ class _Group:
         self.n_evaluations = found.n_evaluations
         self.covariance = Covariance(found.prior, alphabets)
         shuffled = np.random.default_rng(seed).permutation(len(self.sample))
-        few = self.sample.take(shuffled[:MOST_ROWS])
-        if len(self.sample) <= MOST_ROWS:
+        few = self.sample.take(shuffled[: UNCERTAINTY.max_rows_uncertain])
+        if len(self.sample) <= UNCERTAINTY.max_rows_uncertain:
             few = self.sample
         posterior = ExactPosterior.condition(self.covariance, few)
         self.hyperparameter_uncertainty, log_occam_factor = marginalize_hyperparameters(
@@ -290,7 +299,7 @@ class _Group:
             "max_order": settings.max_order,
             "seed": samples.seed,
         }
-        if self.route != "cholesky" or len(self.sample) > _MOST_SHARED:
+        if self.route != "cholesky" or len(self.sample) > _MULTITASK.max_rows_shared:
             model = fit_gp(
                 together.rows,
                 samples.y[:, k],

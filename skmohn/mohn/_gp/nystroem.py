@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._gp.exact import draw_normal
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
@@ -25,10 +26,18 @@ from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import EncodedRows, row_blocks
 from skmohn.mohn._table.variables import Variable
 
-# Relative to the mean variance of the inducing values, for their Cholesky factor.
-_JITTER = 1e-10
-# Of a row's own error; less tells rounding errors.
-_LEAST_KEPT = 1e-9
+
+@dataclass(frozen=True)
+class NystroemConstants:
+    """Inducing rows."""
+
+    # Relative to the mean variance of the inducing values, for their Cholesky factor.
+    jitter: float = tuned(1e-10, "rounding")
+    # Of a row's own error; less tells rounding errors.
+    min_residual_fraction: float = tuned(1e-9, "rounding")
+
+
+_NYSTROEM = NystroemConstants()
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,7 @@ class NystroemPosterior:
     def factor(self) -> NDArray[np.float64]:
         """Lower Cholesky factor of the covariance of the inducing values, (m, m)."""
         K = self.covariance.between(self.inducing, self.inducing)
-        K.ravel()[:: len(K) + 1] += _JITTER * np.trace(K) / len(K)
+        K.ravel()[:: len(K) + 1] += _NYSTROEM.jitter * np.trace(K) / len(K)
         return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -141,7 +150,7 @@ class NystroemPosterior:
             left = solve_triangular(self.root, known, lower=True, check_finite=False)
             kept[part] = 1.0 - np.einsum("mt,mt->t", left, left) / noise[part]
             residual[part] = sample.target[part] - known.T @ center
-        kept = np.maximum(kept, _LEAST_KEPT)
+        kept = np.maximum(kept, _NYSTROEM.min_residual_fraction)
         return (residual.T / kept).T, noise / kept
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._gp.weight_prior import Covariance, parity
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import EncodedRows
 
 
@@ -42,5 +42,5 @@ def write_products(
         tables,
         linear * (columns @ alpha),
         steps,
-        CONSTANT_VARIANCE * float(alpha.sum()),
+        PRIOR.constant_variance * float(alpha.sum()),
     )

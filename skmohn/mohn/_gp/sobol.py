@@ -12,11 +12,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._gp.weight_prior import Covariance, parity
@@ -28,9 +30,17 @@ from skmohn.mohn._table.variables import (
     make_variables,
 )
 
-_ROWS_AT_ONCE = 1024
-# tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
-_LARGEST = 1.0 - 1e-15
+
+@dataclass(frozen=True)
+class SobolConstants:
+    """Sobol indices of a Gaussian process."""
+
+    n_rows_per_block: int = tuned(1024, "cost")
+    # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
+    max_correlation: float = tuned(1.0 - 1e-15, "rounding")
+
+
+_SOBOL = SobolConstants()
 
 
 class PairVariance:
@@ -168,8 +178,8 @@ class PairVariance:
             numbers = numbers * factor.gain
         shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
         rows = EncodedRows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
-        for start in range(0, len(rows), _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
+        for start in range(0, len(rows), _SOBOL.n_rows_per_block):
+            part = slice(start, start + _SOBOL.n_rows_per_block)
             others = slice(part.stop) if is_half else slice(None)
             block = GramMatrix(rows.take(part), rows.take(others)).product(shape)
             for factor in self.others:
@@ -361,11 +371,11 @@ class _Factor:
         # of -1 and +1 is ``gain_r gain_s (1 + shared x_r x_s)``. Where the mean of the
         # input is 0, the gains are 1, and it is so at all values.
         up, down = 1.0 + self.tau * self.x_mean, 1.0 - self.tau * self.x_mean
-        square = min(self.tau**2 * self.spread, _LARGEST)
+        square = min(self.tau**2 * self.spread, _SOBOL.max_correlation)
         apart = 1.0 - square
         ups, downs = 2.0 * up - apart, 2.0 * down - apart
         ratio = np.sqrt(ups) * np.sqrt(downs) / apart
-        self.shared = min((ratio - 1.0) / (ratio + 1.0), _LARGEST)
+        self.shared = min((ratio - 1.0) / (ratio + 1.0), _SOBOL.max_correlation)
         gains = np.sqrt(np.array([downs, ups]) / (1.0 + self.shared))
         self.gain = 1.0
         if self.x_mean != 0.0:

@@ -2,27 +2,28 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
+from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
-from skmohn.mohn._gp.marginal_likelihood import LEAST_SCALE, MAX_ITER
+from skmohn.mohn._gp.marginal_likelihood import (
+    EVIDENCE_SEARCH,
+    HYPERPRIOR,
+    log_density,
+)
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import (
-    MOST_LEFT_OUT,
-    FitResult,
-    SolverData,
-    SolverValidationData,
-)
+from skmohn.mohn._models import RESIDUALS, FitResult, SolverData, SolverValidationData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
@@ -33,19 +34,24 @@ _WAYS = {
     "subset": "a Cholesky factor of a part of the rows",
     "nystroem": "inducing rows",
 }
-# Samples with which two values are hardly chance, and the proportion of the variance of
-# a noise that there certainly is.
-_FEWEST_OF_CLASSES = 20
-_CLEAR_NOISE = 0.01
+
+
+@dataclass(frozen=True)
+class GPChoiceConstants:
+    """When a Gaussian process is fitted to all rows, or chosen."""
+
+    # Samples with which two values are hardly chance, and the proportion of the
+    # variance of a noise that there certainly is.
+    min_rows_two_values: int = tuned(20, "benchmarks/ablation.py")
+    min_noise_two_values: float = tuned(0.01, "benchmarks/ablation.py")
+    # Nats a row by which a description may be longer than another one and yet become
+    # the shorter, when all rows determine the hyperparameters. Of 33 tables none gained
+    # more than 0.05; of 600 rows of 2000 columns, five of which matter, it gained 0.15.
+    max_length_per_row: float = tuned(0.2, "cost")
+
+
+_GP_CHOICE = GPChoiceConstants()
 _NOTHING = WalshPolynomial((), np.empty(0), 0.0)
-# Nats a row by which a description may be longer than another one and yet become the
-# shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
-# than 0.05.
-_WITHIN_REACH = 0.2
-# Nats by which a description may be longer than another one and yet be chosen: "very
-# strong" evidence (Kass and Raftery, Bayes factors, Journal of the American Statistical
-# Association 90, 1995).
-_TIED = 5.0
 
 
 def solve_gp(
@@ -56,19 +62,24 @@ def solve_gp(
 ) -> FitResult | None:
     """Learn all weights under the product prior."""
     # `report` is called with a record, the weights listed so far and the model or a
-    # function that makes it. `at_most` is the length of another description: where that
-    # by the hyperparameters of a part of the rows is far longer, they are not learned
-    # from all. None where that is out of reach.
+    # function that makes it. A longer description than `at_most` will not be chosen: it
+    # gets no list of weights, and where that by the hyperparameters of a part of the
+    # rows is far longer, they are not learned from all. None where that is out of
+    # reach.
     term_names = samples.term_names
     model = _learn(samples, settings, report, at_most)
     if model is None:
         return None
-    if model.noise_variance > _CLEAR_NOISE and _are_classes(samples.y):
+    if model.noise_variance > _GP_CHOICE.min_noise_two_values and _are_classes(
+        samples.y
+    ):
         warn_caller(
             "y has only two values, and which one is partly chance: MOHNClassifier "
             "predicts how probable each of them is"
         )
-    graph, errors = model.significant_terms(settings.max_order)
+    graph, errors = _NOTHING, np.empty(0)
+    if not model.description_length() > at_most:
+        graph, errors = model.significant_terms(settings.max_order)
     terms = list(graph.terms)
     held = float(
         np.sum((graph.weights / model.y_std) ** 2 * term_names.uniform_variances(terms))
@@ -164,10 +175,12 @@ def _learn(
             return model
     first = scale.maximize_evidence if start is None else None
     if first is not None and at_most < math.inf:
-        known = Covariance(first.prior, alphabets)
-        if _is_out_of_reach(partial(fit, covariance=known), noise, at_most):
+        known = partial(fit, covariance=Covariance(first.prior, alphabets))
+        logs, n_inputs = first.prior.to_logs(), len(first.prior.ard_rates)
+        density, _ = log_density(logs, n_inputs, alphabets)
+        if _is_out_of_reach(known, density, noise, at_most):
             return None
-    max_iter = min(settings.max_iter, MAX_ITER)
+    max_iter = min(settings.max_iter, EVIDENCE_SEARCH.max_iter)
     # Another scale may yet be that of the additive model, by its left-out errors.
     is_plain = isinstance(scale.transform, Unchanged)
     model = fit(
@@ -176,7 +189,7 @@ def _learn(
         first=first,
         max_iter=max_iter,
         report=tell,
-        at_most=at_most + _TIED if is_plain else math.inf,
+        at_most=at_most if is_plain else math.inf,
     )
     if settings.gp_options.target_transform == "auto":
         return _on_own_scale(model, fit, samples, noise, max_iter)
@@ -194,7 +207,7 @@ def _on_own_scale(
     # A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
     # heavy tails these can contradict it.
     data = samples.rows.as_float(), samples.y, samples.sample_weight
-    if not model.is_transformed or len(samples.y) > MOST_LEFT_OUT:
+    if not model.is_transformed or len(samples.y) > RESIDUALS.max_left_out:
         return model
     error = model.left_out_error(*data)
     if error < 1.0:
@@ -203,23 +216,27 @@ def _on_own_scale(
     return plain if plain.left_out_error(*data) < error else model
 
 
-def _is_out_of_reach(fit: Callable[..., GPModel], noise: str, at_most: float) -> bool:
+def _is_out_of_reach(
+    fit: Callable[..., GPModel], density: float, noise: str, at_most: float
+) -> bool:
     """Whether the description by known hyperparameters is far longer than another."""
     # Strong weights and a map of the noise take long to find: they are sought only
-    # where the description is far longer without.
+    # where the description is far longer without. Known hyperparameters are charged by
+    # their own density, which is what an Occam factor is at most: an ascent maximizes
+    # the evidence times that.
     for options in (
         {"noise": "constant", "strong_terms": False},
         {"noise": noise},
     ):
         model = fit(**options, at_most=-math.inf)
-        most = at_most + _WITHIN_REACH * model.n_observed
-        if model.description_length() <= most:
+        most = at_most + _GP_CHOICE.max_length_per_row * model.n_observed
+        if model.description_length() - density <= most:
             return False
     return True
 
 
 def _are_classes(y: NDArray[np.float64]) -> bool:
-    return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
+    return len(y) >= _GP_CHOICE.min_rows_two_values and len(np.unique(y)) == 2
 
 
 def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
@@ -246,7 +263,7 @@ def _earlier_prior(samples: SolverData) -> Prior | None:
         return None
     if earlier.covariance.alphabets != samples.term_names.alphabets:
         return None
-    if earlier.prior.signal_variance <= LEAST_SCALE:
+    if earlier.prior.signal_variance <= HYPERPRIOR.min_signal_variance:
         return None
     return earlier.prior
 

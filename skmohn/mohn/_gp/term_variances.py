@@ -9,19 +9,20 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.terms import choice_length, log_comb
 from skmohn.mohn._gp.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import (
-    LEAST_NOISE,
+    PRIOR,
     find_significant,
     fit_noise_factor,
     noise_df,
@@ -29,29 +30,40 @@ from skmohn.mohn._models import (
 )
 from skmohn.mohn._table.rows import EncodedRows
 
-# The noise is fitted again until its logarithm changes by less than this.
-_MOST_REFITS = 3
+
+@dataclass(frozen=True)
+class TermVarianceConstants:
+    """Terms with variances of their own."""
+
+    # The noise is fitted again until its logarithm changes by less than this.
+    max_refits: int = tuned(3, "rounding")
+    max_rounds: int = tuned(50, "rounding")
+    # Nats that the description length must fall by.
+    min_gain: float = tuned(2.0, "benchmarks/ablation.py")
+    # Candidates of each order whose score is computed, those with the largest |u'
+    # alpha|.
+    n_scored: int = tuned(20, "benchmarks/ablation.py")
+    max_order: int = tuned(3, "benchmarks/ablation.py")
+    # Weights of each order that may be called significant.
+    max_listed: int = tuned(100, "cost")
+    # With more, Student's t is normal.
+    min_rows_normal: int = tuned(1000, "rounding")
+    # Sets that are looked at; the highest order is left out where there are more.
+    max_candidates: int = tuned(50_000, "cost")
+
+
+_TERM_VARIANCES = TermVarianceConstants()
 _SMALL_CHANGE = math.log(2.0)
-_MOST_ROUNDS = 50
-# Nats that the description length must fall by.
-_LEAST_GAIN = 2.0
-# Candidates of each order whose score is computed, those with the largest |u' alpha|.
-_SCORED = 20
-_HIGHEST_ORDER = 3
-# Weights of each order that may be called significant.
-_LISTED = 100
-# With more, Student's t is normal.
-_MANY_ROWS = 1000
-# Sets that are looked at; the highest order is left out where there are more.
-_MOST_CANDIDATES = 50_000
 
 
 def highest_order(
     n_inputs: int, wanted: int | None = None, n_groups: int | None = None
 ) -> int:
     """Highest order of which all sets can be screened; of each group they have one."""
-    highest = min(wanted or _HIGHEST_ORDER, n_inputs if n_groups is None else n_groups)
-    while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
+    highest = min(
+        wanted or _TERM_VARIANCES.max_order, n_inputs if n_groups is None else n_groups
+    )
+    while highest > 1 and math.comb(n_inputs, highest) > _TERM_VARIANCES.max_candidates:
         highest -= 1
     return highest
 
@@ -93,7 +105,7 @@ def find_strong_terms(
     """Add variance to single weights while the description length falls."""
     # Without `max_order` of three inputs at most, or fewer where inputs are many.
     extended = _PosteriorUpdate(posterior)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_TERM_VARIANCES.max_rounds):
         found = _strongest(extended, max_order)
         if found is None:
             break
@@ -102,11 +114,11 @@ def find_strong_terms(
         return posterior
     # What a strong term explains was noise to the hyperparameters.
     refit: Any = extended
-    for _ in range(_MOST_REFITS):
+    for _ in range(_TERM_VARIANCES.max_refits):
         level = _noise_level(refit)
         prior = refit.covariance.prior
         prior = prior._replace(
-            noise_variance=max(level * prior.noise_variance, LEAST_NOISE)
+            noise_variance=max(level * prior.noise_variance, PRIOR.min_noise_variance)
         )
         covariance = replace(refit.covariance, prior=prior)
         refit = ExactPosterior.condition(covariance, refit.sample)
@@ -176,7 +188,7 @@ def _strongest(
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
     present, terms, prices, bars = posterior.covariance.terms, [], [], []
     for order in range(1, highest_order(inputs.shape[1], max_order) + 1):
-        found = screen(inputs, alpha, order, _SCORED + len(present))
+        found = screen(inputs, alpha, order, _TERM_VARIANCES.n_scored + len(present))
         found = [term for term in found if term not in present]
         if not found:
             continue
@@ -194,7 +206,7 @@ def _strongest(
     gains = 0.5 * (z_square - 1.0 - np.log(np.maximum(z_square, 1.0))) - prices
     gains[z_square <= bars] = -np.inf
     j = int(np.argmax(gains))
-    if gains[j] <= _LEAST_GAIN:
+    if gains[j] <= _TERM_VARIANCES.min_gain:
         return None
     return terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2)
 
@@ -233,7 +245,7 @@ def find_significant_terms(
     df = _residual_df(model.posterior)
     terms, tried = [], []
     for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
-        found = screen(columns, alpha * base, order, _LISTED, groups)
+        found = screen(columns, alpha * base, order, _TERM_VARIANCES.max_listed, groups)
         # What hyperparameters leave open is how far weights are shrunk, which the test
         # does not ask.
         ratios = standard_ratios(
@@ -249,7 +261,10 @@ def find_significant_terms(
 def _residual_df(posterior: ExactPosterior) -> float:
     """Degrees of freedom of the noise: what the fit leaves, and what its prior adds."""
     # Other posteriors are those of many rows.
-    if not isinstance(posterior, ExactPosterior) or len(posterior.sample) > _MANY_ROWS:
+    if (
+        not isinstance(posterior, ExactPosterior)
+        or len(posterior.sample) > _TERM_VARIANCES.min_rows_normal
+    ):
         return math.inf
     sample = posterior.sample
     kept = sample.noise(posterior.covariance.prior) * posterior.precisions

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple, Self, TypeVar
 
@@ -19,10 +19,11 @@ from scipy.sparse import csr_array
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._powers import YeoJohnson
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
-    MOST_PRODUCTS,
+    EVIDENCE_SEARCH,
     AggregatedData,
     EvidenceOptimum,
     index_of_rows,
@@ -46,31 +47,39 @@ from skmohn.mohn._table.target import (
     require_domain,
 )
 
-# Distinct rows that are asked; where a line does not do, they tell by tens of nats.
-_ROWS_ASKED = 400
-# Fewer rows tell little: of more than 250 columns not even 400 are within
-# `MOST_PRODUCTS`.
-_FEWEST_ROWS = 100
-# Rows by which scales are compared: a few large targets have most of the error.
-_ROWS_COMPARED = 1600
-# Fraction of the sum of squares of the targets that one row has. Of 100 normal ones it
-# is 0.07.
-_LARGE_FRACTION = 0.1
-# Fraction of the variance that is noise from which signals are weak. Hyperparameters
-# then follow the noise, as left-out errors at them do: of a table of arrests, levels
-# that seemed no less accurate had 0.08 less R2.
-_WEAK_NOISE = 0.5
-# Folds for cross-validation with refitted hyperparameters.
-_FOLDS = 3
+
+@dataclass(frozen=True)
+class TransformConstants:
+    """Choice of the transform of the target, and of levels."""
+
+    # Distinct rows that are asked; where a line does not do, they tell by tens of nats.
+    max_rows: int = tuned(400, "cost")
+    # Fewer rows tell little: of more than 250 columns not even 400 are within
+    # `max_products`.
+    min_rows: int = tuned(100, "cost")
+    # Rows by which scales are compared: a few large targets have most of the error.
+    max_rows_compared: int = tuned(1600, "cost")
+    # Fraction of the sum of squares of the targets that one row has. Of 100 normal ones
+    # it is 0.07.
+    max_row_fraction: float = tuned(0.1, "benchmarks/ablation.py")
+    # Fraction of the variance that is noise from which signals are weak.
+    # Hyperparameters then follow the noise, as left-out errors at them do: of a table
+    # of arrests, levels that seemed no less accurate had 0.08 less R2.
+    min_weak_noise: float = tuned(0.5, "benchmarks/ablation.py")
+    # Folds for cross-validation with refitted hyperparameters.
+    n_folds: int = tuned(3, "benchmarks/ablation.py")
+    # Fewer distinct targets than this have no density: a scale could gain by distances.
+    min_values: int = tuned(10, "benchmarks/ablation.py")
+    # Nats that a scale must gain: its power is the best of some.
+    min_gain: float = tuned(3.0, "benchmarks/ablation.py")
+    # How much larger the squared error of held-out rows may be. Steps look like
+    # skewness to the evidence, but not to them.
+    max_error_ratio: float = tuned(1.03, "benchmarks/ablation.py")
+
+
+_TRANSFORMS = TransformConstants()
 # Powers that are tried; 1 changes nothing.
 _POWERS = np.linspace(0.0, 2.0, 21)
-# Fewer distinct targets than this have no density: a scale could gain by distances.
-_FEWEST_VALUES = 10
-# Nats that a scale must gain: its power is the best of some.
-_LEAST_GAIN = 3.0
-# How much larger the squared error of held-out rows may be. Steps look like skewness to
-# the evidence, but not to them.
-_LARGEST_LOSS = 1.03
 
 
 class Scale(NamedTuple):
@@ -94,7 +103,9 @@ class _Trial(NamedTuple):
     @property
     def is_weak(self) -> bool:
         """Whether most of the variance is noise."""
-        return self.posterior.covariance.prior.noise_variance > _WEAK_NOISE
+        return (
+            self.posterior.covariance.prior.noise_variance > _TRANSFORMS.min_weak_noise
+        )
 
 
 @one_blas_thread
@@ -127,7 +138,9 @@ def choose_scale(
         plain.append(part.learn(first, alphabets, has_levels=True))
     lines, best = plain[0], max(plain, key=attrgetter("evidence"))
     if best is not lines and y.ndim == 1:
-        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        compared = _Part.draw(
+            rows, y, sample_weight, seed, _TRANSFORMS.max_rows_compared
+        )
         if _costs_accuracy(best, lines, part, compared):
             plain, best = [lines], lines
     others = []
@@ -144,10 +157,12 @@ def choose_scale(
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
     if is_open:
-        least = best.evidence + _LEAST_GAIN
+        least = best.evidence + _TRANSFORMS.min_gain
         others = [other for other in others if other.evidence > least]
     if is_open and others:
-        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        compared = _Part.draw(
+            rows, y, sample_weight, seed, _TRANSFORMS.max_rows_compared
+        )
         best = _likeliest_accurate(best, others, part, compared)
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
@@ -186,9 +201,11 @@ def _costs_accuracy(
     """Whether the error of held-out rows is larger with levels than without."""
     # Levels can reproduce single rows, and noise. Where one row has a large fraction of
     # the sum of squares, or signals are weak, refitted folds must agree.
-    if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
+    if compared.error(levels) > _TRANSFORMS.max_error_ratio * compared.error(lines):
         return True
-    is_doubtful = levels.is_weak or part.largest_fraction() > _LARGE_FRACTION
+    is_doubtful = (
+        levels.is_weak or part.largest_fraction() > _TRANSFORMS.max_row_fraction
+    )
     return is_doubtful and part.error_of_refits(levels) > part.error_of_refits(lines)
 
 
@@ -200,11 +217,11 @@ def _likeliest_accurate(
     # reproduce a large target. Where one row has a large fraction of the sum of
     # squares, a trial that seems to cost accuracy is taken if its error in refitted
     # folds is smaller.
-    most, most_of_refits = _LARGEST_LOSS * compared.error(own), None
+    most, most_of_refits = _TRANSFORMS.max_error_ratio * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
             return other
-        if part.largest_fraction() <= _LARGE_FRACTION:
+        if part.largest_fraction() <= _TRANSFORMS.max_row_fraction:
             continue
         if most_of_refits is None:
             most_of_refits = part.error_of_refits(own)
@@ -235,8 +252,8 @@ def keep_scale(
         if np.min(y) > 0.0:
             trials.append(Logarithm())
         heights, errors = one.evaluate(trials, own)
-        is_better = heights - heights[0] > _LEAST_GAIN
-        is_better &= errors <= _LARGEST_LOSS * errors[0]
+        is_better = heights - heights[0] > _TRANSFORMS.min_gain
+        is_better &= errors <= _TRANSFORMS.max_error_ratio * errors[0]
         keeps.append(not is_better.any())
     return np.array(keeps, dtype=bool)
 
@@ -269,8 +286,8 @@ class _Part(NamedTuple):
         # By default as many as hyperparameters are learned from: fewer of wide tables.
         if n_rows is None:
             n_columns = rows.inputs.shape[1] + rows.categories.shape[1]
-            most = math.isqrt(MOST_PRODUCTS // max(n_columns, 1))
-            n_rows = max(min(_ROWS_ASKED, most), _FEWEST_ROWS)
+            most = math.isqrt(EVIDENCE_SEARCH.max_products // max(n_columns, 1))
+            n_rows = max(min(_TRANSFORMS.max_rows, most), _TRANSFORMS.min_rows)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         index = index_of_rows(rows)
         shuffled = np.random.default_rng(seed).permutation(index.max() + 1)
@@ -281,7 +298,7 @@ class _Part(NamedTuple):
 
     def has_density(self) -> bool:
         """Whether the targets have more than a few values."""
-        return len(np.unique(self.y)) >= _FEWEST_VALUES
+        return len(np.unique(self.y)) >= _TRANSFORMS.min_values
 
     def largest_fraction(self) -> float:
         """Largest fraction of the targets' sum of squares that one row has."""
@@ -319,9 +336,11 @@ class _Part(NamedTuple):
         index = self.rows.group
         if index is None:
             index = index_of_rows(self.rows)
-        folds = np.random.default_rng(0).permutation(index.max() + 1) % _FOLDS
+        folds = (
+            np.random.default_rng(0).permutation(index.max() + 1) % _TRANSFORMS.n_folds
+        )
         unit, squares = power_of_two_scale(self.y), np.empty(len(self.y))
-        for fold in range(_FOLDS):
+        for fold in range(_TRANSFORMS.n_folds):
             test = folds[index] == fold
             train, held = self._take(~test), self._take(test)
             posterior = train.learn(transform, alphabets).posterior

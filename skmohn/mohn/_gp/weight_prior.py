@@ -15,7 +15,7 @@ from skmohn.mohn._gp.covariance_function import (
     Prior,
     find_alike,
 )
-from skmohn.mohn._models import CONSTANT_VARIANCE
+from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import EncodedRows, row_blocks, sizes_of
 
 
@@ -69,7 +69,7 @@ class Covariance:
         )
         for term, own in zip(self.terms, self.variances, strict=True):
             variance += own * parity(rows.inputs, term) ** 2
-        return variance + CONSTANT_VARIANCE
+        return variance + PRIOR.constant_variance
 
     def with_weight(
         self, rows: EncodedRows, term: Term, categories: Sequence[tuple[int, int]] = ()
@@ -163,7 +163,7 @@ class Covariance:
         for tau in self.prior.tau:
             fractions = np.array([1.0, tau]) / (1.0 + tau)
             variances = np.multiply.outer(fractions, variances).ravel()
-        variances[0] += CONSTANT_VARIANCE
+        variances[0] += PRIOR.constant_variance
         variances[1 << np.arange(len(self.prior.tau))] += (
             self.prior.main_effect_variance * self.prior.tau
         )
@@ -179,7 +179,7 @@ class Covariance:
 
     def _extra(self, term: Term) -> float:
         """Variance of a weight beside those of product and single inputs."""
-        extra = 0.0 if term else CONSTANT_VARIANCE
+        extra = 0.0 if term else PRIOR.constant_variance
         own = zip(self.terms, self.variances, strict=True)
         return extra + sum(variance for other, variance in own if other == term)
 

@@ -1,19 +1,29 @@
 """Least squares on a set of weights that grows and shrinks."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
-# A column whose part outside the span of the others is below this fraction of its
-# length is aliased: its weight is not identifiable.
-ALIAS_TOLERANCE = 1e-7
+
+@dataclass(frozen=True)
+class AliasConstants:
+    """Columns that others span."""
+
+    # A column whose part outside the span of the others is below this fraction of its
+    # length is aliased: its weight is not identifiable.
+    tolerance: float = tuned(1e-7, "rounding")
+
+
+ALIASES = AliasConstants()
 
 
 class ActiveSet:
@@ -133,10 +143,10 @@ def _independent(
     # Of collinear columns the first is kept.
     # A batch without aliases, the usual case, factors in the given order.
     factor, info = lapack.dpotrf(gram, lower=1)
-    if info == 0 and np.diag(factor).min() ** 2 > ALIAS_TOLERANCE * scale:
+    if info == 0 and np.diag(factor).min() ** 2 > ALIASES.tolerance * scale:
         return np.tril(factor), np.arange(len(gram))
     factor, kept = np.zeros_like(gram), np.empty(len(gram), dtype=np.int64)
     rank = _learning_kernels.cholesky_in_order(
-        gram, ALIAS_TOLERANCE * scale, factor, kept
+        gram, ALIASES.tolerance * scale, factor, kept
     )
     return factor[:rank, :rank], kept[:rank]

@@ -1,5 +1,6 @@
 """Class models of few weights: logistic regression on products of inputs."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,14 +8,23 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._models import MOST_JOINT, SolverData
-from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._models import JOINT, SolverData
+from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
 
-# Many small steps are cheap on few columns.
-_TOLERANCE = 1e-6
-_MOST_STEPS = 1000
+
+@dataclass(frozen=True)
+class SagaConstants:
+    """Solver of the logistic models of many classes."""
+
+    # Many small steps are cheap on few columns.
+    tol: float = tuned(1e-6, "cost")
+    max_iter: int = tuned(1000, "cost")
+
+
+_SOLVER = SagaConstants()
 
 
 class LogisticModel(NamedTuple):
@@ -32,7 +42,7 @@ class LogisticModel(NamedTuple):
 
     @classmethod
     def learn(
-        cls, samples: SolverData, terms: list[Term], C: float = SEARCH_C
+        cls, samples: SolverData, terms: list[Term], C: float = LOGISTIC_SEARCH.C
     ) -> "LogisticModel":
         """Fit weights of products of one-hot inputs; constants alone without terms."""
         inputs, labels, sample_weight = samples.data
@@ -44,11 +54,11 @@ class LogisticModel(NamedTuple):
             if n_rows == 1:
                 log_priors = log_priors[1:] - log_priors[:1]
             return cls(terms, np.zeros((n_rows, 0)), log_priors, C)
-        model: Any = LogisticRegression(C=C, tol=_TOLERANCE, max_iter=_MOST_STEPS)
+        model: Any = LogisticRegression(C=C, tol=_SOLVER.tol, max_iter=_SOLVER.max_iter)
         columns = product_columns(inputs, terms)
         model.fit(columns, labels, sample_weight=sample_weight)
         root = None
-        if n_rows * (len(terms) + 1) <= MOST_JOINT:
+        if n_rows * (len(terms) + 1) <= JOINT.max_joint:
             chances = model.predict_proba(columns)
             root = _covariance_root(columns, chances[:, -n_rows:], sample_weight, C)
         return cls(terms, model.coef_, model.intercept_, C, root)

@@ -5,21 +5,34 @@
 # it, and the products are compared with that of the set.
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 
 # Least absolute correlation of inputs with a member, and of products.
-LEAST = 0.9
-# Sets listed for each, and products that are made to find them.
-MOST_LISTED, _MOST_TRIED = 50, 2**12
-# Of unpacked columns at a time.
-_BYTES = 2**25
+MIN_CORRELATION: Final = 0.9
+# Sets listed for each.
+MAX_LISTED: Final = 50
+
+
+@dataclass(frozen=True)
+class CollinearConstants:
+    """Search of collinear terms."""
+
+    # Products that are made to find them.
+    max_products: int = tuned(2**12, "cost")
+    # Of unpacked columns at a time.
+    n_bytes: int = tuned(2**25, "cost")
+
+
+_COLLINEAR = CollinearConstants()
 
 _Set = TypeVar("_Set", int, Term)
 
@@ -42,7 +55,9 @@ def _alike(design: Design, members: Sequence[int]) -> list[dict[int, float]]:
         for part in _blocks(design, design.n_features):
             others = range(part.start, part.stop)
             correlations = _correlations(design, own, [(j,) for j in others])
-            for row, column in np.argwhere(np.abs(correlations) >= LEAST).tolist():
+            for row, column in np.argwhere(
+                np.abs(correlations) >= MIN_CORRELATION
+            ).tolist():
                 if others[column] != some[row]:
                     correlation = float(correlations[row, column])
                     found[own_part.start + row][others[column]] = correlation
@@ -55,8 +70,8 @@ def _find_collinear_sets(
     """Sets of correlated inputs whose products are collinear with that of a term."""
     if len(term) == 1:
         found = {(j,): correlation for j, correlation in alike[term[0]].items()}
-        return _closest_first(found)[:MOST_LISTED]
-    most = int(_MOST_TRIED ** (1.0 / len(term)) + 1e-9)
+        return _closest_first(found)[:MAX_LISTED]
+    most = int(_COLLINEAR.max_products ** (1.0 / len(term)) + 1e-9)
     choices = [[i, *list(alike[i])[: most - 1]] for i in term]
     sets = {tuple(sorted(chosen)) for chosen in product(*choices)}
     # Equal members would leave a smaller set.
@@ -65,8 +80,8 @@ def _find_collinear_sets(
     for part in _blocks(design, len(sets)):
         (correlations,) = _correlations(design, own, sets[part])
         found |= zip(sets[part], correlations.tolist(), strict=True)
-    close = {s: r for s, r in found.items() if abs(r) >= LEAST}
-    return _closest_first(close)[:MOST_LISTED]
+    close = {s: r for s, r in found.items() if abs(r) >= MIN_CORRELATION}
+    return _closest_first(close)[:MAX_LISTED]
 
 
 def _closest_first(correlations: dict[_Set, float]) -> list[tuple[_Set, float]]:
@@ -89,6 +104,6 @@ def _correlations(
 
 
 def _blocks(design: Design, n: int) -> Iterator[slice]:
-    size = max(_BYTES // (8 * design.n_samples), 1)
+    size = max(_COLLINEAR.n_bytes // (8 * design.n_samples), 1)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

@@ -2,22 +2,33 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import chain
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.terms import choice_length, log_comb
 
-# Errors below this fraction of a target's standard deviation are rounding errors.
-_EXACT = 1e-8
-# Relative rounding error of sums.
-_ROUNDING = 1e-15
-# Odds against chance that an exact fit needs, and the nats that naming the terms must
+
+@dataclass(frozen=True)
+class ExactConstants:
+    """Fits without error."""
+
+    # Errors below this fraction of a target's standard deviation are rounding errors.
+    max_error_fraction: float = tuned(1e-8, "rounding")
+    # Relative rounding error of sums.
+    rounding: float = tuned(1e-15, "rounding")
+
+
+_EXACT = ExactConstants()
+# The level of the test, as odds against chance, and the nats that naming the terms must
 # save for it.
-CHANCE_ODDS = 1000.0
+CHANCE_ODDS: Final = 1000.0
 _CLEARLY = math.log(CHANCE_ODDS)
 
 
@@ -61,7 +72,7 @@ class ExactFitTest:
 def _are_all(rows: NDArray) -> bool:
     """Whether distinct rows are all combinations of two values of each column."""
     n_rows, n_features = rows.shape
-    return n_rows == 2.0**n_features and all(
+    return n_rows == 1 << n_features and all(
         len(np.unique(column)) == 2 for column in rows.T
     )
 
@@ -69,7 +80,9 @@ def _are_all(rows: NDArray) -> bool:
 def exact_error(y: NDArray[np.float64], spread: float) -> float:
     """Error up to which a model is exact, for a target with a standard deviation."""
     # A target that is constant varies by rounding.
-    return max(_EXACT * spread, _ROUNDING * float(np.abs(y).max()))
+    return max(
+        _EXACT.max_error_fraction * spread, _EXACT.rounding * float(np.abs(y).max())
+    )
 
 
 def rounding_variance(y: NDArray[np.float64]) -> float:

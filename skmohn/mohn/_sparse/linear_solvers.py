@@ -8,18 +8,28 @@
 # Analytics 1:8, 2016. The equation numbers are those of this article.
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.design import Design, flatten_sets
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
 
-# Columns whose variance is below this fraction of their mean square are constant.
-_CONSTANT = 1e-14
+
+@dataclass(frozen=True)
+class ColumnConstants:
+    """Columns of least squares."""
+
+    # Columns whose variance is below this fraction of their mean square are constant.
+    min_variance_fraction: float = tuned(1e-14, "rounding")
+
+
+_COLUMNS = ColumnConstants()
 
 
 class Moments(NamedTuple):
@@ -53,7 +63,10 @@ class Moments(NamedTuple):
             for row, own in zip(part, self.weight_sum * means, strict=True):
                 row -= own * mean
             gram[n_old:, start : start + len(block)] = part
-        constant = np.diagonal(gram)[n_old:] <= _CONSTANT * self.weight_sum
+        constant = (
+            np.diagonal(gram)[n_old:]
+            <= _COLUMNS.min_variance_fraction * self.weight_sum
+        )
         gram[n_old:][constant] = 0.0
         gram[:, n_old:][:, constant] = 0.0
         projection[constant] = 0.0

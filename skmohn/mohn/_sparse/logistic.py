@@ -21,29 +21,40 @@ from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from skmohn._core._fitting import last_of
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import in_order
 from skmohn.mohn._sparse.pair_cache import PairCacheView
 from skmohn.mohn._sparse.term_screening import (
-    NEAR_BEST,
-    SCREEN_BAR,
+    SCREENING,
     TermScreening,
     chance_thresholds,
 )
-from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
+from skmohn.mohn._sparse.variant_pairs import VARIANTS, VariantPairs
 
-# Penalty of the search. Products are -1 and +1: a standard deviation of 0.3 a weight.
-SEARCH_C = 0.1
-# Candidates per class and order that are scored exactly, for each that may be added.
-_SCORED = 4
-_FEWEST_SCORED = 20
-# Products with a larger cosine are collinear to the next fit.
-_ALIKE = 0.9
-# With a larger cosine the model has the column, up to its sign.
-_SAME = 1 - 1e-9
-# Higher orders wait while the best score exceeds its chance threshold by this factor.
-_SIGNIFICANT = 1.5
+
+@dataclass(frozen=True)
+class LogisticSearchConstants:
+    """Search of products for classes."""
+
+    # Penalty of the search. Products are -1 and +1: a standard deviation of 0.3 a
+    # weight.
+    C: float = tuned(0.1, "benchmarks/ablation.py")
+    # Candidates per class and order that are scored exactly, for each that may be
+    # added.
+    n_scored_per_candidate: int = tuned(4, "benchmarks/ablation.py")
+    min_scored: int = tuned(20, "benchmarks/ablation.py")
+    # Products with a larger cosine are collinear to the next fit.
+    max_cosine: float = tuned(0.9, "benchmarks/ablation.py")
+    # With a larger cosine the model has the column, up to its sign.
+    max_cosine_rounding: float = tuned(1 - 1e-9, "rounding")
+    # Higher orders wait while the best score exceeds its chance threshold by this
+    # factor.
+    min_ratio_significant: float = tuned(1.5, "benchmarks/ablation.py")
+
+
+LOGISTIC_SEARCH = LogisticSearchConstants()
 
 
 @dataclass(frozen=True)
@@ -178,7 +189,7 @@ class LogisticPath:
 
     def _learn(self) -> None:
         """Fit the model of all products so far."""
-        predict = self._fit(len(self.terms), SEARCH_C)
+        predict = self._fit(len(self.terms), LOGISTIC_SEARCH.C)
         self.fitted = predict(self.columns)
         self.sizes.append(len(self.terms))
         loss = _log_loss(_log(self.fitted), self.labels)
@@ -222,14 +233,16 @@ class LogisticPath:
         self, residuals: NDArray[np.float64], spreads: NDArray[np.float64], batch: int
     ) -> tuple[list[Term], float]:
         """Products to add, the best first, and the ratio of the best."""
-        size = max(_FEWEST_SCORED, _SCORED * batch)
+        size = max(
+            LOGISTIC_SEARCH.min_scored, LOGISTIC_SEARCH.n_scored_per_candidate * batch
+        )
         if self.variant_pairs is not None:
-            size = max(size, SCREENED)
+            size = max(size, VARIANTS.n_screened)
         found = self.frontier.screen_low_orders(residuals.T, size)
         found += self.frontier.screen_children(residuals.T, self.terms, size)
         chosen, ratio = self._select(found, residuals, spreads, batch)
-        if ratio < _SIGNIFICANT:
-            least = max(ratio, SCREEN_BAR)
+        if ratio < LOGISTIC_SEARCH.min_ratio_significant:
+            least = max(ratio, SCREENING.min_ratio)
             raised = self.frontier.raise_order(
                 residuals.T, self.deviances[-1], size, terms=self.terms
             )
@@ -259,7 +272,7 @@ class LogisticPath:
             return [], 0.0
         columns = self._columns(found)
         spread = np.maximum(_centered_squares(columns, spreads), 0.0)
-        scores = np.abs(residuals.T @ columns) / np.sqrt(spread + 1 / SEARCH_C)
+        scores = np.abs(residuals.T @ columns) / np.sqrt(spread + 1 / LOGISTIC_SEARCH.C)
         thresholds = chance_thresholds(
             found, present, self.design.n_features, n_rivals=len(scores)
         )
@@ -284,12 +297,14 @@ class LogisticPath:
             if len(chosen) == batch or not gains[j] > least:
                 break
             cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
-            if np.any(cosines > _SAME):
+            if np.any(cosines > LOGISTIC_SEARCH.max_cosine_rounding):
                 continue
             # The best that the model lacks.
-            least = least or NEAR_BEST * gains[j]
+            least = least or SCREENING.min_score_fraction * gains[j]
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
-            if not np.any(alike > _ALIKE * lengths[chosen] * lengths[j]):
+            if not np.any(
+                alike > LOGISTIC_SEARCH.max_cosine * lengths[chosen] * lengths[j]
+            ):
                 chosen.append(j)
         return [found[j] for j in chosen], float(best)
 

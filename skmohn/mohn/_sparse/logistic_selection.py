@@ -5,6 +5,7 @@
 # Chen, Biometrika 95 (2008), gamma 1).
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -13,37 +14,51 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from skmohn._core._fitting import no_progress
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
 from skmohn.mohn._models import Folds, SelectedModel, SolverData
 from skmohn.mohn._sparse.logistic import (
-    SEARCH_C,
+    LOGISTIC_SEARCH,
     LogisticControl,
     LogisticPath,
     Validation,
 )
-from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
 
-# Penalties that are compared for C="auto".
-PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
-# Ratio of the sizes of consecutive models.
-_GROWTH = 1.25
-# Models in a stage.
-_STAGE = 5
-# Standard errors by which products within chance must lower the loss.
-_CLEARLY = 2.0
-# Standard errors by which the last model is worse than the best where a search ends.
-_HOPELESS = 3.0
-# Models after the best at which it ends in any case.
-_PATIENCE = 12
-# Factors of the log odds: shrinkage common to all models is no difference.
-_TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)
-# Nats of loss that are negligible: 1 in 1000 for a class that is certain.
-_NEGLIGIBLE = 1e-3
-# Products per sample at the end of the path.
-_LONGEST_PATH = 0.3
+
+@dataclass(frozen=True)
+class LogisticSelectionConstants:
+    """Choice of a model of classes by validation."""
+
+    # Penalties that are compared for C="auto".
+    penalties: tuple[float, ...] = tuned(
+        (0.01, 0.03, 0.1, 0.3, 1.0, 10.0), "benchmarks/ablation.py"
+    )
+    # Ratio of the sizes of consecutive models.
+    growth: float = tuned(1.25, "benchmarks/ablation.py")
+    # Models in a stage.
+    n_models_per_stage: int = tuned(5, "benchmarks/ablation.py")
+    # Standard errors by which products within chance must lower the loss.
+    n_errors_better: float = tuned(2.0, "benchmarks/ablation.py")
+    # Standard errors by which the last model is worse than the best where a search
+    # ends.
+    n_errors_worse: float = tuned(3.0, "benchmarks/ablation.py")
+    # Models after the best at which it ends in any case.
+    patience: int = tuned(12, "benchmarks/ablation.py")
+    # Factors of the log odds: shrinkage common to all models is no difference.
+    temperatures: tuple[float, ...] = tuned(
+        (0.5, 1.0, 2.0, 4.0, 8.0), "benchmarks/ablation.py"
+    )
+    # Nats of loss that are negligible: 1 in 1000 for a class that is certain.
+    min_loss: float = tuned(1e-3, "benchmarks/ablation.py")
+    # Products per sample at the end of the path.
+    max_weights_fraction: float = tuned(0.3, "benchmarks/ablation.py")
+
+
+LOGISTIC_SELECTION = LogisticSelectionConstants()
 
 
 def held_out_losses(
@@ -59,15 +74,17 @@ def held_out_losses(
 def best_penalty(selection: SelectedModel) -> float:
     """C with the least out-of-fold log loss; the search's without folds."""
     if not selection.paths:
-        return SEARCH_C
+        return LOGISTIC_SEARCH.C
     weights = np.concatenate([path.validation[1] for path in selection.paths])
     losses = [
         np.concatenate(
             [path.refit_losses(selection.position, C) for path in selection.paths]
         )
-        for C in PENALTIES
+        for C in LOGISTIC_SELECTION.penalties
     ]
-    return PENALTIES[int(np.argmin(np.average(losses, axis=1, weights=weights)))]
+    return LOGISTIC_SELECTION.penalties[
+        int(np.argmin(np.average(losses, axis=1, weights=weights)))
+    ]
 
 
 def choose_products(
@@ -95,12 +112,15 @@ def choose_products(
     path = _path(design, samples, control, pair_cache)
     folds = deal_folds(samples, selection, cv)
     room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
-    longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
+    longest = min(
+        LOGISTIC_SELECTION.max_weights_fraction * path.weights.sum(),
+        room - len(control.start),
+    )
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     shown = chosen = 0
-    for start in range(0, max(len(sizes), 1), _STAGE):
-        stage = sizes[start : start + _STAGE]
+    for start in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
+        stage = sizes[start : start + LOGISTIC_SELECTION.n_models_per_stage]
         if pair_cache is None:
             path.extend(stage)
             for part in parts:
@@ -116,7 +136,10 @@ def choose_products(
             losses, weights = _losses_of(parts, len(path.sizes))
             chosen, best = _judge(path, losses, weights)
             means = np.average(losses, axis=1, weights=weights).tolist()
-            ended |= _in_errors(losses[-1] - losses[best], weights) > _HOPELESS
+            ended |= (
+                _in_errors(losses[-1] - losses[best], weights)
+                > LOGISTIC_SELECTION.n_errors_worse
+            )
         else:
             scores = [_ebic(path, position) for position in range(len(path.sizes))]
             chosen = best = int(np.argmin(scores))
@@ -125,7 +148,7 @@ def choose_products(
             if report(path, shown, means[shown]):
                 return _settle(path, parts, shown, "stopped", folds)
             shown += 1
-        if ended or best < shown - _PATIENCE:
+        if ended or best < shown - LOGISTIC_SELECTION.patience:
             break
     return _settle(path, parts, chosen, "cv" if parts else "ebic", folds)
 
@@ -137,7 +160,7 @@ def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
     n_rows = groups.max() + 1
     if samples.rows.group is not None:
         groups = samples.rows.group
-    if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
+    if selection == "ebic" or (selection == "auto" and n_rows < PATH.min_rows):
         return []
     if samples.folds is not None:
         return samples.folds
@@ -224,11 +247,11 @@ def _losses_of(
                 np.concatenate([part.losses(position, t) for part in parts])
                 for position in range(length)
             ]
-            for t in _TEMPERATURES
+            for t in LOGISTIC_SELECTION.temperatures
         ]
     )
     least = np.average(losses, axis=2, weights=weights).min(axis=1)
-    return np.maximum(losses[least.argmin()], _NEGLIGIBLE), weights
+    return np.maximum(losses[least.argmin()], LOGISTIC_SELECTION.min_loss), weights
 
 
 def _judge(
@@ -242,7 +265,7 @@ def _judge(
     beyond = _last_beyond_chance(path)
     if beyond < best:
         gain = losses[beyond] - losses[best]
-        if _in_errors(gain, weights) > _CLEARLY:
+        if _in_errors(gain, weights) > LOGISTIC_SELECTION.n_errors_better:
             return best, best
     return min(sparsest, beyond), best
 
@@ -285,5 +308,7 @@ def _sizes_up_to(most: int) -> list[int]:
     """Sizes of the models on a path, from 1 on."""
     sizes = [0]
     while sizes[-1] < most:
-        sizes.append(min(max(sizes[-1] + 1, int(_GROWTH * sizes[-1])), most))
+        sizes.append(
+            min(max(sizes[-1] + 1, int(LOGISTIC_SELECTION.growth * sizes[-1])), most)
+        )
     return sizes[1:]

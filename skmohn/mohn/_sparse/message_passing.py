@@ -13,33 +13,51 @@
 
 import math
 from collections.abc import Collection, Generator, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, as_tuples
 from skmohn.mohn._design.terms import count_parents, shared_children
 
-_GRID_SIZE = 30
-# Steps near zero are this many e-folds smaller than steps near the largest magnitude.
-_GRID_STRETCH = 2.0
-_EM_STEPS = 2
-# Undamped, the learned prior and the iterate oscillate near the threshold.
-_DAMPING = 0.7
-_TOLERANCE = 1e-3
-# Exponents that neither overflow nor become subnormal.
-_RANGE = -200.0, 600.0
-_ENTRIES_AT_ONCE = 2**18
-# The posterior of many candidates is tabulated at so many sizes of pseudo-data. Between
-# them, at most this fraction of the noise apart, it is linear up to 1e-4 of it.
-_NODES, _SPACING = 2**10, 1.0 / 64.0
-# Nanoseconds of an iteration, by entries and by candidates; of computing an entry.
-_COST_OF_ENTRY, _COST_OF_WEIGHT, _COST_OF_MAKING = 1.0, 500.0, 8.0
-# Bytes of a candidate beside its column: the set, its index, and its posterior.
-_BYTES_BESIDE = 400
+
+@dataclass(frozen=True)
+class MessagePassingConstants:
+    """Approximate message passing."""
+
+    # Magnitudes of the prior.
+    n_magnitudes: int = tuned(30, "benchmarks/ablation.py")
+    # Steps near zero are this many e-folds smaller than steps near the largest
+    # magnitude.
+    magnitude_stretch: float = tuned(2.0, "benchmarks/ablation.py")
+    # Updates of the prior in an iteration.
+    n_em_steps: int = tuned(2, "benchmarks/ablation.py")
+    # Undamped, the learned prior and the iterate oscillate near the threshold.
+    damping: float = tuned(0.7, "benchmarks/ablation.py")
+    # Change of the weights, relative to their length, at which a run has converged.
+    tolerance: float = tuned(1e-3, "benchmarks/ablation.py")
+    # Exponents that neither overflow nor become subnormal.
+    exponent_range: tuple[float, float] = tuned((-200.0, 600.0), "rounding")
+    n_entries_per_block: int = tuned(2**18, "cost")
+    # The posterior of many candidates is tabulated at so many sizes of pseudo-data.
+    # Between them, at most this fraction of the noise apart, it is linear up to 1e-4 of
+    # it.
+    n_nodes: int = tuned(2**10, "benchmarks/ablation.py")
+    max_spacing: float = tuned(1.0 / 64.0, "benchmarks/ablation.py")
+    # Nanoseconds of an iteration, by entries and by candidates; of computing an entry.
+    work_per_entry: float = tuned(1.0, "cost")
+    work_per_weight: float = tuned(500.0, "cost")
+    work_per_new_entry: float = tuned(8.0, "cost")
+    # Bytes of a candidate beside its column: the set, its index, and its posterior.
+    n_bytes_beside: int = tuned(400, "cost")
+
+
+_MESSAGES = MessagePassingConstants()
 
 
 class MixturePrior:
@@ -51,7 +69,7 @@ class MixturePrior:
     def __init__(self) -> None:
         # Before the first use there is none.
         self.grid: Any = None
-        self.mixture = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
+        self.mixture = np.full(_MESSAGES.n_magnitudes + 1, 0.1 / _MESSAGES.n_magnitudes)
         self.mixture[0] = 0.9
 
     def posterior(
@@ -67,23 +85,27 @@ class MixturePrior:
         # Weights below the noise are not identifiable: with components there the slab
         # would learn the noise instead.
         least = min(noise, 0.5 * largest)
-        steps = np.expm1(np.linspace(0.0, _GRID_STRETCH, _GRID_SIZE))
+        steps = np.expm1(
+            np.linspace(0.0, _MESSAGES.magnitude_stretch, _MESSAGES.n_magnitudes)
+        )
         grid = np.append(0.0, least + (largest - least) * steps / steps[-1])
         if self.grid is not None:
             self._move_to(grid)
         self.grid = grid
         sizes, signs = np.abs(pseudo_data), np.sign(pseudo_data)
-        is_close = largest <= _SPACING * noise * (_NODES - 1)
-        if len(sizes) <= _NODES or not is_close:
+        is_close = largest <= _MESSAGES.max_spacing * noise * (_MESSAGES.n_nodes - 1)
+        if len(sizes) <= _MESSAGES.n_nodes or not is_close:
             mean, variance, inclusion = self._weigh(sizes, noise, counts)
         else:
             # Each candidate is split between its two neighboring nodes.
-            index = sizes * ((_NODES - 1) / largest)
-            low = np.minimum(index.astype(np.intp), _NODES - 2)
+            index = sizes * ((_MESSAGES.n_nodes - 1) / largest)
+            low = np.minimum(index.astype(np.intp), _MESSAGES.n_nodes - 2)
             high = index - low
-            of_nodes = np.bincount(low, counts * (1.0 - high), minlength=_NODES)
-            of_nodes += np.bincount(low + 1, counts * high, minlength=_NODES)
-            nodes = np.linspace(0.0, largest, _NODES)
+            of_nodes = np.bincount(
+                low, counts * (1.0 - high), minlength=_MESSAGES.n_nodes
+            )
+            of_nodes += np.bincount(low + 1, counts * high, minlength=_MESSAGES.n_nodes)
+            nodes = np.linspace(0.0, largest, _MESSAGES.n_nodes)
             mean, variance, inclusion = (
                 table[low] + high * (table[low + 1] - table[low])
                 for table in self._weigh(nodes, noise, of_nodes)
@@ -110,12 +132,12 @@ class MixturePrior:
         far = sizes[:, None] * (-2.0 * center * precision)
         far += near
         for part in near, far:
-            np.clip(part, *_RANGE, out=part)
+            np.clip(part, *_MESSAGES.exponent_range, out=part)
             np.exp(part, out=part)
             part *= 0.5 * noise * np.sqrt(precision)
         ratios = near + far
         near -= far
-        for _ in range(_EM_STEPS):
+        for _ in range(_MESSAGES.n_em_steps):
             evidence = counts / (mixture[0] + ratios @ mixture[1:])
             mixture = mixture * np.append(evidence.sum(), evidence @ ratios)
             # One pseudo-count over all components keeps each alive.
@@ -172,14 +194,17 @@ def pass_messages(
             )
         if noise < best[0]:
             best = (noise, mean, inclusion)
-        damped = coef + _DAMPING * (mean - coef)
+        damped = coef + _MESSAGES.damping * (mean - coef)
         onsager = counts @ variance / max(noise**2, np.finfo(float).tiny) / n_samples
         target = y - _combine(counts * damped, columns) + onsager * residual
-        residual += _DAMPING * (target - residual)
+        residual += _MESSAGES.damping * (target - residual)
         change, length = counts @ (damped - coef) ** 2, counts @ damped**2
         coef = damped
-        yield float(_COST_OF_ENTRY * columns.size + _COST_OF_WEIGHT * len(columns))
-        if change < _TOLERANCE**2 * length:
+        yield float(
+            _MESSAGES.work_per_entry * columns.size
+            + _MESSAGES.work_per_weight * len(columns)
+        )
+        if change < _MESSAGES.tolerance**2 * length:
             break
     noise, mean, inclusion = best
     return mean, inclusion, noise
@@ -193,7 +218,7 @@ def _combine(
 
 def bytes_of_candidate(n_samples: int) -> int:
     """Bytes of one candidate with its column."""
-    return 4 * n_samples + _BYTES_BESIDE
+    return 4 * n_samples + _MESSAGES.n_bytes_beside
 
 
 def infer_structure(
@@ -223,7 +248,7 @@ def infer_structure(
     classes = _classes(lowest, higher, terms, heredity)
     first, group = _merge(lowest, classes, design.first_equal)
     columns = _unit_columns(design, lowest[first[first < n_lowest]], higher)
-    yield _COST_OF_MAKING * columns.size
+    yield _MESSAGES.work_per_new_entry * columns.size
     y = y - np.average(y, weights=design.weights)
     if design.weights is not None:
         y = y * np.sqrt(design.weights)
@@ -270,7 +295,7 @@ def _unit_columns(design: Design, *blocks: Any) -> NDArray[np.float32]:
     """Centered columns of unit length, shape (n_sets of all blocks, n_samples)."""
     columns = np.empty((sum(map(len, blocks)), design.n_samples), dtype=np.float32)
     # In parts: intermediate arrays are several times as large.
-    n_columns = 1 + _ENTRIES_AT_ONCE // design.n_samples
+    n_columns = 1 + _MESSAGES.n_entries_per_block // design.n_samples
     filled = 0
     for sets in blocks:
         for start in range(0, len(sets), n_columns):

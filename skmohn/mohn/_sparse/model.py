@@ -16,16 +16,14 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import DenseDesign, Design
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
-    CONSTANT_VARIANCE,
-    LEAST_NOISE,
-    LOG_NOISE,
-    LOG_SCALE,
+    PRIOR,
     Model,
     NoPosteriorError,
     occam_factor,
@@ -38,9 +36,18 @@ from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
 from skmohn.mohn._table.rows import EncodedRows, row_blocks, standardize
 from skmohn.mohn._table.variables import Variable
 
-# Log variances relative to the target's: bounds of the weights', and the largest noise.
-_SPREADS = (-30.0, 10.0)
-_MOST_NOISE = 5.0
+
+@dataclass(frozen=True)
+class NoiseSearchConstants:
+    """Search of the variances of a sparse model."""
+
+    # Log variances relative to the target's: bounds of the weights', and the largest
+    # noise.
+    log_variance_bounds: tuple[float, float] = tuned((-30.0, 10.0), "rounding")
+    max_log_noise: float = tuned(5.0, "rounding")
+
+
+_NOISE_SEARCH = NoiseSearchConstants()
 
 
 @dataclass(frozen=True)
@@ -117,11 +124,11 @@ class SparseModel(Model):
         gram = design.gram(columns, columns)
         standard, _, scale = standardize(y, design.weights)
         target = design.project(columns, standard)
-        least_noise = max(LEAST_NOISE, rounding_variance(standard))
+        least_noise = max(PRIOR.min_noise_variance, rounding_variance(standard))
         spread, noise, evidence = _maximize_evidence(gram, target, least_noise)
         precision = gram / noise
         own = np.full(len(gram), 1.0 / spread)
-        own[0] = 1.0 / CONSTANT_VARIANCE
+        own[0] = 1.0 / PRIOR.constant_variance
         precision.ravel()[:: len(gram) + 1] += own
         factor = cho_factor(precision, lower=True)[0]
         evidence -= design.weight_sum * math.log(scale)
@@ -310,9 +317,9 @@ class SparseModel(Model):
 
 def _charge(spread: float, noise: float, n_terms: int, n_observed: float) -> float:
     """Occam factor of both variances, that of all terms as a GP's signal variance."""
-    parts = [(noise, LOG_NOISE, n_observed)]
+    parts = [(noise, PRIOR.log_noise_variance, n_observed)]
     if n_terms:
-        parts.append((spread * n_terms, LOG_SCALE, n_terms))
+        parts.append((spread * n_terms, PRIOR.log_signal_variance, n_terms))
     variances, densities, known_from = zip(*parts, strict=True)
     centers, deviations = np.transpose(densities)
     differences = (np.log(variances) - centers) / deviations
@@ -349,9 +356,9 @@ def _maximize_evidence(
         # Without the constant by eigenvalues; with it by Woodbury's identity.
         fraction = spread / (noise + spread * values)
         between = -float(fraction @ (ones * along)) / noise
-        own = CONSTANT_VARIANCE * (n - float(fraction @ ones**2)) / noise
+        own = PRIOR.constant_variance * (n - float(fraction @ ones**2)) / noise
         square = (n - float(fraction @ along**2)) / noise
-        square -= CONSTANT_VARIANCE * between**2 / (1.0 + own)
+        square -= PRIOR.constant_variance * between**2 / (1.0 + own)
         volume = n * math.log(2.0 * math.pi * noise) + math.log1p(own)
         volume += float(np.sum(np.log1p(spread / noise * values)))
         return -0.5 * (square + volume)
@@ -359,7 +366,10 @@ def _maximize_evidence(
     fitted = np.linalg.lstsq(gram, target, rcond=None)[0]
     left = max(1.0 - float(fitted @ target) / n, least_noise)
     start = np.log([np.mean(fitted[1:] ** 2) if len(values) else 1.0, left])
-    bounds = (_SPREADS, (math.log(least_noise), _MOST_NOISE))
+    bounds = (
+        _NOISE_SEARCH.log_variance_bounds,
+        (math.log(least_noise), _NOISE_SEARCH.max_log_noise),
+    )
     found = minimize(
         lambda logs: -log_density(*np.exp(logs)),
         np.clip(start, *np.transpose(bounds)),

@@ -10,6 +10,7 @@
 
 import math
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Self, TypeAlias, cast
@@ -23,6 +24,7 @@ from sklearn.model_selection import GroupKFold
 
 from skmohn._core._fitting import last_of
 from skmohn._core._sklearn import lasso_cv
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
@@ -39,28 +41,35 @@ from skmohn.mohn._sparse.pair_cache import (
 )
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 
-# Bars in stages: the next stage is searched when the last bar so far is the best.
-# Within the first, a function is sparse.
-_BARS_OF_A_STAGE = 4
-_STAGES = 0.9 ** np.arange(3 * _BARS_OF_A_STAGE).reshape(3, _BARS_OF_A_STAGE)
-# Weights per sample at the end of the path.
-_LONGEST_PATH = 0.3
-# Below this many distinct rows folds are too small to compare models.
-FEWEST_ROWS = 40
-# Entries of the columns of all pairs up to which the lasso costs little.
-_CHEAP_LASSO = 4e5
-# The same for dense functions: some ten seconds.
-_AFFORDABLE_LASSO = 5e6
+
+@dataclass(frozen=True)
+class PathConstants:
+    """Choice of a model on the path of bars."""
+
+    # Bars in stages: the next stage is searched when the last bar so far is the best.
+    # Within the first, a function is sparse.
+    n_bars_per_stage: int = tuned(4, "benchmarks/ablation.py")
+    # Weights per sample at the end of the path.
+    max_weights_fraction: float = tuned(0.3, "benchmarks/ablation.py")
+    # Below this many distinct rows folds are too small to compare models.
+    min_rows: int = tuned(40, "benchmarks/ablation.py")
+    # Entries of the columns of all pairs up to which the lasso costs little.
+    max_cheap_lasso: float = tuned(4e5, "cost")
+    # The same for dense functions: some ten seconds.
+    max_dense_lasso: float = tuned(5e6, "cost")
+    # The models of the highest bars give their weights above order two to the lasso.
+    n_first_models: int = tuned(3, "benchmarks/ablation.py")
+    # Nats by which a description must be shorter to be preferred to the lasso. On dense
+    # functions of few rows it saves up to 8 and predicts worse, on sparse ones 50 and
+    # more.
+    min_gain_over_lasso: float = tuned(10.0, "benchmarks/ablation.py")
+
+
+PATH = PathConstants()
 # Below a hundredth of the largest penalty noisy data gain little, and aliased columns
 # make the descent slow: the path is rough and its choice refined. Both run to
 # convergence, since scikit-learn would warn otherwise.
 _LASSO_PATH = {"n_alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
-# The models of the highest bars give their weights above order two to the lasso.
-_STANDING_OUT = 3
-
-# Nats by which a description must be shorter to be preferred to the lasso. On dense
-# functions of few rows it saves up to 8 and predicts worse, on sparse ones 50 and more.
-_MUCH_SHORTER = 10.0
 
 
 # Design, targets and sample weights.
@@ -100,7 +109,7 @@ class RegularizationPath:
             return
         start = self.terms[-1] if self.terms else ()
         search = Pursuit(*self.data, self.control, start=start, pairs=self.pairs)
-        search.most = max(1, int(_LONGEST_PATH * search.design.weight_sum))
+        search.most = max(1, int(PATH.max_weights_fraction * search.design.weight_sum))
         for bar in bars:
             # Terms within chance are searched for among the cached pairs, and among all
             # at the end of a stage, unless lower bars only fit noise.
@@ -167,7 +176,7 @@ class PathValidation:
             )
             path = RegularizationPath(design, samples.y, self.control, held, pairs=own)
             return "validation", [path], None
-        is_small = self.selection == "auto" and n_rows < FEWEST_ROWS
+        is_small = self.selection == "auto" and n_rows < PATH.min_rows
         if is_small or self.selection == "ebic":
             return "ebic", [], None
         folds = samples.folds
@@ -193,7 +202,7 @@ class PathValidation:
 
     def begin(self) -> list[Search]:
         """Searches of the first stage, each with its view of the pairs."""
-        self._begun = self.searches(_STAGES[0])
+        self._begun = self.searches(_stages()[0])
         return self._begun
 
     def searches(self, bars: NDArray[np.float64]) -> list[Search]:
@@ -204,6 +213,12 @@ class PathValidation:
         return cast(
             list[Search], [(path.pairs, path.steps(bars)) for path in self.paths[1]]
         )
+
+
+def _stages() -> NDArray[np.float64]:
+    """Bars of three stages, shape (3, n_bars_per_stage)."""
+    stages = 0.9 ** np.arange(3 * PATH.n_bars_per_stage).reshape(3, -1)
+    return stages.astype(np.float64)
 
 
 def choose_model(
@@ -219,7 +234,7 @@ def choose_model(
     whole = path_validation.pair_cache and path_validation.pair_cache.whole
     path = RegularizationPath(design, samples.y, control, pairs=whole, guides=parts)
     chosen = best = 0
-    for bars in _STAGES:
+    for bars in _stages():
         if path_validation.pair_cache is None:
             path.extend(bars)
             workers: Any = Parallel(n_jobs=n_jobs)
@@ -238,7 +253,7 @@ def choose_model(
     chosen = min(chosen, len(path.terms) - 1)
     limited = path.is_full and chosen == len(path.terms) - 1
     terms = path.terms[chosen]
-    if how != "ebic" and best < _BARS_OF_A_STAGE:
+    if how != "ebic" and best < PATH.n_bars_per_stage:
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
         # true weights that are significant in all samples.
         terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
@@ -268,8 +283,8 @@ def _worth_shrinking(design: Design, best: int) -> bool:
     # The function is dense where the best model has weights that are not significant
     # among their rivals.
     work = design.n_samples * math.comb(design.n_features + 1, 2)
-    dense = best >= _BARS_OF_A_STAGE
-    return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
+    dense = best >= PATH.n_bars_per_stage
+    return work < (PATH.max_dense_lasso if dense else PATH.max_cheap_lasso)
 
 
 def _shrink(
@@ -284,7 +299,7 @@ def _shrink(
     terms: list[Term] = [(i,) for i in range(n)]
     if path.control.max_order > 1:
         terms += combinations(range(n), 2)
-    found = {term for model in path.terms[:_STANDING_OUT] for term in model}
+    found = {term for model in path.terms[: PATH.n_first_models] for term in model}
     terms += sorted(term for term in found if len(term) > 2)
     columns: Any = design.columns(terms)
     # After the first of equal columns, the others fit rounding errors.
@@ -374,7 +389,7 @@ def shorter(chosen: SelectedModel, search: Pursuit) -> SelectedModel:
         return SparseModel.condition(graph, design, y).description_length()
 
     # Shrunken weights predict better than the same terms without a penalty.
-    margin = _MUCH_SHORTER if chosen.how == "lasso" else 0.0
+    margin = PATH.min_gain_over_lasso if chosen.how == "lasso" else 0.0
     if length(found) + margin >= length(chosen.terms):
         return chosen
     errors = None

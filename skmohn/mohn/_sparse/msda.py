@@ -8,13 +8,15 @@
 # [S2] K. Swingler, "Learning and searching pseudo-Boolean surrogate functions from
 # small samples", Evolutionary Computation 28(2), 2020, section 3.1.1.
 #
-# Two things are added to it. Each iteration also solves least squares on the weights it
-# kept: once they hold the whole structure of a noise-free function this reproduces it
-# to rounding, and the search is over. And the lasso's penalty follows the error of that
-# solution, so that small weights come into reach as the large ones are found.
+# Two things are added to it by `MSDAOptions.refit`. Each iteration also solves least
+# squares on the weights it kept: once they hold the whole structure of a noise-free
+# function this reproduces it to rounding, and the search is over. And the lasso's
+# penalty follows the error of that solution, so that small weights come into reach as
+# the large ones are found.
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import betaln
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import count_orders, with_kept
@@ -39,11 +42,19 @@ from skmohn.mohn._sparse.linear_solvers import (
 )
 from skmohn.mohn._sparse.proposals import Proposals
 
-# With more weights than this fraction of the distinct rows a small error is no
-# evidence.
-_MOST_WEIGHTS = 0.8
-# Weights that contribute less than this fraction of the rounding error are zero.
-_ZERO = 0.1
+
+@dataclass(frozen=True)
+class MSDAConstants:
+    """Ends of a search without error."""
+
+    # With more weights than this fraction of the distinct rows a small error is no
+    # evidence.
+    max_weights_fraction: float = tuned(0.8, "benchmarks/ablation.py")
+    # Weights that contribute less than this fraction of the rounding error are zero.
+    min_weight_rounding: float = tuned(0.1, "rounding")
+
+
+_MSDA = MSDAConstants()
 # Least error, which has a logarithm.
 _TINY = np.finfo(float).tiny
 
@@ -160,7 +171,7 @@ class _Search:
         self.best_iteration = self.forgotten_iteration = 0
         self.best = self.model
         self.proposals.start_from(self.terms)
-        self._refit()
+        self._keep_best()
         self.coef, self.intercept = self.best.coef, self.best.intercept
 
     @property
@@ -180,7 +191,7 @@ class _Search:
         learned_rmse = self._training_rmse()
         self._remove()
         self.proposals.update(self.terms)
-        self._refit()
+        self._keep_best()
         used = int(self.proposals.used.sum())
         highest = max(map(len, self.terms), default=0)
         return {
@@ -202,7 +213,8 @@ class _Search:
             return "exact"
         if self.exhausted:
             return "exhausted"
-        if self.iteration - self.best_iteration >= self.control.n_iter_no_change:
+        patience = self.control.n_iter_no_change
+        if patience is not None and self.iteration - self.best_iteration >= patience:
             return "no_improvement"
         return "max_iter" if self.iteration >= self.max_iter else None
 
@@ -268,7 +280,7 @@ class _Search:
     def _score_terms(self, fit: LassoFit) -> float:
         """Score of least squares on the nonzero terms of a lasso."""
         kept = np.flatnonzero(fit.coef)
-        if len(kept) > _MOST_WEIGHTS * self.chance.n_rows:
+        if len(kept) > _MSDA.max_weights_fraction * self.chance.n_rows:
             return np.inf
         terms = [self.terms[j] for j in kept]
         return self._solve(self.moments.select(kept), self.columns[kept], terms).score
@@ -342,9 +354,19 @@ class _Search:
         safe = np.where(squares > 0.0, squares, 1.0)
         return stats.t.isf(level / 2, dof) * np.sqrt(error / safe)
 
+    def _keep_best(self) -> None:
+        """Compare the model with the best one."""
+        if self.control.refit:
+            self._refit()
+            return
+        held_out = self._validation_rmse(self.model)
+        error = self._training_rmse() if held_out is None else held_out
+        self.exact = bool(error <= self.exact_rmse)
+        self._update_best(self.model, 2.0 * np.log(max(error, _TINY)))
+
     def _refit(self) -> None:
         """Solve least squares on the kept weights; update noise and best model."""
-        if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
+        if len(self.terms) > _MSDA.max_weights_fraction * self.chance.n_rows:
             return
         solved = self._solve(self.moments, self.columns, self.terms)
         fraction = (solved.rank + 1.0) / self.n_effective
@@ -352,8 +374,12 @@ class _Search:
         largest = max(solved.rmse, solved.held_out or 0.0)
         if largest <= self.exact_rmse and self._finish(solved.model.coef):
             return
-        if solved.score < self.best_score - 2.0 * self.control.tol:
-            self.best, self.best_score = solved.model, solved.score
+        self._update_best(solved.model, solved.score)
+
+    def _update_best(self, model: Model, score: float) -> None:
+        """Remember a model whose score is the lowest."""
+        if score < self.best_score - 2.0 * self.control.tol:
+            self.best, self.best_score = model, score
             self.best_iteration = self.iteration
 
     def _solve(self, moments: Moments, columns: Any, terms: list[Term]) -> _Solved:
@@ -384,7 +410,7 @@ class _Search:
     def _finish(self, coef: NDArray[np.float64]) -> bool:
         """Keep the nonzero weights of an exact solution, unless it may be by chance."""
         size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
-        needed = np.abs(coef) * size > _ZERO * self.exact_rmse
+        needed = np.abs(coef) * size > _MSDA.min_weight_rounding * self.exact_rmse
         if not self.chance.is_significant(
             [self.terms[j] for j in np.flatnonzero(needed)]
         ):

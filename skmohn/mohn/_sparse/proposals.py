@@ -9,11 +9,13 @@
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import flatten_sets
 from skmohn.mohn._design.terms import count_orders
@@ -21,9 +23,18 @@ from skmohn.mohn._options import MSDAOptions
 from skmohn.mohn._sparse import proposal_kernels as kernels
 
 # Replaces numbers of sets that cannot be counted.
-_COUNTLESS = 2**62
-# Members that one call of the sampling kernel may draw.
-_CHUNK = 1 << 16
+_COUNTLESS: Final = 2**62
+
+
+@dataclass(frozen=True)
+class ProposalConstants:
+    """Draws of sets."""
+
+    # Members that one call of the sampling kernel may draw.
+    n_members: int = tuned(1 << 16, "cost")
+
+
+_PROPOSALS = ProposalConstants()
 
 
 # Sizes of weights, offsets and members of their sets, offsets and weights by input.
@@ -185,7 +196,7 @@ class Proposals:
         while len(sampled) < n_wanted:
             size = n_wanted - len(sampled)
             indptr = np.empty(size + 1, dtype=np.int64)
-            room = min(max(_CHUNK, self.max_order), size * self.max_order)
+            room = min(max(_PROPOSALS.n_members, self.max_order), size * self.max_order)
             members = np.empty(room, dtype=np.int32)
             found = kernels.draw_sets(
                 self._state,

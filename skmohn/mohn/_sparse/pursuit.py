@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import last_of
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.terms import in_order, with_kept
@@ -24,33 +25,49 @@ from skmohn.mohn._sparse.message_passing import bytes_of_candidate, infer_struct
 from skmohn.mohn._sparse.pair_cache import PairCacheView
 from skmohn.mohn._sparse.term_screening import (
     BASE_ORDER,
-    NEAR_BEST,
-    SCREEN_BAR,
+    SCREENING,
     TermScreening,
     chance_thresholds,
 )
-from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
+from skmohn.mohn._sparse.variant_pairs import VARIANTS, VariantPairs
 
-# With more weights than this fraction of the samples a perfect fit is no evidence.
-MOST_WEIGHTS = 0.8
-_PRUNE = 2.5
-# Columns with a larger correlation are collinear: together none of them may be
-# significant, so they enter one at a time.
-_ALIKE = 0.7
-_BAN_ROUNDS = 3
-_LARGEST_BATCH = 1000
-# Weak candidates do not wait if they exceed the chance threshold by this factor.
-_SIGNIFICANT = 2.0
-_LOWEST_BAR = 0.7
-_MOST_PASSES = 4
-_GAIN = 0.98
-_ROUNDS_PER_BAR = 10
-# Nanoseconds of a solution, by the cubed number of weights and by entries of columns.
-_COST_OF_CUBE, _COST_OF_ENTRY = 0.1, 5.0
-# Screening an order that costs less than this comes before message passing.
-_CHEAP_SCREEN = 3e7
-# A pass over all pairs that costs more waits for significant ones.
-_CHEAP_PASS = 1e9
+
+@dataclass(frozen=True)
+class PursuitConstants:
+    """Rounds of the pursuit."""
+
+    # With more weights than this fraction of the samples a perfect fit is no evidence.
+    max_weights_fraction: float = tuned(0.8, "benchmarks/ablation.py")
+    # Standard errors below which a weight is dropped between rounds, at most.
+    max_prune_ratio: float = tuned(2.5, "benchmarks/ablation.py")
+    # Columns with a larger correlation are collinear: together none of them may be
+    # significant, so they enter one at a time.
+    max_correlation: float = tuned(0.7, "benchmarks/ablation.py")
+    # Rounds in which a dropped term does not enter again.
+    n_tabu_rounds: int = tuned(3, "benchmarks/ablation.py")
+    # Terms that enter in a round.
+    max_batch: int = tuned(1000, "benchmarks/ablation.py")
+    # Weak candidates do not wait if they exceed the chance threshold by this factor.
+    min_ratio_significant: float = tuned(2.0, "benchmarks/ablation.py")
+    # Factor of the chance threshold at which the pursuit ends.
+    min_threshold: float = tuned(0.7, "benchmarks/ablation.py")
+    # Runs of message passing.
+    max_amp_runs: int = tuned(4, "benchmarks/ablation.py")
+    # Ratio by which a run must lower the error for another one.
+    max_error_ratio: float = tuned(0.98, "benchmarks/ablation.py")
+    # Rounds at one threshold.
+    max_rounds: int = tuned(10, "benchmarks/ablation.py")
+    # Nanoseconds of a solution, by the cubed number of weights and by entries of
+    # columns.
+    work_per_cubed_weight: float = tuned(0.1, "cost")
+    work_per_entry: float = tuned(5.0, "cost")
+    # Screening an order that costs less than this comes before message passing.
+    max_cheap_screen: float = tuned(3e7, "cost")
+    # A pass over all pairs that costs more waits for significant ones.
+    max_cheap_pass: float = tuned(1e9, "cost")
+
+
+PURSUIT = PursuitConstants()
 
 
 @dataclass(frozen=True)
@@ -103,7 +120,7 @@ class Pursuit:
             pairs,
         )
         self.variant_pairs = VariantPairs.of(design)
-        self.most = int(MOST_WEIGHTS * design.weight_sum)
+        self.most = int(PURSUIT.max_weights_fraction * design.weight_sum)
         self.bar = 1.0
         self.is_thorough = True
         self.round = 0
@@ -143,7 +160,7 @@ class Pursuit:
                 self._accept(proposed)
                 yield self._cost_of_solving()
             elif not (
-                (yield from self._raise_order(_CHEAP_SCREEN))
+                (yield from self._raise_order(PURSUIT.max_cheap_screen))
                 or (yield from self._pass_messages())
                 or (yield from self._raise_order(math.inf))
                 or self._lower_bar()
@@ -158,7 +175,7 @@ class Pursuit:
         # `is_thorough` makes passes over all pairs of a wide table, so that none is
         # missed.
         self.bar, self.is_thorough = bar, is_thorough
-        for _ in range(_ROUNDS_PER_BAR):
+        for _ in range(PURSUIT.max_rounds):
             proposed = yield from self._look()
             if proposed:
                 self._accept(proposed)
@@ -234,7 +251,7 @@ class Pursuit:
         if self._screened[0] is not self.model.residual:
             size = batch
             if self.variant_pairs is not None:
-                size = max(batch, SCREENED)
+                size = max(batch, VARIANTS.n_screened)
             found = self.frontier.screen_low_orders(residuals, size)
             self._screened = self.model.residual, found
             self._scored, self._joined = ([], None), {}
@@ -255,11 +272,14 @@ class Pursuit:
 
     def _cost_of_solving(self) -> float:
         n = len(self.model)
-        return _COST_OF_CUBE * n**3 + _COST_OF_ENTRY * n * self.design.n_samples
+        return (
+            PURSUIT.work_per_cubed_weight * n**3
+            + PURSUIT.work_per_entry * n * self.design.n_samples
+        )
 
     def _batch(self) -> int:
         """Most weights that one round may add."""
-        wanted = np.clip(int(self.design.weight_sum / 8), 8, _LARGEST_BATCH)
+        wanted = np.clip(int(self.design.weight_sum / 8), 8, PURSUIT.max_batch)
         return max(min(int(wanted), self.most - len(self.model)), 0)
 
     def _select(self, found: Iterable[Term], batch: int) -> list[Term]:
@@ -285,7 +305,9 @@ class Pursuit:
                 self._may_enter,
                 self._joined,
             )
-        near = min(NEAR_BEST * score.max(), _SIGNIFICANT)
+        near = min(
+            SCREENING.min_score_fraction * score.max(), PURSUIT.min_ratio_significant
+        )
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
         return self._drop_collinear([subsets[j] for j in chosen])[:batch]
@@ -321,7 +343,9 @@ class Pursuit:
         inner = self.design.gram(columns, columns)
         inner -= np.outer(sums, sums) / self.design.weight_sum
         squares = np.outer(*2 * [np.diag(inner)])
-        is_alike = (inner**2 > _ALIKE**2 * squares) & (owners[:, None] > owners)
+        is_alike = (inner**2 > PURSUIT.max_correlation**2 * squares) & (
+            owners[:, None] > owners
+        )
         unlike = np.ones(len(subsets), dtype=bool)
         for j in np.flatnonzero(is_alike.any(axis=1)):
             unlike[owners[j]] &= not unlike[owners[is_alike[j]]].any()
@@ -355,7 +379,7 @@ class Pursuit:
             chance = self._thresholds(self.model.terms, present)
             least = self.bar * chance
             if not strict:
-                least = np.minimum(_PRUNE, 0.8 * least)
+                least = np.minimum(PURSUIT.max_prune_ratio, 0.8 * least)
             errors = self.model.standard_errors()
             weak = np.abs(self.model.coef) < least * errors
             if self.variant_pairs is not None:
@@ -365,7 +389,7 @@ class Pursuit:
             if not weak.any():
                 break
             for j in np.flatnonzero(weak):
-                self.tabu[self.model.terms[j]] = self.round + _BAN_ROUNDS
+                self.tabu[self.model.terms[j]] = self.round + PURSUIT.n_tabu_rounds
             removed += int(weak.sum())
             self.model.keep(~weak)
             self.model.solve()
@@ -381,7 +405,7 @@ class Pursuit:
             [model.residual], model.rms, batch, most_work, model.terms
         )
         for order, found in raised:
-            bar, self.bar = self.bar, SCREEN_BAR
+            bar, self.bar = self.bar, SCREENING.min_ratio
             chosen = self._select(found, batch)
             self.bar = bar
             if chosen:
@@ -395,7 +419,7 @@ class Pursuit:
     def _pass_messages(self) -> Generator[float, None, bool]:
         """Weigh all candidates together and restart from the likely ones."""
         # Costs are yielded; returned is whether it restarted.
-        if self.passes == _MOST_PASSES:
+        if self.passes == PURSUIT.max_amp_runs:
             return False
         seeds = self.likely.union(self.model.terms)
         likely = yield from infer_structure(
@@ -412,7 +436,7 @@ class Pursuit:
         likely = (likely or [])[: self.most - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):
-            self.passes = _MOST_PASSES
+            self.passes = PURSUIT.max_amp_runs
             return False
         self.likely = set(likely)
         self.tabu.clear()
@@ -420,9 +444,9 @@ class Pursuit:
         self.model.clear()
         self._accept(likely)
         yield self._cost_of_solving()
-        if self.model.rms > _GAIN * level:
+        if self.model.rms > PURSUIT.max_error_ratio * level:
             # No gain: the rest is noise, or the columns are too collinear.
-            self.passes = _MOST_PASSES
+            self.passes = PURSUIT.max_amp_runs
         if self.model.rms > level:
             self.model.clear()
             self._accept(before[self.model.n_fixed :])
@@ -433,6 +457,8 @@ class Pursuit:
         self.bar *= 0.9
         # Terms within chance are searched for among the cached pairs, the last time
         # among all, unless these are so many that most new ones would be due to chance.
-        is_last = 0.9 * self.bar <= _LOWEST_BAR
-        self.is_thorough = is_last and self.design.screening_cost(2) <= _CHEAP_PASS
-        return self.bar > _LOWEST_BAR
+        is_last = 0.9 * self.bar <= PURSUIT.min_threshold
+        self.is_thorough = (
+            is_last and self.design.screening_cost(2) <= PURSUIT.max_cheap_pass
+        )
+        return self.bar > PURSUIT.min_threshold

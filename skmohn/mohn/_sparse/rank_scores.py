@@ -13,32 +13,44 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import norm, normaltest, rankdata
 from scipy.stats import t as student
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._models import FitResult, SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.model_selection import FEWEST_ROWS, fold_errors
+from skmohn.mohn._sparse.model_selection import PATH, fold_errors
 
 # Blom's approximation to the means of normal order statistics.
-_BLOM = 0.375
-# p-value of the normality of residuals below which scores are tried.
-_ABNORMAL = 1e-4
+_BLOM: Final = 0.375
+
+
+@dataclass(frozen=True)
+class RankConstants:
+    """When the scores of ranks are tried."""
+
+    # p-value of the normality of residuals below which scores are tried.
+    max_p_value: float = tuned(1e-4, "benchmarks/ablation.py")
+
+
+_RANKS = RankConstants()
+
 # Fewer distinct values have the same scores up to a factor.
-_FEWEST_VALUES = 3
+_MIN_VALUES: Final = 3
 # Rows from which the p-value holds (`scipy.stats.kurtosistest`).
-_FEWEST_ROWS = 20
+_MIN_ROWS: Final = 20
+# Nats that degrees of freedom, one more parameter, must gain (Akaike's criterion).
+_AIC_PER_PARAMETER: Final = 1.0
+_UPPER_QUARTILE: Final = 0.75
 # Inverse degrees of freedom to choose from by likelihood, beside normal scores.
 _INVERSES = np.linspace(0.04, 1.0, 25)
-# Nats that degrees of freedom, one more parameter, must gain (Akaike's criterion).
-_LEAST_GAIN = 1.0
-_UPPER_QUARTILE = 0.75
 
 
 def normal_scores(y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,7 +77,7 @@ def tail_of(y: NDArray[np.float64]) -> float:
     distance = np.sqrt(lower) * np.sqrt(upper)
     distance /= np.sinc(0.5j * skewness * z / np.pi).real
     distance /= distance[quarter - 1]
-    likelihoods = [_log_likelihood(distance, norm) + _LEAST_GAIN]
+    likelihoods = [_log_likelihood(distance, norm) + _AIC_PER_PARAMETER]
     likelihoods += [_log_likelihood(distance, student(1.0 / x)) for x in _INVERSES]
     best = int(np.argmax(likelihoods))
     return 1.0 / _INVERSES[best - 1] if best else math.inf
@@ -94,11 +106,11 @@ def rank_scores(
 
 def may_mislead(y: NDArray[np.float64], residual: NDArray[np.float64]) -> bool:
     """Whether residuals are so far from normal that scores may do better."""
-    if len(y) < _FEWEST_ROWS or not np.ptp(residual):
+    if len(y) < _MIN_ROWS or not np.ptp(residual):
         return False
-    if len(np.unique(y)) < _FEWEST_VALUES:
+    if len(np.unique(y)) < _MIN_VALUES:
         return False
-    return bool(normaltest(residual).pvalue < _ABNORMAL)
+    return bool(normaltest(residual).pvalue < _RANKS.max_p_value)
 
 
 def is_closer_to_normal(
@@ -124,7 +136,7 @@ def search_scores(
     # it, a coverage and a warning.
     y = samples.y
     is_open = settings.learning_rule == "ols" and settings.selection != "lasso"
-    if not is_open or len(y) < FEWEST_ROWS:
+    if not is_open or len(y) < PATH.min_rows:
         return None
     scored = samples._replace(y=rank_scores(y))
     if samples.validation is not None:

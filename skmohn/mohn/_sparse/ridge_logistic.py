@@ -7,16 +7,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
-from skmohn.mohn._models import MOST_JOINT, find_significant
+from skmohn.mohn._models import JOINT, find_significant
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # Prior standard deviations of the log odds, from negligible ones to those of separated
 # classes: all are as probable.
 _SPREADS = 2.0 ** np.arange(-8.0, 6.0)
-# Variance of a column below which it is constant but for rounding.
-_CONSTANT = 1e-9
-_MOST_STEPS, _MOST_HALVINGS = 100, 20
+
+
+@dataclass(frozen=True)
+class NewtonConstants:
+    """Newton's method for the posterior of classes."""
+
+    # Variance of a column below which it is constant but for rounding.
+    min_variance: float = tuned(1e-9, "rounding")
+    # Steps, and halvings of one; a few do.
+    max_iter: int = tuned(100, "rounding")
+    max_halvings: int = tuned(20, "rounding")
+
+
+_NEWTON = NewtonConstants()
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,7 @@ def fit_ridge_logistic(
     inputs = np.asarray(inputs, dtype=float)
     means = np.average(inputs, axis=0, weights=weight)
     scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
-    vary = scales > np.sqrt(_CONSTANT)
+    vary = scales > np.sqrt(_NEWTON.min_variance)
     scales[~vary] = np.inf
     # In principal axes, which are fewer, the penalty is the same.
     left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
@@ -110,7 +122,7 @@ def fit_ridge_logistic(
     weights = probability @ np.array(each)
     square = probability @ (np.array(variances) + np.square(each))
     joint = None
-    if inputs.shape[1] <= MOST_JOINT:
+    if inputs.shape[1] <= JOINT.max_joint:
         along = [s * p.weights for s, p in zip(spreads, posteriors, strict=True)]
         along = np.array(along)
         apart = np.sqrt(probability)[:, None] * (along - probability @ along)
@@ -194,14 +206,14 @@ def _find_mode(
 
     mode = np.zeros(wider.shape[1])
     best = height(mode)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_NEWTON.max_iter):
         chance = expit(wider @ mode)
         slope = wider.T @ (weight * (is_success - chance))
         slope[:-1] -= mode[:-1]
         step = np.linalg.solve(
             _curvature(wider, weight * chance * (1.0 - chance)), slope
         )
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(_NEWTON.max_halvings):
             value = height(mode + step)
             if value > best:
                 break

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,17 +11,28 @@ from scipy.linalg import solve_triangular
 from scipy.special import betaln
 from scipy.stats import t as student
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn._core._units import power_of_two_scale
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.terms import pair_of
-from skmohn.mohn._sparse.active_set import ALIAS_TOLERANCE, ActiveSet
+from skmohn.mohn._sparse.active_set import ALIASES, ActiveSet
 
-# Entries of the columns at a time.
-_ENTRIES = 2**22
-# Pairs that a pass keeps, as it compares roughly, and those of them that are returned.
-_KEPT, _TOLD = 2**14, 2**12
+
+@dataclass(frozen=True)
+class ScanConstants:
+    """Tests of all pairs."""
+
+    # Entries of the columns at a time.
+    n_entries: int = tuned(2**22, "cost")
+    # Pairs that a pass keeps, as it compares roughly, and those of them that are
+    # returned.
+    max_kept: int = tuned(2**14, "cost")
+    max_returned: int = tuned(2**12, "cost")
+
+
+_SCAN = ScanConstants()
 
 
 class Scan(NamedTuple):
@@ -180,14 +192,14 @@ def p_values_of_further(
     design = model.design
     n_spare = design.weight_sum - len(model) - 1
     square = model.rms**2 * design.weight_sum
-    size, parts = max(_ENTRIES // design.n_samples, 1), [np.empty(0)]
+    size, parts = max(_SCAN.n_entries // design.n_samples, 1), [np.empty(0)]
     for start in range(0, len(sets), size):
         columns: Any = design.columns(sets[start : start + size])
         # Residuals of the columns, whose means the first weight explains.
         cross = design.gram(model.columns, columns)
         link = solve_triangular(model.factor, cross, lower=True, check_finite=False)
         left = design.spread(columns) - np.sum(link[1:] ** 2, axis=0)
-        is_new = np.isfinite(left) & (left > ALIAS_TOLERANCE * design.weight_sum)
+        is_new = np.isfinite(left) & (left > ALIASES.tolerance * design.weight_sum)
         left = np.where(is_new, left, np.nan)
         explained = design.project(columns, model.residual) ** 2 / left
         rest = np.maximum(square - explained, 0.0)
@@ -206,13 +218,15 @@ def scan_with(
     pairs = [np.empty((0, 2), dtype=np.int32)] * len(models)
     if n_tried:
         residuals = np.stack([model.residual for model in models])
-        kept = best_pairs(design, residuals, min(_KEPT, n_tried), n_jobs=n_jobs)
+        kept = best_pairs(
+            design, residuals, min(_SCAN.max_kept, n_tried), n_jobs=n_jobs
+        )
         pairs = [one.pairs for one in kept]
     scans, singles = [], [(i,) for i in range(n)]
     for model, own in zip(models, pairs, strict=True):
         p_values = p_values_of_further(model, own)
         order = np.argsort(p_values, kind="stable")
-        order = order[: _TOLD if n_tried > _KEPT else None]
+        order = order[: _SCAN.max_returned if n_tried > _SCAN.max_kept else None]
         found = own[order], p_values[order]
         scans.append(Scan(p_values_of_further(model, singles), *found, n_tried))
     return scans

@@ -1,22 +1,34 @@
 """Sobol decomposition of a function's variance over its variables."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, combinations
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._table.variables import Variable, input_moments
 
-# Most subsets of all products together; a product of so many inputs has more.
-_MOST_SUBSETS = 2.0**20
-_MANY = 64
+
+@dataclass(frozen=True)
+class SobolConstants:
+    """Indices of products of dependent columns."""
+
+    # Most subsets of all products together; a product of so many inputs has more.
+    max_subsets: float = tuned(2.0**20, "cost")
+
+
+_SOBOL = SobolConstants()
+
+# Numbers of subsets as powers of two are floats up to here and beyond what is counted.
+_MAX_EXPONENT: Final = 64
 
 
 # Number of the variable, then from where to where it moves: input and category each.
@@ -95,8 +107,8 @@ def _is_expanded(terms: Sequence[Term], means: NDArray[np.float64]) -> bool:
     """Whether the subsets of the products are few enough to enumerate."""
     moved = [[i for i in term if means[i]] for term in terms]
     all_of_them = len(set(chain.from_iterable(moved)))
-    most = sum(2.0 ** min(len(term), _MANY) for term in moved)
-    return min(most, 2.0 ** min(all_of_them, _MANY)) <= _MOST_SUBSETS
+    most = sum(2.0 ** min(len(term), _MAX_EXPONENT) for term in moved)
+    return min(most, 2.0 ** min(all_of_them, _MAX_EXPONENT)) <= _SOBOL.max_subsets
 
 
 def _sum_squares(

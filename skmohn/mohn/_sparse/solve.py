@@ -389,7 +389,7 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Fit
         reason,
         coverage,
         warning,
-        ols=True,
+        ols=settings.msda_options.refit or settings.learning_rule == "ols",
         searched=True,
     )
 

@@ -8,13 +8,15 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._design.pair_screening import best_pairs, how_many_to_keep
@@ -27,17 +29,28 @@ from skmohn.mohn._design.terms import (
 from skmohn.mohn._sparse.pair_cache import PairCacheView
 
 # Every round screens all sets up to this order.
-BASE_ORDER = 2
-# Ratio of score and chance threshold that a set needs when a whole order is screened.
-SCREEN_BAR = 1.1
-# Candidates below this fraction of the best score wait: a stronger one may explain
-# them.
-NEAR_BEST = 0.6
-# An order is screened again when the error has fallen to this fraction.
-_NEW_RESIDUAL = 0.8
-# Inputs whose extensions by pairs are screened in one pass over all pairs, and the
-# cost of each relative to a pass.
-_HELD_AT_ONCE, _COST_OF_HELD = 16, 0.6
+BASE_ORDER: Final = 2
+
+
+@dataclass(frozen=True)
+class ScreeningConstants:
+    """Screening of candidates."""
+
+    # Ratio of score and chance threshold that a set needs when a whole order is
+    # screened.
+    min_ratio: float = tuned(1.1, "benchmarks/ablation.py")
+    # Candidates below this fraction of the best score wait: a stronger one may explain
+    # them.
+    min_score_fraction: float = tuned(0.6, "benchmarks/ablation.py")
+    # An order is screened again when the error has fallen to this fraction.
+    max_error_ratio: float = tuned(0.8, "benchmarks/ablation.py")
+    # Inputs whose extensions by pairs are screened in one pass over all pairs, and the
+    # cost of each relative to a pass.
+    n_held_per_pass: int = tuned(16, "cost")
+    work_of_held: float = tuned(0.6, "cost")
+
+
+SCREENING = ScreeningConstants()
 # Residuals of shape (n_samples,), one or one per class.
 Residuals: TypeAlias = Sequence[NDArray[np.float64]] | NDArray[np.float64]
 
@@ -124,7 +137,9 @@ class TermScreening:
         most = how_many_to_keep(self.design, fewest=1)
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
             work = self.design.screening_cost(order) * len(residuals)
-            is_due = error <= _NEW_RESIDUAL * self.screened.get(order, math.inf)
+            is_due = error <= SCREENING.max_error_ratio * self.screened.get(
+                order, math.inf
+            )
             is_paid = work <= min(most_work, self.work_left)
             if is_due and is_paid:
                 self.work_left -= work
@@ -178,9 +193,9 @@ class TermScreening:
             term[0]
             for term in terms
             if len(term) == 1
-            and error <= _NEW_RESIDUAL * self.held.get(term[0], math.inf)
+            and error <= SCREENING.max_error_ratio * self.held.get(term[0], math.inf)
         ]
-        cost = _COST_OF_HELD * self.design.screening_cost(2) * n_residuals
+        cost = SCREENING.work_of_held * self.design.screening_cost(2) * n_residuals
         due = due[: int(min(len(due), min(most_work, self.work_left) / cost))]
         self.work_left -= cost * len(due)
         self.held.update(dict.fromkeys(due, error))
@@ -196,8 +211,10 @@ class TermScreening:
         n_jobs = None if self.pairs is None else self.pairs.pair_cache.n_jobs
         packed: Any = self.design.columns([(i,) for i in inputs])
         columns, found = self.design.unpack(packed, np.float64), []
-        for residual, start in product(residuals, range(0, len(inputs), _HELD_AT_ONCE)):
-            part = slice(start, start + _HELD_AT_ONCE)
+        for residual, start in product(
+            residuals, range(0, len(inputs), SCREENING.n_held_per_pass)
+        ):
+            part = slice(start, start + SCREENING.n_held_per_pass)
             # Inner product of a triple with the residual = that of a pair with the
             # residual times the third input.
             best = best_pairs(

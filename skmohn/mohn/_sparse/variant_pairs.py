@@ -8,30 +8,44 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2, norm
 
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._sparse.active_set import ActiveSet
 
-# Products of two columns each.
-_MOST = 4
-# Single products among which a search joins those of the same variants.
-SCREENED = 2**10
-# Pairs of variants whose products are computed at a time, and at most, the best first.
-_AT_ONCE, _MOST_PAIRS = 64, 256
-# Ridge of correlations, which keeps subsets of dependent products from being singular.
-_RIDGE = 1e-9
+# Products of two columns of each variant.
+_N_PRODUCTS: Final = 4
+
+
+@dataclass(frozen=True)
+class VariantConstants:
+    """Joint tests of the products of two variants."""
+
+    # Single products among which a search joins those of the same variants.
+    n_screened: int = tuned(2**10, "benchmarks/ablation.py")
+    # Pairs of variants whose products are computed at a time, and at most, the best
+    # first.
+    n_pairs_per_block: int = tuned(64, "cost")
+    max_pairs: int = tuned(256, "benchmarks/ablation.py")
+    # Ridge of correlations, which keeps subsets of dependent products from being
+    # singular.
+    ridge: float = tuned(1e-9, "rounding")
+
+
+VARIANTS = VariantConstants()
 _SUBSETS = [
     list(subset)
-    for size in range(1, _MOST + 1)
-    for subset in combinations(range(_MOST), size)
+    for size in range(1, _N_PRODUCTS + 1)
+    for subset in combinations(range(_N_PRODUCTS), size)
 ]
 
 
@@ -71,8 +85,8 @@ class VariantPairs:
         # a single product among as many rivals.
         bars = [2.0 * math.log(max(math.comb(len(self.variants), 2), 10))]
         n_pairs = max(math.comb(len(self._columns), 2), 10)
-        for size in range(2, _MOST + 1):
-            z = math.sqrt(2.0 * math.log(n_pairs * math.comb(_MOST, size)))
+        for size in range(2, _N_PRODUCTS + 1):
+            z = math.sqrt(2.0 * math.log(n_pairs * math.comb(_N_PRODUCTS, size)))
             bars.append(float(chi2.isf(2.0 * norm.sf(z), size)))
         return np.array(bars)
 
@@ -101,21 +115,24 @@ class VariantPairs:
         squares, most = ratios[is_open] ** 2, np.zeros(len(pairs))
         np.maximum.at(most, owners, squares)
         # Of four products that are significant together one explains a quarter or more.
-        enough = least**2 * self.bars[-1] / (_MOST * self.bars[0])
+        enough = least**2 * self.bars[-1] / (_N_PRODUCTS * self.bars[0])
         ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
-        joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
+        joined = pairs[ranked[most[ranked] >= enough][: VARIANTS.max_pairs]].tolist()
         if may_enter is None:
             may_enter = bool
         known = {} if known is None else known
         new = [key for key in joined if key not in known]
-        for start in range(0, len(new), _AT_ONCE):
-            part = {key: self._products(key) for key in new[start : start + _AT_ONCE]}
+        for start in range(0, len(new), VARIANTS.n_pairs_per_block):
+            part = {
+                key: self._products(key)
+                for key in new[start : start + VARIANTS.n_pairs_per_block]
+            }
             known |= dict.fromkeys(part)
             known |= self._best_of(
                 {
                     key: products
                     for key, products in part.items()
-                    if len(products) == _MOST and all(map(may_enter, products))
+                    if len(products) == _N_PRODUCTS and all(map(may_enter, products))
                 },
                 moments,
             )
@@ -148,11 +165,13 @@ class VariantPairs:
         columns: Any = self.design.columns(
             [t for own in products.values() for t in own]
         )
-        inner, gram = moments(columns.reshape(len(products), _MOST, -1))
+        inner, gram = moments(columns.reshape(len(products), _N_PRODUCTS, -1))
         length = np.sqrt(np.maximum(np.einsum("ikk->ik", gram), 0.0))
         length[length <= 0.0] = np.inf
         inner = inner / length
-        gram = gram / (length[:, :, None] * length[:, None, :]) + _RIDGE * np.eye(_MOST)
+        gram = gram / (
+            length[:, :, None] * length[:, None, :]
+        ) + VARIANTS.ridge * np.eye(_N_PRODUCTS)
         ratios = np.empty((len(products), len(_SUBSETS)))
         for j, subset in enumerate(_SUBSETS):
             part, own = gram[:, subset][:, :, subset], inner[:, subset]

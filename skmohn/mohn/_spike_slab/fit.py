@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, combinations
 from typing import Any, NamedTuple
@@ -12,15 +12,9 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from skmohn._core._rows import row_slices
+from skmohn._core._tuned import tuned
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._models import (
-    CONSTANT_VARIANCE,
-    LEAST_NOISE,
-    LOG_NOISE,
-    LOG_SCALE,
-    integrate_r2,
-    occam_factor,
-)
+from skmohn.mohn._models import PRIOR, integrate_r2, occam_factor
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
@@ -31,7 +25,7 @@ from skmohn.mohn._spike_slab.sampling import (
     sample_weights,
     sampling_work,
 )
-from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, State, Vamp
+from skmohn.mohn._spike_slab.vamp import VAMP, Observed, Spectrum, Start, State, Vamp
 from skmohn.mohn._table.rows import count_observations, standardize
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
 
@@ -43,29 +37,42 @@ STARTS = tuple(
     for noise in (1e-3, 0.05, 0.35)
     for is_centered in (True, False)
 )
-# Least expected number of nonzero weights of a start.
-_EXPECTED = 2.0
-# Sets per row to which a start's inclusion refers at most: the same fraction of more
-# sets would be more weights than rows can identify, and runs from there fit noise (a
-# polynomial of order 3 from 150 rows and 10,700 sets: R2 0.04 instead of 0.97).
-_FOR_EACH_ROW = 10.0
-# Log-evidence gain that weights of one strength must exceed. Where weights are of that
-# kind they gain tens to hundreds of nats, and less is chance: of 20 glasses with ties
-# of up to 3 nats the slab around zero predicted 18 better or as well.
-ONE_STRENGTH = 3.0
-# Change in the last iteration up to which a run is near a fixed point: where the number
-# of nonzero weights is hardly identified, learning it takes hundreds of iterations.
-_AT_REST = 1e-2
-# Variance of a column below which it is constant but for rounding.
-_CONSTANT = 1e-9
-# Bytes of an entry of the columns: itself, directions, and half of that twice.
-_BYTES = 8 * 4
+
+
+@dataclass(frozen=True)
+class SpikeSlabConstants:
+    """Starts and choice of runs."""
+
+    # Least expected number of nonzero weights of a start.
+    min_expected_weights: float = tuned(2.0, "benchmarks/ablation.py")
+    # Sets per row to which a start's inclusion refers at most: the same fraction of
+    # more sets would be more weights than rows can identify, and runs from there fit
+    # noise (a polynomial of order 3 from 150 rows and 10,700 sets: R2 0.04 instead of
+    # 0.97).
+    max_sets_per_row: float = tuned(10.0, "benchmarks/ablation.py")
+    # Log-evidence gain that weights of one strength must exceed. Where weights are of
+    # that kind they gain tens to hundreds of nats, and less is chance: of 20 glasses
+    # with ties of up to 3 nats the slab around zero predicted 18 better or as well.
+    min_gain_one_strength: float = tuned(3.0, "benchmarks/ablation.py")
+    # Change in the last iteration up to which a run is near a fixed point: where the
+    # number of nonzero weights is hardly identified, learning it takes hundreds of
+    # iterations.
+    near_tolerance: float = tuned(1e-2, "benchmarks/ablation.py")
+    # Variance of a column below which it is constant but for rounding.
+    min_variance: float = tuned(1e-9, "rounding")
+    # Bytes of an entry of the columns: itself, directions, and half of that twice.
+    n_bytes_per_entry: int = tuned(8 * 4, "cost")
+
+
+SPIKE_SLAB = SpikeSlabConstants()
 
 
 def memory_of(n_terms: int, n_rows: int) -> float:
     """Rough bytes of a fit."""
     smaller = min(n_terms, n_rows)
-    return _BYTES * (float(n_terms) * n_rows + 2.0 * float(smaller) ** 2)
+    return SPIKE_SLAB.n_bytes_per_entry * (
+        float(n_terms) * n_rows + 2.0 * float(smaller) ** 2
+    )
 
 
 def fit_spike_slab(
@@ -90,7 +97,7 @@ def fit_spike_slab(
     classes = sample.candidates.classes
     charge = partial(_charge, classes, sample.n_observed)
     starts = starts_for(starts, len(sample.candidates.terms), sample.n_observed)
-    runs = rank_runs(vamp, starts, charge)
+    runs = rank_runs(vamp, starts, charge, SPIKE_SLAB.near_tolerance, VAMP.max_behind)
     if not runs:
         return None
     _, state, evidence = runs[0]
@@ -110,10 +117,13 @@ def fit_spike_slab(
 
 def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:
     """Starts for a number of sets and of observations."""
-    among = min(1.0, _FOR_EACH_ROW * n_observed / n_sets)
+    among = min(1.0, SPIKE_SLAB.max_sets_per_row * n_observed / n_sets)
     starts = [start._replace(inclusion=among * start.inclusion) for start in starts]
     # With few sets, starts that expect hardly any weight are redundant.
-    least = min(_EXPECTED / n_sets, max(start.inclusion for start in starts))
+    least = min(
+        SPIKE_SLAB.min_expected_weights / n_sets,
+        max(start.inclusion for start in starts),
+    )
     return [start for start in starts if start.inclusion >= least]
 
 
@@ -198,7 +208,7 @@ class _Standard(NamedTuple):
             observed,
             n_observed,
             float(weight.sum()),
-            max(LEAST_NOISE, rounding_variance(standard)),
+            max(PRIOR.min_noise_variance, rounding_variance(standard)),
             float(center),
             float(scale),
             n_inputs,
@@ -216,7 +226,7 @@ class _Standard(NamedTuple):
     ) -> SpikeSlabModel:
         """Model at some hyperparameters, whose evidence is without the constant's."""
         # The constant is normal a priori, and orthogonal to all columns.
-        of_constant = self.n_observed * CONSTANT_VARIANCE + noise
+        of_constant = self.n_observed * PRIOR.constant_variance + noise
         evidence -= 0.5 * math.log(2.0 * math.pi * of_constant)
         evidence -= self.n_observed * math.log(self.scale)
         evidence += 0.5 * self.log_weight
@@ -258,7 +268,9 @@ class _Standard(NamedTuple):
         """Normal posterior of all weights and of the constant."""
         values, vectors = self.spectrum
         mean = np.append(self._mean_of(data, precision, noise), 0.0)
-        values = np.append(values, self.weight_sum * CONSTANT_VARIANCE * precision)
+        values = np.append(
+            values, self.weight_sum * PRIOR.constant_variance * precision
+        )
         wider = np.zeros((len(mean), len(values)))
         wider[:-1, :-1], wider[-1, -1] = vectors, 1.0
         return NormalPosterior(mean, Spectrum(values, wider), precision, noise)
@@ -281,7 +293,7 @@ def standardize_columns(
     means = columns @ weight / total
     columns -= means[:, None]
     stds = np.sqrt(np.einsum("jr,jr,r->j", columns, columns, weight) / total)
-    vary = stds > math.sqrt(_CONSTANT)
+    vary = stds > math.sqrt(SPIKE_SLAB.min_variance)
     columns = columns[vary]
     columns *= np.sqrt(weight)
     columns /= stds[vary, None]
@@ -301,13 +313,12 @@ def rank_runs(
     vamp: Vamp,
     starts: Sequence[Start],
     charge: Callable[[State], float],
-    at_rest: float = _AT_REST,
-    behind: float = NEAR,
+    at_rest: float,
+    behind: float,
 ) -> list[Run]:
     """Runs that did not diverge, the one with the shortest description first."""
     # `charge` is the log Occam factor of a run's hyperparameters. The evidence of a run
-    # that has not converged is less exact: `behind` is subtracted, by default the nats
-    # within which runs go on.
+    # whose last change exceeds `at_rest` is less exact: `behind` is subtracted.
     runs = []
     for state in vamp.run(starts):
         evidence = vamp.log_evidence(state)
@@ -354,8 +365,10 @@ def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
         size * float(prior.power[0])
         for size, prior in zip(sizes, state.priors, strict=True)
     )
-    variances = np.array([float(state.noise[0]), max(power, LEAST_NOISE)])
-    centers, deviations = np.transpose([LOG_NOISE, LOG_SCALE])
+    variances = np.array([float(state.noise[0]), max(power, PRIOR.min_noise_variance)])
+    centers, deviations = np.transpose(
+        [PRIOR.log_noise_variance, PRIOR.log_signal_variance]
+    )
     apart = (np.log(variances) - centers) / deviations
     charge = occam_factor(
         -0.5 * float(apart @ apart),
@@ -393,5 +406,5 @@ def charge_priors(state: State, classes: Sequence[slice]) -> float:
         number = count * float(prior.inclusion[0])
         charge -= 0.5 * math.log1p(number * narrow)
     if any(prior.center[0] for prior in state.priors):
-        charge -= ONE_STRENGTH
+        charge -= SPIKE_SLAB.min_gain_one_strength
     return charge

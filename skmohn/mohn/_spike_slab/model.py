@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
+from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._models import (
-    CONSTANT_VARIANCE,
-    MEAN_EXCLUSION,
+    LISTING,
+    PRIOR,
     Model,
     find_significant,
     noise_df,
@@ -32,8 +33,16 @@ from skmohn.mohn._table.rows import EncodedRows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
 
-# A row whose own fit leaves a smaller fraction of its error does not estimate it.
-_LEAST_KEPT = 1e-9
+
+@dataclass(frozen=True)
+class OwnFitConstants:
+    """Residuals of fitted rows."""
+
+    # A row whose own fit leaves a smaller fraction of its error does not estimate it.
+    min_residual_fraction: float = tuned(1e-9, "rounding")
+
+
+_OWN_FIT = OwnFitConstants()
 
 
 def find_discoveries(
@@ -41,13 +50,13 @@ def find_discoveries(
 ) -> NDArray[np.bool_]:
     """Mask of the likeliest weights, few of which are expected to be zero."""
     # These are the most of those likelier not zero, (n_weights,), whose mean
-    # probability of being zero is at most `MEAN_EXCLUSION`. Certain ones make no room
+    # probability of being zero is at most the limit. Certain ones make no room
     # for those likelier zero.
     order = np.argsort(-inclusion, kind="stable")
     expected = np.cumsum(1.0 - inclusion[order]) / np.arange(1.0, len(order) + 1.0)
     is_found = np.zeros(len(order), dtype=bool)
     # Means of growing numbers grow: those within the rate come first.
-    is_found[order[expected <= MEAN_EXCLUSION]] = True
+    is_found[order[expected <= LISTING.max_mean_exclusion]] = True
     return is_found & (inclusion > 0.5)
 
 
@@ -190,7 +199,7 @@ class SpikeSlabModel(Model):
     @property
     def _constant_unit(self) -> float:
         """Divisor of the weight of the constant."""
-        return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
+        return math.sqrt(PRIOR.constant_variance * self.posterior.precision)
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of all terms."""
@@ -211,7 +220,11 @@ class SpikeSlabModel(Model):
         variance, kept = self._variance_and_kept(rows)
         kept = 1.0 - precision * (1.0 - kept)
         noise = np.full(len(rows), self.noise_variance) / precision
-        return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
+        return (
+            variance,
+            noise,
+            np.where(kept > _OWN_FIT.min_residual_fraction, kept, 0.0),
+        )
 
     def given_covariance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Covariance of the function at the hyperparameters."""

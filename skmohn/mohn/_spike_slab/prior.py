@@ -14,15 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-# Pseudo-counts of weights that are not zero, and of all weights, see `learn`.
-INCLUDED, COUNTED = 0.3, 2.3
-# Pseudo-counts of the variance and of the center of a slab.
-KEPT = 2.0, 1.0
-# Prior ratio of a slab's variance and squared center: a center learned from few weights
-# is less certain than their spread suggests.
-WIDTH = 0.01
-# Least variance of a slab relative to the target's: a slab without weights shrinks.
-_TINY = 1e-12
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class SlabConstants:
+    """Pseudo-counts by which the prior is learned."""
+
+    # Pseudo-counts of weights that are not zero, and of all weights, see `learn`.
+    n_included: float = tuned(0.3, "benchmarks/ablation.py")
+    n_counted: float = tuned(2.3, "benchmarks/ablation.py")
+    # Pseudo-counts of the variance and of the center of a slab.
+    slab_counts: tuple[float, float] = tuned((2.0, 1.0), "benchmarks/ablation.py")
+    # Prior ratio of a slab's variance and squared center: a center learned from few
+    # weights is less certain than their spread suggests.
+    variance_ratio: float = tuned(0.01, "benchmarks/ablation.py")
+    # Least variance of a slab relative to the target's: a slab without weights shrinks.
+    min_variance: float = tuned(1e-12, "rounding")
+
+
+SLAB = SlabConstants()
 
 
 class Denoised(NamedTuple):
@@ -111,14 +122,16 @@ class SpikeSlab:
     def learn(self, denoised: Denoised) -> "SpikeSlab":
         """One step of expectation maximization, with pseudo-counts."""
         included, center = denoised.included, self.center
-        moved = (denoised.signed + KEPT[1] * center) / (included + KEPT[1])
+        moved = (denoised.signed + SLAB.slab_counts[1] * center) / (
+            included + SLAB.slab_counts[1]
+        )
         is_apart = center > 0.0
         moved = np.where(is_apart, np.maximum(moved, 0.0), 0.0)
         around = denoised.square - 2.0 * moved * denoised.signed + included * moved**2
-        kept = np.where(is_apart, KEPT[1], KEPT[0])
-        before = np.where(is_apart, WIDTH * moved**2, self.variance)
+        kept = np.where(is_apart, SLAB.slab_counts[1], SLAB.slab_counts[0])
+        before = np.where(is_apart, SLAB.variance_ratio * moved**2, self.variance)
         return SpikeSlab(
-            (INCLUDED + included) / (COUNTED + len(denoised.mean)),
-            np.maximum((around + kept * before) / (included + kept), _TINY),
+            (SLAB.n_included + included) / (SLAB.n_counted + len(denoised.mean)),
+            np.maximum((around + kept * before) / (included + kept), SLAB.min_variance),
             moved,
         )

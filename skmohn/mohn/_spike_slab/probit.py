@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtri
 
-from skmohn.mohn._models import CONSTANT_VARIANCE, MOST_JOINT
+from skmohn._core._tuned import tuned
+from skmohn.mohn._models import JOINT, PRIOR
 from skmohn.mohn._spike_slab.fit import (
-    ONE_STRENGTH,
+    SPIKE_SLAB,
     rank_runs,
     standardize_columns,
     starts_for,
@@ -46,16 +47,27 @@ STARTS = tuple(
     for noise in (0.05, 0.3)
     for is_centered in (True, False)
 )
-# Change of means and sites at which a run has converged: the scale of a latent function
-# that separates most rows continues to drift, and a calibration link replaces it.
-_TOLERANCE = 3e-3
-# Nats subtracted from a run that has not converged: it counts only where none has.
-_BEHIND = 1e9
+
+
+@dataclass(frozen=True)
+class ProbitConstants:
+    """Messages of classes."""
+
+    # Change of means and sites at which a run has converged: the scale of a latent
+    # function that separates most rows continues to drift, and a calibration link
+    # replaces it.
+    tolerance: float = tuned(3e-3, "benchmarks/ablation.py")
+    # Nats subtracted from a run that has not converged: it counts only where none has.
+    charge_not_converged: float = tuned(1e9, "rounding")
+    # Least variance of a belief, and least fraction of a precision that it leaves.
+    min_variance: float = tuned(1e-12, "rounding")
+    min_site_fraction: float = tuned(1e-9, "rounding")
+
+
+_PROBIT = ProbitConstants()
 # Normal density of the log variance of the latent function relative to the noise:
 # center and standard deviation, as broad as those of other models.
 _LOG_POWER = math.log(4.0), 2.0
-# Least variance of a belief, and least fraction of a precision that it leaves.
-_LEAST_VARIANCE, _LEAST_SITE = 1e-12, 1e-9
 
 
 @dataclass(frozen=True)
@@ -72,7 +84,7 @@ class ClassState(State):
     @property
     def has_converged(self) -> NDArray[np.bool_]:
         """Mask of runs that have converged, (n_starts,)."""
-        return self.change <= _TOLERANCE
+        return self.change <= _PROBIT.tolerance
 
 
 class ProbitVamp(Vamp):
@@ -111,7 +123,7 @@ class ProbitVamp(Vamp):
             ]
         sizes = [part.stop - part.start for part in self.classes]
         powers = [n * p.power for n, p in zip(sizes, priors, strict=True)]
-        power = np.maximum(np.sum(powers, axis=0), _LEAST_VARIANCE)
+        power = np.maximum(np.sum(powers, axis=0), _PROBIT.min_variance)
         success = float(np.sum(self.weight * (self.sign > 0.0))) / self.total
         cavity = np.tile(ndtri(success) * np.sqrt(1.0 + power), (len(self.sign), 1))
         sites, variance = self._sites(cavity, power)
@@ -133,7 +145,7 @@ class ProbitVamp(Vamp):
         """Pseudo-targets that move a belief as the classes do, and their variance."""
         _, mean, left = tilt(self.sign, cavity, variance)
         left = np.sum(self.weight * left, axis=0) / self.total
-        least = _LEAST_SITE / variance
+        least = _PROBIT.min_site_fraction / variance
         precision = np.maximum(1.0 / left - 1.0 / variance, least)
         return (mean / left - cavity / variance) / precision, 1.0 / precision
 
@@ -173,7 +185,9 @@ class ProbitVamp(Vamp):
         latent = self._latent(state, residual, total)
         variance = np.sum(self.values / state.precision * noise / total, axis=0) + noise
         variance /= self.total
-        precision = np.maximum(1.0 / variance - 1.0 / noise, _LEAST_SITE / variance)
+        precision = np.maximum(
+            1.0 / variance - 1.0 / noise, _PROBIT.min_site_fraction / variance
+        )
         cavity = (latent / variance - state.sites / noise) / precision
         sites, found = self._sites(cavity, 1.0 / precision)
         return {
@@ -192,7 +206,7 @@ class ProbitVamp(Vamp):
         residual, total = self.residual(state)
         apart = np.sum(self.weight * (state.sites - constant) ** 2, axis=0)
         others = np.maximum(apart - np.sum(self._target(state) ** 2, axis=0), 0.0)
-        wide = noise + n_rows * CONSTANT_VARIANCE
+        wide = noise + n_rows * PRIOR.constant_variance
         log_sites = -0.5 * (
             np.sum(residual**2 / total + np.log(2.0 * np.pi * total), axis=0)
             + others / noise
@@ -225,7 +239,7 @@ def tilt(
     hazard = math.sqrt(2.0 / math.pi) / erfcx(-at / math.sqrt(2.0))
     moved = mean + sign * hazard * variance / root
     less = (variance / root) ** 2 * np.clip(hazard * (at + hazard), 0.0, 1.0)
-    return log_chance, moved, np.maximum(variance - less, _LEAST_VARIANCE)
+    return log_chance, moved, np.maximum(variance - less, _PROBIT.min_variance)
 
 
 @dataclass(frozen=True)
@@ -295,7 +309,13 @@ class ProbitSample:
         if priors is None:
             n_observed = float(np.sum(self.weight / self.unit))
             starts = starts_for(STARTS, len(self.columns), n_observed)
-        runs = rank_runs(vamp, starts, partial(_charge, classes), _TOLERANCE, _BEHIND)
+        runs = rank_runs(
+            vamp,
+            starts,
+            partial(_charge, classes),
+            _PROBIT.tolerance,
+            _PROBIT.charge_not_converged,
+        )
         if not runs:
             return None
         _, state, evidence = runs[0]
@@ -306,7 +326,7 @@ class ProbitSample:
             candidates.terms,
             weights,
             state.inclusion[:, 0],
-            (posterior.root(MOST_JOINT).T / candidates.stds).T,
+            (posterior.root(JOINT.max_joint).T / candidates.stds).T,
             -float(weights @ candidates.means),
             self._leave_out(vamp, state, posterior),
             tuple(state.priors),
@@ -359,7 +379,7 @@ def _charge(classes: Sequence[slice], state: State) -> float:
         for size, prior in zip(sizes, state.priors, strict=True)
     )
     center, deviation = _LOG_POWER
-    away = (math.log(max(power, _LEAST_VARIANCE)) - center) / deviation
+    away = (math.log(max(power, _PROBIT.min_variance)) - center) / deviation
     charge = -0.5 * away**2
     # Inclusion and size of the weights of a class cost half the logarithm of the number
     # that each is learned from (Schwarz 1978), as in the ensemble's measured figures.
@@ -369,5 +389,5 @@ def _charge(classes: Sequence[slice], state: State) -> float:
         charge -= 0.5 * (math.log(count) + math.log1p(number))
         charge -= 0.5 * math.log1p(number * narrow)
     if any(prior.center[0] for prior in state.priors):
-        charge -= ONE_STRENGTH
+        charge -= SPIKE_SLAB.min_gain_one_strength
     return charge

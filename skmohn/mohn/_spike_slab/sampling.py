@@ -14,28 +14,40 @@
 # Sinica 7, 1997 (the sampler, and exchanges of two columns).
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._rows import row_slices
-from skmohn.mohn._spike_slab.prior import COUNTED, INCLUDED, KEPT, SpikeSlab
+from skmohn._core._tuned import tuned
+from skmohn.mohn._spike_slab.prior import SLAB, SpikeSlab
 from skmohn.mohn._spike_slab.sampling_kernels import exchange, sweep
 from skmohn.mohn._spike_slab.vamp import State, Vamp
 
-# Correlation from which columns are collinear: of random even columns, 100 rows have
-# one such pair among a million.
-COLLINEAR = 0.5
-# Sweeps by which noise and priors are learned, then those that are averaged.
-_BURN_IN, _N_SWEEPS = 400, 1100
-# Rough nanoseconds of one product of a column with the residual: in all, and for each
-# entry.
-_PER_COLUMN, _PER_ENTRY = 40.0, 0.3
-# The same of the correlations.
-_PER_PRODUCT = 0.1
-# Least variance of a slab, and least probability of either kind.
-_TINY = 1e-12
+
+@dataclass(frozen=True)
+class GibbsConstants:
+    """Gibbs sampling of collinear columns."""
+
+    # Correlation from which columns are collinear: of random even columns, 100 rows
+    # have one such pair among a million.
+    min_correlation: float = tuned(0.5, "benchmarks/ablation.py")
+    # Sweeps by which noise and priors are learned, then those that are averaged.
+    n_burn_in: int = tuned(400, "benchmarks/ablation.py")
+    n_sweeps: int = tuned(1100, "benchmarks/ablation.py")
+    # Rough nanoseconds of one product of a column with the residual: in all, and for
+    # each entry.
+    work_per_column: float = tuned(40.0, "cost")
+    work_per_entry: float = tuned(0.3, "cost")
+    # The same of the correlations.
+    work_per_product: float = tuned(0.1, "cost")
+    # Least variance of a slab, and least probability of either kind.
+    min_variance: float = tuned(1e-12, "rounding")
+
+
+_GIBBS = GibbsConstants()
 
 
 class WeightMarginals(NamedTuple):
@@ -50,8 +62,10 @@ class WeightMarginals(NamedTuple):
 
 def sampling_work(n_weights: int, rank: int) -> float:
     """Rough nanoseconds of sampling, from counts alone."""
-    of_sweep = n_weights * (_PER_COLUMN + _PER_ENTRY * rank)
-    return (_BURN_IN + _N_SWEEPS) * of_sweep + _PER_PRODUCT * n_weights**2 * rank
+    of_sweep = n_weights * (_GIBBS.work_per_column + _GIBBS.work_per_entry * rank)
+    return (
+        _GIBBS.n_burn_in + _GIBBS.n_sweeps
+    ) * of_sweep + _GIBBS.work_per_product * n_weights**2 * rank
 
 
 def has_collinear(vamp: Vamp, inclusion: NDArray) -> bool:
@@ -61,7 +75,7 @@ def has_collinear(vamp: Vamp, inclusion: NDArray) -> bool:
     products = np.abs(vamp.columns[likely] @ vamp.columns.T)
     products /= np.sqrt(squares[likely, None] * squares)
     products[np.arange(len(likely)), likely] = 0.0
-    return bool((products > COLLINEAR).any())
+    return bool((products > _GIBBS.min_correlation).any())
 
 
 def sample_weights(
@@ -77,8 +91,8 @@ def sample_weights(
     weights = np.where(state.inclusion[:, 0] > 0.5, state.mean[:, 0], 0.0)
     sides, sums = np.sign(weights), np.zeros((3, n_weights))
     noise, priors, drawn = float(state.noise[0]), first, []
-    for k in range(_BURN_IN + _N_SWEEPS):
-        if k == _BURN_IN:
+    for k in range(_GIBBS.n_burn_in + _GIBBS.n_sweeps):
+        if k == _GIBBS.n_burn_in:
             sums[:] = 0.0
         # From the weights: rounding errors of the sweeps would add up.
         residual = along - weights @ columns
@@ -110,7 +124,7 @@ def sample_weights(
             weights,
             sides,
         )
-        if k >= _BURN_IN:
+        if k >= _GIBBS.n_burn_in:
             continue
         square = float(residual @ residual) + vamp.observed.others
         noise = max(0.5 * square / rng.gamma(0.5 * n_observed), vamp.least_noise)
@@ -121,10 +135,10 @@ def sample_weights(
         drawn.append(
             [noise, *np.ravel([list(vars(prior).values()) for prior in priors])]
         )
-        if k == _BURN_IN - 1:
-            noise, *values = np.median(drawn[_BURN_IN // 2 :], axis=0).tolist()
+        if k == _GIBBS.n_burn_in - 1:
+            noise, *values = np.median(drawn[_GIBBS.n_burn_in // 2 :], axis=0).tolist()
             priors = [SpikeSlab(*v) for v in np.reshape(values, (-1, 3, 1))]
-    inclusion, mean, square = sums / _N_SWEEPS
+    inclusion, mean, square = sums / _GIBBS.n_sweeps
     variance = np.maximum(square - mean**2, 0.0)
     return WeightMarginals(mean, variance, inclusion, noise, tuple(priors))
 
@@ -140,7 +154,7 @@ def _collinear_pairs(vamp: Vamp) -> NDArray[np.int64]:
     found: list[NDArray] = [np.empty((0, 2))]
     for part in row_slices((len(columns), len(columns))):
         products = np.abs(columns[part] @ columns.T)
-        j, k = np.nonzero(products > COLLINEAR * roots[part, None] * roots)
+        j, k = np.nonzero(products > _GIBBS.min_correlation * roots[part, None] * roots)
         j += part.start
         found.append(np.transpose([j, k])[j < k])
     return np.concatenate(found).astype(np.int64)
@@ -168,17 +182,20 @@ def _draw_prior(
     included = float(np.count_nonzero(sides))
     # Pseudo-counts of both kinds, so that neither has a probability of zero.
     inclusion = rng.beta(
-        INCLUDED + included, COUNTED - INCLUDED + len(weights) - included
+        SLAB.n_included + included,
+        SLAB.n_counted - SLAB.n_included + len(weights) - included,
     )
     is_apart = bool(before.center[0])
     center = now.center
     if is_apart:
-        count = included + KEPT[1]
-        mean = (float(weights @ sides) + KEPT[1] * before.center) / count
+        count = included + SLAB.slab_counts[1]
+        mean = (float(weights @ sides) + SLAB.slab_counts[1] * before.center) / count
         center = np.abs(mean + np.sqrt(now.variance / count) * rng.standard_normal(1))
-    kept = KEPT[1] if is_apart else KEPT[0]
+    kept = SLAB.slab_counts[1] if is_apart else SLAB.slab_counts[0]
     square = float(np.sum((weights - center * sides) ** 2)) + kept * before.variance
     variance = 0.5 * square / rng.gamma(0.5 * (included + kept))
     return SpikeSlab(
-        np.clip([inclusion], _TINY, 1.0 - _TINY), np.maximum(variance, _TINY), center
+        np.clip([inclusion], _GIBBS.min_variance, 1.0 - _GIBBS.min_variance),
+        np.maximum(variance, _GIBBS.min_variance),
+        center,
     )

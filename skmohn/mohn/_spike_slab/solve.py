@@ -1,17 +1,14 @@
 """Fit of a spike-and-slab model to samples, an order at a time."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from skmohn._core._memory import format_bytes
+from skmohn._core._tuned import tuned
 from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._models import (
-    MEAN_EXCLUSION,
-    FitResult,
-    SolverData,
-    SolverValidationData,
-)
+from skmohn.mohn._models import LISTING, FitResult, SolverData, SolverValidationData
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
@@ -23,22 +20,33 @@ from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
 
-# Highest order by default, unless there are too many sets.
-HIGHEST_ORDER = 3
-_MOST_SETS = 50_000
-# Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or sets,
-# and by the square of it for each set; and of about 100 iterations of each start, by
-# entries of the columns and by sets.
-_PER_CUBE, _PER_SQUARE, _PER_ENTRY, _PER_SET = 0.6, 0.2, 17.0, 8000.0
-# Work limit of order 3, or beside other models.
-MOST_WORK = 4e9
-# Work limit of order 3 beside other models, and its start: it is worth a second where
-# rows are few, and runs from the sparsest start ended as those from all did (three
-# polynomials, traps and heredity, 150 to 500 rows).
-_MOST_BRIEF = 8e8
+
+@dataclass(frozen=True)
+class SpikeSlabWorkConstants:
+    """Work and orders of spike-and-slab models."""
+
+    # Highest order by default, unless there are too many sets.
+    max_order: int = tuned(3, "benchmarks/ablation.py")
+    max_sets: int = tuned(50_000, "cost")
+    # Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or
+    # sets, and by the square of it for each set; and of about 100 iterations of each
+    # start, by entries of the columns and by sets.
+    work_per_cube: float = tuned(0.6, "cost")
+    work_per_square: float = tuned(0.2, "cost")
+    work_per_entry: float = tuned(17.0, "cost")
+    work_per_set: float = tuned(8000.0, "cost")
+    # Work limit of order 3, or beside other models.
+    max_work: float = tuned(4e9, "cost")
+    # Work limit of order 3 beside other models, and its start: it is worth a second
+    # where rows are few, and runs from the sparsest start ended as those from all did
+    # (three polynomials, traps and heredity, 150 to 500 rows).
+    max_work_brief: float = tuned(8e8, "cost")
+    # Order up to which the limit is higher: the highest of the classifier.
+    max_order_brief: int = tuned(2, "cost")
+
+
+SPIKE_SLAB_WORK = SpikeSlabWorkConstants()
 _BRIEF = (Start(0.02, 0.35, True),)
-# Order up to which the limit is higher: the highest of the classifier.
-BRIEF_ORDER = 2
 
 
 def count_sets(n_inputs: int, max_order: int) -> int:
@@ -67,7 +75,7 @@ def solve_spike_slab(
             order,
             starts,
             samples.seed,
-            _MOST_BRIEF if is_brief else MOST_WORK,
+            SPIKE_SLAB_WORK.max_work_brief if is_brief else SPIKE_SLAB_WORK.max_work,
         )
         n_sets = math.comb(n_inputs, order)
         coverage.append({"order": order, "possible": n_sets, "tried": n_sets})
@@ -85,9 +93,10 @@ def solve_spike_slab(
         return None
     graph, errors = best.significant_terms(settings.max_order)
     n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
+    rate = LISTING.max_mean_exclusion
     reason = (
         f"posterior mean of all {n_sets:,} sets up to order {highest}; "
-        f"{len(graph.terms)} of them are listed, at most {MEAN_EXCLUSION:.1%} "
+        f"{len(graph.terms)} of them are listed, at most {rate:.1%} "
         "expected to be false"
     )
     return FitResult.of_weights(
@@ -129,14 +138,14 @@ def is_affordable(
 ) -> bool:
     """Whether a fit fits in memory and takes seconds at most."""
     return _fits(n_sets, n_rows, settings.memory_budget) and (
-        n_outputs * work_of(n_sets, n_rows) <= MOST_WORK
+        n_outputs * work_of(n_sets, n_rows) <= SPIKE_SLAB_WORK.max_work
     )
 
 
 def _orders(n_rows: int, n_inputs: int, settings: FitSettings, is_brief: bool) -> range:
     """Orders up to `max_order`, or up to the highest affordable one."""
     # Raises MemoryError if that of `max_order`, or the first, exceeds `memory_budget`.
-    highest = min(settings.max_order or HIGHEST_ORDER, n_inputs)
+    highest = min(settings.max_order or SPIKE_SLAB_WORK.max_order, n_inputs)
     if settings.max_order is None:
         while highest > 1 and _is_much(n_rows, n_inputs, highest, settings, is_brief):
             highest -= 1
@@ -155,18 +164,20 @@ def _is_much(
 ) -> bool:
     """Whether all sets up to an order are too many."""
     n_sets = count_sets(n_inputs, order)
-    if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, settings.memory_budget):
+    if n_sets > SPIKE_SLAB_WORK.max_sets or not _fits(
+        n_sets, n_rows, settings.memory_budget
+    ):
         return True
-    most = MOST_WORK
-    if order > BRIEF_ORDER:
-        most = _MOST_BRIEF if is_brief else MOST_WORK
+    most = SPIKE_SLAB_WORK.max_work
+    if order > SPIKE_SLAB_WORK.max_order_brief:
+        most = SPIKE_SLAB_WORK.max_work_brief if is_brief else SPIKE_SLAB_WORK.max_work
     elif not is_brief:
         return False
     return work_of(n_sets, n_rows, len(_starts(order, is_brief))) > most
 
 
 def _starts(order: int, is_brief: bool) -> tuple[Start, ...]:
-    return _BRIEF if is_brief and order > BRIEF_ORDER else STARTS
+    return _BRIEF if is_brief and order > SPIKE_SLAB_WORK.max_order_brief else STARTS
 
 
 def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:
@@ -176,8 +187,10 @@ def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:
 def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
     """Rough nanoseconds of a fit, from counts alone."""
     smaller = float(min(n_sets, n_rows))
-    of_set = _PER_SQUARE * smaller**2 + n_starts * (_PER_ENTRY * smaller + _PER_SET)
-    return _PER_CUBE * smaller**3 + n_sets * of_set
+    of_set = SPIKE_SLAB_WORK.work_per_square * smaller**2 + n_starts * (
+        SPIKE_SLAB_WORK.work_per_entry * smaller + SPIKE_SLAB_WORK.work_per_set
+    )
+    return SPIKE_SLAB_WORK.work_per_cube * smaller**3 + n_sets * of_set
 
 
 def _record(

@@ -27,34 +27,49 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn.mohn._spike_slab.prior import WIDTH, Denoised, SpikeSlab
+from skmohn._core._tuned import tuned
+from skmohn.mohn._spike_slab.prior import SLAB, Denoised, SpikeSlab
 
-# Damping and its number of iterations; runs that have not converged go on with the
-# next.
-_DAMPING = ((0.7, 120), (0.3, 120))
-# Iterations until the prior and the noise are learned: before, the pseudo-data are
-# those of the start rather than of the weights.
-_HELD = 30
-# Change of the means, relative to their length, at which a run has converged, and the
-# weight of a change of the log noise beside it.
-TOLERANCE, _OF_NOISE = 1e-4, 1e-2
-# Least fraction of a precision that one belief leaves to the other: means are divided
-# by it, and those of the normal belief are products in single precision.
-_LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
-# Largest precision of a weight, whose target has a variance of 1.
-_MOST_PRECISION = 1e12
-# Entries of columns from which products are in single precision: below, they take less
-# time than the rest, and weighted and repeated rows would differ by rounding.
-_MANY_ENTRIES = 2**17
-# Nats below the best run that has converged within which others go on.
-NEAR = 10.0
-# Iterations after which runs are compared, and the distance of their means, relative to
-# their length, at which they have met and one of them goes on.
-_COMPARED, _MET = 10, 1e-2
-# Length of all weights beyond which a run has diverged; that of a function is about 1.
-_LONGEST = 1e3
-# Eigenvalues below this fraction of the largest one are rounding errors.
-_ROUNDING = 1e-8
+
+@dataclass(frozen=True)
+class VAMPConstants:
+    """Vector approximate message passing."""
+
+    # Damping and its number of iterations; runs that have not converged go on with the
+    # next.
+    damping: tuple[tuple[float, int], ...] = tuned(
+        ((0.7, 120), (0.3, 120)), "benchmarks/ablation.py"
+    )
+    # Iterations until the prior and the noise are learned: before, the pseudo-data are
+    # those of the start rather than of the weights.
+    n_iter_fixed_prior: int = tuned(30, "benchmarks/ablation.py")
+    # Change of the means, relative to their length, at which a run has converged, and
+    # the weight of a change of the log noise beside it.
+    tolerance: float = tuned(1e-4, "benchmarks/ablation.py")
+    noise_change_weight: float = tuned(1e-2, "benchmarks/ablation.py")
+    # Least fraction of a precision that one belief leaves to the other: means are
+    # divided by it, and those of the normal belief are products in single precision.
+    min_data_fraction: float = tuned(1e-3, "rounding")
+    min_pseudo_fraction: float = tuned(1e-9, "rounding")
+    # Largest precision of a weight, whose target has a variance of 1.
+    max_precision: float = tuned(1e12, "rounding")
+    # Entries of columns from which products are in single precision: below, they take
+    # less time than the rest, and weighted and repeated rows would differ by rounding.
+    min_entries_single: int = tuned(2**17, "cost")
+    # Nats below the best run that has converged within which others go on.
+    max_behind: float = tuned(10.0, "benchmarks/ablation.py")
+    # Iterations after which runs are compared, and the distance of their means,
+    # relative to their length, at which they have met and one of them goes on.
+    n_iter_compared: int = tuned(10, "cost")
+    met_distance: float = tuned(1e-2, "cost")
+    # Length of all weights beyond which a run has diverged; that of a function is about
+    # 1.
+    max_length: float = tuned(1e3, "rounding")
+    # Eigenvalues below this fraction of the largest one are rounding errors.
+    rounding: float = tuned(1e-8, "rounding")
+
+
+VAMP = VAMPConstants()
 
 
 class Spectrum(NamedTuple):
@@ -73,7 +88,7 @@ class Spectrum(NamedTuple):
         is_flat = n_rows < n_weights
         gram = columns.T @ columns if is_flat else columns @ columns.T
         values, vectors = np.linalg.eigh(gram)
-        kept = values > _ROUNDING * max(values.max(initial=0.0), 1e-300)
+        kept = values > VAMP.rounding * max(values.max(initial=0.0), 1e-300)
         values, vectors = values[kept], vectors[:, kept]
         if is_flat:
             vectors = (columns @ vectors) / np.sqrt(values)
@@ -121,7 +136,7 @@ class State:
     @property
     def has_converged(self) -> NDArray[np.bool_]:
         """Mask of runs that have converged, (n_starts,)."""
-        return self.change <= TOLERANCE
+        return self.change <= VAMP.tolerance
 
     def take(self, starts: NDArray[np.intp]) -> "State":
         """Runs from some of the starts."""
@@ -142,7 +157,7 @@ class Vamp:
         self.values = spectrum.values[:, None]
         # Products take half of the time, and half of that in single precision.
         scaled = spectrum.vectors * np.sqrt(spectrum.values)
-        is_large = scaled.size >= _MANY_ENTRIES
+        is_large = scaled.size >= VAMP.min_entries_single
         self.columns = scaled.astype(np.float32 if is_large else np.float64)
         self.observed, self.classes = observed, classes
         self.along = observed.along[:, None]
@@ -152,18 +167,23 @@ class Vamp:
         """Infer all weights from several starts; return runs that did not diverge."""
         # O(n_weights * rank * n_starts) for each of at most 240 iterations.
         state, ended, first = self.begin(starts), [], 0
-        for damping, n_iter in _DAMPING:
+        for damping, n_iter in VAMP.damping:
             for iteration in range(first, first + n_iter):
-                state = self.iterate(state, damping, iteration < _HELD)
+                state = self.iterate(
+                    state, damping, iteration < VAMP.n_iter_fixed_prior
+                )
                 # False for NaN, too.
-                is_sound = np.linalg.norm(state.mean, axis=0) < _LONGEST
+                is_sound = np.linalg.norm(state.mean, axis=0) < VAMP.max_length
                 done = is_sound & state.has_converged
                 if done.any():
                     new = self._apart(state.take(np.flatnonzero(done)), ended)
                     ended += [new] if len(new.noise) else []
                 if not np.all(is_sound & ~done):
                     state = state.take(np.flatnonzero(is_sound & ~done))
-                if iteration >= _HELD and not (iteration - _HELD) % _COMPARED:
+                if (
+                    iteration >= VAMP.n_iter_fixed_prior
+                    and not (iteration - VAMP.n_iter_fixed_prior) % VAMP.n_iter_compared
+                ):
                     state = self._apart(state, ended)
                 if not len(state.noise):
                     return ended
@@ -183,7 +203,7 @@ class Vamp:
         is_centered = centers == 0.0
         squares = np.einsum("js,js->s", means, means)
         distances = squares[:, None] + squares - 2.0 * (means.T @ means)
-        has_met = distances <= _MET**2 * squares
+        has_met = distances <= VAMP.met_distance**2 * squares
         has_met &= is_centered[:, None] == is_centered
         has_met[: len(state.noise), : len(state.noise)] &= np.tri(
             len(state.noise), k=-1, dtype=bool
@@ -195,7 +215,9 @@ class Vamp:
         if not ended:
             return state
         best = max(self.log_evidence(other).max() for other in ended)
-        return state.take(np.flatnonzero(self.log_evidence(state) > best - NEAR))
+        return state.take(
+            np.flatnonzero(self.log_evidence(state) > best - VAMP.max_behind)
+        )
 
     def begin(self, starts: Sequence[Start]) -> State:
         """State before the first iteration."""
@@ -203,8 +225,8 @@ class Vamp:
         shape = n_weights, len(starts)
         inclusion, noise, is_centered = np.transpose(starts)
         power = (1.0 - noise) / (inclusion * n_weights)
-        square = power / (1.0 + WIDTH)
-        variance = np.where(is_centered, power, WIDTH * square)
+        square = power / (1.0 + SLAB.variance_ratio)
+        variance = np.where(is_centered, power, SLAB.variance_ratio * square)
         center = np.where(is_centered, 0.0, np.sqrt(square))
         prior = SpikeSlab(inclusion, variance, center)
         zeros, ones = np.zeros(shape), np.ones(len(starts))
@@ -235,14 +257,16 @@ class Vamp:
         )
         both = 1.0 / np.maximum(variance.mean(axis=0), 1e-300)
         precision = np.clip(
-            both - pseudo_precision, _LEAST_DATA * both, _MOST_PRECISION
+            both - pseudo_precision, VAMP.min_data_fraction * both, VAMP.max_precision
         )
         data = (both * mean - pseudo_precision * pseudo) / precision
         observed = self._observe(state, residual, total, damping, is_held)
         priors, settled = state.priors, np.inf
         if not is_held:
             priors = self._learn(priors, parts)
-            settled = _OF_NOISE * np.abs(np.log(observed["noise"] / state.noise))
+            settled = VAMP.noise_change_weight * np.abs(
+                np.log(observed["noise"] / state.noise)
+            )
         length = np.linalg.norm(mean, axis=0)
         change = np.linalg.norm(mean - state.mean, axis=0)
         return replace(
@@ -299,7 +323,7 @@ class Vamp:
         )
         both = 1.0 / variance
         pseudo_precision = np.clip(
-            both - precision, _LEAST_PSEUDO * both, _MOST_PRECISION
+            both - precision, VAMP.min_pseudo_fraction * both, VAMP.max_precision
         )
         return state.data + step * (both / pseudo_precision), pseudo_precision
 

@@ -1,8 +1,8 @@
 """Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Self
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import ends_inside_fills, quantile_thresholds
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings
+from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
-from skmohn.mohn._table.rows import Categorical, EncodedRows
+from skmohn.mohn._table.rows import Categorical, EncodedRows, coded_blocks
 
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
@@ -21,9 +22,18 @@ CATEGORIES = "categories"
 ONE_HOT = "one-hot"
 
 # Of numbers that are no fractions: the seconds of a day, which dates are, and 1.
-_UNITS = (86400.0, 1.0)
-# Of a code beyond it, no digit tells values of the column's own range apart.
-_LARGEST_CODE = 1e15
+_UNITS: Final = (86400.0, 1.0)
+
+
+@dataclass(frozen=True)
+class CodeConstants:
+    """Codes of numbers."""
+
+    # Of a code beyond it, no digit tells values of the column's own range apart.
+    max_code: float = tuned(1e15, "rounding")
+
+
+_CODES = CodeConstants()
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,22 @@ class InputCoding:
     # Lowest and highest value seen of columns with fills of files, which count as `low`
     # or `high`, the nearer.
     fills: dict = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Fields, those of columns as runs of equal values."""
+        # Most columns of a wide table are coded as their neighbors are.
+        state = {part.name: getattr(self, part.name) for part in fields(self)}
+        kinds, codes = np.unique(self.kind, return_inverse=True)
+        state["kind"] = kinds, *_pack_runs(codes.astype(np.uint8))
+        for name in ("low", "high"):
+            state[name] = _pack_runs(state[name])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        kinds, codes, counts = state["kind"]
+        columns = {name: np.repeat(*state[name]) for name in ("low", "high")}
+        columns["kind"] = kinds[np.repeat(codes, counts)]
+        vars(self).update(state | columns)
 
     @classmethod
     def learn(
@@ -122,7 +148,7 @@ class InputCoding:
         """Copy that takes all values of rows that a fit has left out."""
         low, high, _ = _ends(X)
         with np.errstate(invalid="ignore"):
-            reach = _LARGEST_CODE * (self.high / 2 - self.low / 2)
+            reach = _CODES.max_code * (self.high / 2 - self.low / 2)
             is_far = (low < self.low - reach) | (self.high + reach < high)
         is_far &= np.isin(self.kind, [NUMERIC, TWO_VALUED])
         fills = {j: (low[j], high[j]) for j in np.flatnonzero(is_far).tolist()}
@@ -144,7 +170,7 @@ class InputCoding:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
 
-    def _encode_categories(self, X: NDArray) -> NDArray[np.intp]:
+    def _encode_categories(self, X: NDArray, first_row: int = 0) -> NDArray[np.intp]:
         """Read the category of each; the number of categories means unknown."""
         categories = np.empty((len(X), len(self.categoricals)), dtype=int)
         for i, (columns, (size, _)) in enumerate(
@@ -158,7 +184,7 @@ class InputCoding:
             if off.any():
                 raise ValueError(
                     f"columns {list(columns)} are a one-hot group, but row "
-                    f"{int(np.argmax(off))} has "
+                    f"{first_row + int(np.argmax(off))} has "
                     f"{values[np.argmax(off)].tolist()}: one must be 1, all others 0"
                 )
             unknown = np.isnan(values)
@@ -191,16 +217,42 @@ class InputCoding:
         # Refused are groups whose known columns are not 0 but for one 1, and values
         # 1e15 times as far out as the range of their column; of further values of
         # two-valued columns it warns.
-        columns = self.usable
+        new_values: dict[int, float] = {}
+        inputs = self.encode_columns(X, self.usable, names, new_values, as_bytes)
+        warn_of_new_values(new_values, names)
+        return EncodedRows(inputs[0], self._encode_categories(X), inputs[1])
+
+    def encode_blocks(
+        self, X: NDArray, names: Sequence[str] | None = None
+    ) -> Iterator[EncodedRows]:
+        """Yield the rows of :meth:`encode`, some at a time; warn once, at the end."""
+        usable, new_values = self.usable, dict[int, float]()
+        for rows in coded_blocks(X.shape):
+            some = X[rows]
+            inputs = self.encode_columns(some, usable, names, new_values)
+            categories = self._encode_categories(some, rows.start)
+            yield EncodedRows(inputs[0], categories, inputs[1])
+        warn_of_new_values(new_values, names)
+
+    def encode_columns(
+        self,
+        X: NDArray,
+        columns: NDArray[np.intp],
+        names: Sequence[str] | None,
+        new_values: dict[int, float],
+        as_bytes: bool = False,
+    ) -> tuple[NDArray, NDArray[np.bool_] | None]:
+        """Inputs of usable columns, see :meth:`encode`, and which are unknown."""
+        # `new_values` gets the first further value of each two-valued column.
         as_bytes = as_bytes and bool(np.all(self.kind != NUMERIC))
         inputs = np.empty((len(X), len(columns)), np.int8 if as_bytes else np.float64)
-        unknown, new_values = None, {}
+        unknown = None
         # Some rows at a time: what is computed on the way is as large as they are.
         for rows in row_slices(inputs.shape):
             values = self._without_fills(X[rows, columns], columns)
             values = self._rounded(values, columns)
             coded = self._encode_rows(values, columns, new_values)
-            self._refuse_far(values, coded, names)
+            self._refuse_far(values, coded, columns, names)
             is_missing = np.isnan(values)
             if unknown is None and is_missing.any():
                 unknown = np.zeros(inputs.shape, dtype=bool)
@@ -209,21 +261,21 @@ class InputCoding:
             if inputs.dtype == np.int8 and np.any(np.abs(coded) != 1):
                 inputs = inputs.astype(np.float64)
             inputs[rows] = coded
-        if new_values:
-            _warn_of_new_values(new_values, names)
-        return EncodedRows(inputs, self._encode_categories(X), unknown)
+        return inputs, unknown
 
     def _without_fills(
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with fills that were seen in fit replaced by the nearer end."""
         values = values.astype(np.float64, copy=False)
+        if not self.fills:
+            return values
         for index in np.flatnonzero(np.isin(columns, list(self.fills))).tolist():
             column = int(columns[index])
             (lowest, highest), numbers = self.fills[column], values[:, index]
             low, high = self.low[column], self.high[column]
             # Nearer ones are on the line, as they are in other columns.
-            reach = _LARGEST_CODE * (high / 2 - low / 2)
+            reach = _CODES.max_code * (high / 2 - low / 2)
             is_fill = (lowest <= numbers) & (numbers < low - reach)
             is_fill |= (high + reach < numbers) & (numbers <= highest)
             values[is_fill, index] = np.clip(numbers[is_fill], low, high)
@@ -233,6 +285,8 @@ class InputCoding:
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with those near a setting replaced by it."""
+        if not self.settings:
+            return values
         for index in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
             values[:, index] = self.settings[int(columns[index])].round(
                 values[:, index]
@@ -264,13 +318,14 @@ class InputCoding:
         self,
         values: NDArray[np.float64],
         inputs: NDArray[np.float64],
+        columns: NDArray[np.intp],
         names: Sequence[str] | None,
     ) -> None:
         """Refuse values next to which the range of their column is nothing."""
-        far = np.abs(inputs) > _LARGEST_CODE
+        far = np.abs(inputs) > _CODES.max_code
         if far.any():
             row, index = np.argwhere(far)[0]
-            column = int(self.usable[index])
+            column = int(columns[index])
             low, high = self.low[column], self.high[column]
             raise ValueError(
                 f"column {_called(column, names)} has {values[row, index]:g}, too far "
@@ -313,6 +368,45 @@ class InputCoding:
     def decode(self, column: int, sign: int) -> float:
         """Value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
+
+
+class UncodedInputs:
+    """Inputs of a table that are coded when they are read, in the place of an array."""
+
+    def __init__(
+        self,
+        coding: InputCoding,
+        usable: NDArray[np.intp],  # of the coding
+        X: NDArray,
+        names: Sequence[str] | None,
+        new_values: dict[int, float],  # see `InputCoding.encode_columns`
+    ) -> None:
+        self._coding, self._usable, self._X = coding, usable, X
+        self._names, self._new_values = names, new_values
+        self.shape = len(X), len(usable)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(
+        self, index: tuple[slice, NDArray[np.intp] | list[int]]
+    ) -> NDArray[np.float64]:
+        """Inputs of some rows, and of some of their columns."""
+        rows, inputs = index
+        columns = self._usable[inputs]
+        return self._coding.encode_columns(
+            self._X[rows], columns, self._names, self._new_values
+        )[0]
+
+
+def _pack_runs(values: NDArray) -> tuple[NDArray, NDArray[np.intp] | int]:
+    """Values of runs of columns with the same bits, and how many columns each has."""
+    bits = values.view(np.uint8).reshape(len(values), values.itemsize)
+    is_first = np.append(True, np.any(bits[1:] != bits[:-1], axis=1))
+    starts = np.flatnonzero(is_first[: len(values)])
+    if 2 * len(starts) > len(values):
+        return values, 1
+    return values[starts], np.diff(starts, append=len(values))
 
 
 def _ends(
@@ -379,9 +473,12 @@ def _called(column: int, names: Sequence[str] | None) -> int | str:
     return column if names is None else repr(str(names[column]))
 
 
-def _warn_of_new_values(
+def warn_of_new_values(
     new_values: dict[int, float], names: Sequence[str] | None
 ) -> None:
+    """Warn of further values of two-valued columns, if there are any."""
+    if not new_values:
+        return
     found = (
         f"column {_called(column, names)} has {value:g}"
         for column, value in new_values.items()

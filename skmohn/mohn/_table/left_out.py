@@ -1,14 +1,24 @@
 """Leave-one-out means under a normal posterior of a latent function."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._tuned import tuned
 from skmohn.mohn._table.rows import members_of
 
-# Least fraction of its variance by which an observation is known to others.
-_LEAST_KNOWN = 1e-12
+
+@dataclass(frozen=True)
+class LeftOutConstants:
+    """Leave-one-out predictions."""
+
+    # Least fraction of its variance by which an observation is known to others.
+    min_variance_fraction: float = tuned(1e-12, "rounding")
+
+
+_LEFT_OUT = LeftOutConstants()
 
 
 def leave_observations_out(
@@ -20,7 +30,7 @@ def leave_observations_out(
     """Means of the function at rows, each without one observation there."""
     # The data are normal pseudo-data with precisions `curvature`, or at a mode are
     # approximated by these. Means are (n_rows,), as all arguments.
-    left = np.maximum(1.0 - curvature * variance, _LEAST_KNOWN)
+    left = np.maximum(1.0 - curvature * variance, _LEFT_OUT.min_variance_fraction)
     return mean - variance * pull / left
 
 

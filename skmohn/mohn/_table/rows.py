@@ -8,9 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._rows import distinct_rows as distinct
+from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 
-_ROWS_AT_ONCE = 2048
+
+@dataclass(frozen=True)
+class RowBlockConstants:
+    """Blocks of rows."""
+
+    n_rows: int = tuned(2048, "cost")
+    # Values of a table whose rows are coded together: 16 MB of inputs.
+    n_coded_values: int = tuned(2**21, "cost")
+
+
+_ROW_BLOCKS = RowBlockConstants()
 
 
 class Categorical(NamedTuple):
@@ -136,8 +147,20 @@ def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+    for start in range(0, n_rows, _ROW_BLOCKS.n_rows):
+        yield slice(start, min(start + _ROW_BLOCKS.n_rows, n_rows))
+
+
+def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
+    """Yield slices of rows that are coded together, whole blocks of `row_blocks`."""
+    # So that results have the same bits as those of all rows at once.
+    n_rows, n_columns = shape
+    n_blocks = max(
+        _ROW_BLOCKS.n_coded_values // (_ROW_BLOCKS.n_rows * max(n_columns, 1)), 1
+    )
+    size = n_blocks * _ROW_BLOCKS.n_rows
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
 
 
 def standardize(

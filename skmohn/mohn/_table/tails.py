@@ -5,24 +5,36 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.stats import cauchy, norm, t
 
-# Nats that Student's distribution must gain over the best normal one.
-_LEAST_GAIN = 3.0
-# Its variance is finite above.
-_LEAST_DF = 2.0
-# With fewer rows, distances are those of Student's t: the noise is an estimate.
-FEW_ROWS = 50
-# Its degrees of freedom where terms or hyperparameters were chosen by the same rows, as
-# a fraction of these, and at least. In 14 kinds of tables of 12 or 20 rows, by which
-# the fraction was chosen, 90 % intervals have 84 to 96 % of new targets, and 79 to 92 %
-# by normal distributions.
-_FREE_FRACTION, _LEAST_FREE = 1.0 / 3.0, 3.0
+from skmohn._core._tuned import tuned
+
+
+@dataclass(frozen=True)
+class TailConstants:
+    """Student's distribution of residuals."""
+
+    # Nats that Student's distribution must gain over the best normal one.
+    min_gain: float = tuned(3.0, "benchmarks/ablation.py")
+    # With fewer rows, distances are those of Student's t: the noise is an estimate.
+    few_rows: int = tuned(50, "benchmarks/ablation.py")
+    # Its degrees of freedom where terms or hyperparameters were chosen by the same
+    # rows, as a fraction of these, and at least. In 14 kinds of tables of 12 or 20
+    # rows, by which the fraction was chosen, 90 % intervals have 84 to 96 % of new
+    # targets, and 79 to 92 % by normal distributions.
+    df_fraction: float = tuned(1.0 / 3.0, "benchmarks/ablation.py")
+    min_df: float = tuned(3.0, "benchmarks/ablation.py")
+
+
+TAILS = TailConstants()
+
+# The variance of Student's distribution is finite above.
+_MIN_DF: Final = 2.0
 
 
 @dataclass(frozen=True)
@@ -105,14 +117,14 @@ def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails
         return Tails()
 
     def loss(logs: NDArray[np.float64]) -> float:
-        df, scale = _LEAST_DF + math.exp(logs[0]), spread * math.exp(logs[1])
+        df, scale = _MIN_DF + math.exp(logs[0]), spread * math.exp(logs[1])
         return -float(count @ Tails(df, scale).log_density(away))
 
     found = minimize(loss, [1.0, -0.1], method="Nelder-Mead", bounds=[(-5, 5), (-3, 3)])
     normal = -float(count @ Tails(scale=spread).log_density(away))
-    if normal - found.fun < _LEAST_GAIN:
+    if normal - found.fun < TAILS.min_gain:
         return Tails()
-    return Tails(_LEAST_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
+    return Tails(_MIN_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
 
 
 def fit_level(squares: NDArray[np.float64], is_expected: bool) -> Tails:
@@ -121,7 +133,7 @@ def fit_level(squares: NDArray[np.float64], is_expected: bool) -> Tails:
     # group. Unless that `is_expected`, they must be clearly farther off.
     level = float(np.mean(squares)) if len(squares) else 1.0
     gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
-    is_taken = level > 1.0 if is_expected else gain >= _LEAST_GAIN
+    is_taken = level > 1.0 if is_expected else gain >= TAILS.min_gain
     return Tails(scale=math.sqrt(level)) if is_taken else Tails()
 
 
@@ -130,6 +142,6 @@ def tails_of_few(squares: NDArray[np.float64], n_rows: int, is_chosen: bool) -> 
     # Squares are as of :func:`fit_level`. Rows, or groups, are those whose targets are
     # observations of their own; `is_chosen` is whether they chose anything but the
     # mean.
-    df = _FREE_FRACTION * n_rows if is_chosen else n_rows - 1.0
+    df = TAILS.df_fraction * n_rows if is_chosen else n_rows - 1.0
     level = float(np.mean(squares)) if len(squares) else 1.0
-    return Tails(max(df, _LEAST_FREE), math.sqrt(max(level, 1.0)))
+    return Tails(max(df, TAILS.min_df), math.sqrt(max(level, 1.0)))

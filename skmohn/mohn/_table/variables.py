@@ -3,17 +3,27 @@
 # And how: evenly over its range or its categories, or as in the rows of a fit.
 
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._rows import row_slices
+from skmohn._core._tuned import tuned
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Categorical, EncodedRows
 
-_QUARTILES = 0.25, 0.75
-_N_PARTS = 128
+_QUARTILES: Final = 0.25, 0.75
+
+
+@dataclass(frozen=True)
+class VariableConstants:
+    """Values that stand for all of a variable."""
+
+    n_parts: int = tuned(128, "cost")
+
+
+_VARIABLES = VariableConstants()
 # The number of a variable, and from where to where it moves: an input and a category.
 Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
 
@@ -174,9 +184,9 @@ def _quantiles(
     upto /= upto[-1]
     quartiles = values[np.searchsorted(upto, _QUARTILES)]
     # Integrals of the quantiles and of their squares, up to the end of each part.
-    ends = np.linspace(0.0, 1.0, _N_PARTS + 1)
+    ends = np.linspace(0.0, 1.0, _VARIABLES.n_parts + 1)
     mean, square = (
-        _N_PARTS
+        _VARIABLES.n_parts
         * np.diff(np.interp(ends, np.append(0.0, upto), _integrate(power, upto)))
         for power in (values, values**2)
     )

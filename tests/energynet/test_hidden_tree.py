@@ -1,0 +1,183 @@
+"""Hidden Chow-Liu trees, beside sums over all states, networkx and scipy."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from sklearn.metrics import mutual_info_score
+
+from skmohn.energynet._hidden_tree import (
+    UNKNOWN,
+    HiddenChowLiuTree,
+    chow_liu_tree,
+    mutual_information,
+)
+
+N_STATES = np.array([2, 3, 2, 4, 2])
+
+
+def all_states(n_states):
+    """Every row of states."""
+    return np.array(list(product(*map(range, n_states))), np.int16)
+
+
+def rows_of_copies(n_rows, seed=0, n_states=N_STATES):
+    """Rows whose columns are noisy copies of one another, some of them unknown."""
+    rng = np.random.default_rng(seed)
+    source = rng.integers(0, 12, (n_rows, 1))
+    noise = rng.integers(0, 12, (n_rows, len(n_states)))
+    which = rng.random(noise.shape) < 0.2
+    states = (np.where(which, noise, source) % n_states).astype(np.int16)
+    states[rng.random(states.shape) < 0.1] = UNKNOWN
+    return states
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """A tree of three hidden states a column, with unknown states in training."""
+    states = rows_of_copies(300)
+    *_, last = HiddenChowLiuTree.start(states, N_STATES, 3, 0).fit_epochs(states, 4, 0)
+    return last
+
+
+def by_definition(tree, rows):
+    """Log-likelihoods by a sum over all hidden states."""
+    rows, (n, n_hidden) = rows[:, tree.order], tree.transition.shape[:2]
+    found = np.zeros((len(rows), n_hidden**n))
+    for i, hidden in enumerate(product(range(n_hidden), repeat=n)):
+        for j, (state, parent) in enumerate(zip(hidden, tree.parents, strict=True)):
+            of_parent = hidden[parent] if parent >= 0 else 0
+            found[:, i] += np.log(tree.transition[j, of_parent, state])
+            found[:, i] += np.log(tree.emission[j, rows[:, j], state])
+    return logsumexp(found, axis=1)
+
+
+def test_likelihoods_are_sums_over_hidden_states(fitted):
+    every = all_states(N_STATES)
+    found = fitted.log_likelihood(every)
+    assert_allclose(found, by_definition(fitted, every), atol=1e-10)
+    assert logsumexp(found) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_unknown_states_are_summed_out(fitted):
+    every = all_states(N_STATES)
+    log_p = fitted.log_likelihood(every)
+    rows = rows_of_copies(40, 1)
+    for row, found in zip(rows, fitted.log_likelihood(rows), strict=True):
+        agrees = np.all((every == row) | (row == UNKNOWN), axis=1)
+        assert found == pytest.approx(logsumexp(log_p[agrees]), abs=1e-10)
+
+
+def test_conditionals_are_those_of_all_completions(fitted):
+    every = all_states(N_STATES)
+    p = np.exp(fitted.log_likelihood(every))
+    rows = np.concatenate([rows_of_copies(40, 1), np.full((1, 5), UNKNOWN)])
+    found = fitted.probabilities(rows)
+    for row, of_row in zip(rows, found, strict=True):
+        weights = p * np.all((every == row) | (row == UNKNOWN), axis=1)
+        for j, n_states in enumerate(N_STATES):
+            expected = np.bincount(every[:, j], weights, n_states) / weights.sum()
+            assert_allclose(of_row[j, :n_states], expected, atol=1e-6)
+            assert_array_equal(of_row[j, n_states:], 0.0)
+
+
+def test_samples_have_the_probabilities_of_completions(fitted):
+    row = np.array([1, UNKNOWN, 0, UNKNOWN, UNKNOWN], np.int16)
+    rng = np.random.default_rng(0)
+    drawn = fitted.sample(np.repeat(row[None], 20_000, axis=0), rng)
+    known = row != UNKNOWN
+    assert np.all(drawn[:, known] == row[known])
+    every = all_states(N_STATES)
+    every = every[np.all((every == row) | ~known, axis=1)]
+    p = np.exp(fitted.log_likelihood(every))
+    for state, expected in zip(every, p / p.sum(), strict=True):
+        fraction = np.mean(np.all(drawn == state, axis=1))
+        error = np.sqrt(expected * (1.0 - expected) / len(drawn))
+        assert abs(fraction - expected) < 4.5 * error + 1e-4
+
+
+def test_a_row_does_not_depend_on_the_others(fitted):
+    rows = rows_of_copies(300, 2)
+    found = fitted.log_likelihood(rows)
+    assert_allclose(fitted.log_likelihood(rows[7:8]), found[7:8], rtol=1e-12)
+
+
+def test_training_rows_become_likelier():
+    states = rows_of_copies(600)
+    start = HiddenChowLiuTree.start(states, N_STATES, 4, 0)
+    trees = [start, *start.fit_epochs(states, 6, 0)]
+    nats = [tree.log_likelihood(states).mean() for tree in trees]
+    assert np.all(np.diff(nats) > -0.02)
+    # Independent columns have the sum of their entropies.
+    alone = sum(
+        np.log(np.bincount(column[column >= 0]) / np.sum(column >= 0))[column]
+        * (column >= 0)
+        for column in states.T
+    )
+    assert nats[-1] > alone.mean() + 0.4
+
+
+def test_exact_relations_of_columns_are_learned():
+    # Two columns are copies, and a third is their opposite.
+    bits = np.random.default_rng(0).integers(0, 2, (500, 3)).astype(np.int16)
+    states = np.column_stack([bits, bits, 1 - bits])
+    sizes = np.full(9, 2)
+    *_, tree = HiddenChowLiuTree.start(states, sizes, 4, 0).fit_epochs(states, 30, 0)
+    assert tree.log_likelihood(states).mean() > -3.0 * np.log(2.0) - 0.05
+
+
+def test_many_children_do_not_underflow():
+    rng = np.random.default_rng(0)
+    source = rng.integers(0, 2, (300, 1))
+    flips = rng.random((300, 400)) < 0.3
+    states = np.concatenate([source, source ^ flips], axis=1).astype(np.int16)
+    start = HiddenChowLiuTree.start(states, np.full(401, 2), 2, 0)
+    *_, tree = start.fit_epochs(states, 2, 0)
+    assert np.isfinite(tree.log_likelihood(states)).all()
+    assert np.isfinite(tree.transition).all()
+
+
+def test_edges_are_those_of_a_maximum_spanning_tree():
+    nx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(0)
+    information = rng.random((30, 30))
+    information = information + information.T
+    order, parents = chow_liu_tree(information)
+    assert sorted(order) == list(range(30))
+    assert parents[0] == -1
+    assert np.all(parents[1:] < np.arange(1, 30))
+    found = {frozenset((order[j], order[p])) for j, p in enumerate(parents) if p >= 0}
+    graph = nx.from_numpy_array(information)
+    expected = nx.maximum_spanning_tree(graph).edges()
+    assert found == {frozenset(edge) for edge in expected}
+
+
+def test_a_single_column_is_a_tree():
+    states = np.array([[0], [1], [1], [2]] * 50, np.int16)
+    start = HiddenChowLiuTree.start(states, np.array([3]), 2, 0)
+    *_, tree = start.fit_epochs(states, 5, 0)
+    p = np.exp(tree.log_likelihood(np.array([[0], [1], [2]], np.int16)))
+    assert_allclose(p, [0.25, 0.5, 0.25], atol=0.01)
+
+
+def test_information_is_that_of_known_pairs():
+    states = rows_of_copies(5000)
+    frequencies, found = mutual_information(states, N_STATES)
+    for i, j in ((0, 1), (1, 3), (2, 4)):
+        both = np.all(states[:, [i, j]] != UNKNOWN, axis=1)
+        expected = mutual_info_score(*states[both][:, [i, j]].T)
+        assert found[i, j] == pytest.approx(expected, rel=0.02)
+    assert_allclose(found, found.T)
+    assert_allclose(frequencies.sum(axis=1), 1.0)
+    assert frequencies[0, 2] == 0.0
+
+
+def test_fits_are_the_same_with_the_same_seed():
+    states = rows_of_copies(100)
+    first, second = (
+        list(HiddenChowLiuTree.start(states, N_STATES, 2, 3).fit_epochs(states, 2, 3))
+        for _ in range(2)
+    )
+    assert_array_equal(first[-1].transition, second[-1].transition)
