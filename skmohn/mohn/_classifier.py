@@ -831,7 +831,9 @@ class MOHNClassifier(
     def _to_blocks(self, X: TableLike) -> Iterator[EncodedRows]:
         """Encode some rows of a table at a time."""
         check_is_fitted(self)
-        for_terms = self.model_.is_sparse and can_code_for_terms(self.coding_)
+        # Other members of an ensemble that shows a sparse one read all inputs.
+        is_sparse = isinstance(self.model_, SparseClassModel)
+        for_terms = is_sparse and can_code_for_terms(self.coding_)
         return encode_blocks(
             self.coding_, read_inputs(self, X), self._names(), for_terms=for_terms
         )

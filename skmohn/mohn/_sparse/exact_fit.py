@@ -26,7 +26,7 @@ class ExactConstants:
 
 
 _EXACT = ExactConstants()
-# Odds against chance that an exact fit needs, and the nats that naming the terms must
+# The level of the test, as odds against chance, and the nats that naming the terms must
 # save for it.
 CHANCE_ODDS: Final = 1000.0
 _CLEARLY: Final = math.log(CHANCE_ODDS)
