@@ -152,7 +152,7 @@ def _warn(repeats: Repeats, limit: str, result: str) -> None:
         f"{repeats.n_copies} of {len(repeats.row)} rows are copies of others: their "
         f"inputs and targets are equal, far more often than {limit}. Each counts as "
         f"another observation, which makes {result}: drop them (drop_duplicates of "
-        "pandas), or pass groups=, with a label for each distinct row"
+        "pandas)"
     )
 
 
