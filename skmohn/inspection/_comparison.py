@@ -1,7 +1,7 @@
 """Displays of a comparison of estimators."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,7 @@ from skmohn.inspection._fitted import (
 from skmohn.inspection._labels import shorten
 
 # Characters of the name of an estimator.
-_LONGEST = 28
+_LONGEST: Final = 28
 
 
 class DifferencesDisplay:
