@@ -155,7 +155,7 @@ def test_large_networks_start_quantized():
         {"activation": "step"},
         {"loss": lambda y, output: (y - output) ** 2},
     ],
-    ids=str,
+    ids=["gray", "telescopic", "w_init", "sparse", "steps", "own loss"],
 )
 def test_what_is_published_or_asked_for_starts_at_random(options, monkeypatch):
     def trained(*args):
@@ -193,7 +193,7 @@ def test_restarts_start_apart_for_every_number_of_jobs(ensemble):
         {"loss": lambda y, output: (y - output) ** 2},
         {"recurrent": "sequences"},
     ],
-    ids=str,
+    ids=["steps", "own loss", "sequences"],
 )
 def test_starts_without_gradients_are_refused(options):
     X, y = load_iris(return_X_y=True)
