@@ -229,16 +229,12 @@ def excuses(estimator):
     }
 
 
-# The check of weights repeats rows.
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @without_repeats(parametrize_with_checks(CHEAP + OTHERS))
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 
 
-# The check of weights repeats rows.
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", OTHERS + DEFAULTS, ids=label)

@@ -1,7 +1,6 @@
 """MOHNClassifier: classes by all weights, by few, or by an ensemble of both."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from numbers import Real
 from typing import Any, Self, cast
 
@@ -27,7 +26,6 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._types import TableLike, available_if
 from skmohn.mohn._base import Table
-from skmohn.mohn._copies import warn_of_copies_of_classes
 from skmohn.mohn._effects import (
     importances_of_classes,
     measure,
@@ -36,7 +34,7 @@ from skmohn.mohn._effects import (
 )
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._models import NoPosteriorError
-from skmohn.mohn._options import ClassificationStrategy, FitSettings, GPOptions, Report
+from skmohn.mohn._options import ClassificationStrategy, FitSettings, GPOptions
 from skmohn.mohn._reports import (
     add_summary,
     list_others,
@@ -375,9 +373,6 @@ class MOHNClassifier(
         -----
         ConvergenceWarning
             If the search ended early or there are too few samples.
-        UserWarning
-            If rows are copies of others, and neither `sample_weight` nor `groups` is
-            passed.
         """
         samples, found = self._find(
             X,
@@ -391,9 +386,6 @@ class MOHNClassifier(
             self._class_factors(X, y, sample_weight),
         )
         self._expose(samples, found.model)
-        if sample_weight is None and groups is None:
-            solve = partial(self._solve_again, FitSettings.of(self))
-            warn_of_copies_of_classes(samples, self.history_, solve)
         return self
 
     @available_if(_learns_further)
@@ -804,13 +796,6 @@ class MOHNClassifier(
         self.collinear_terms_ = [[] for _ in self._terms]
         if model.is_sparse:
             self.collinear_terms_ = label_collinear_terms(expand(samples), self._terms)
-
-    def _solve_again(
-        self, settings: FitSettings, samples: TrainingData, report: Report
-    ) -> None:
-        """Fit other samples by the same strategy."""
-        with blas_threads_for(len(samples.y)):
-            STRATEGIES[self.strategy].solve["classification"](samples, settings, report)
 
     def _check_options(self) -> None:
         if not STRATEGIES[self.strategy].may_be_dense:

@@ -39,7 +39,6 @@ from skmohn._core._validation import is_pair_given, read_probabilities, read_set
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import _effects as effects
 from skmohn.mohn._base import BaseMOHN, Table
-from skmohn.mohn._copies import warn_of_copies
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
@@ -447,8 +446,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If the search ended early or there are too few samples; the best model so
             far is kept.
         UserWarning
-            If "auto" or "gp" is fitted to a noisy target of two values. If rows are
-            copies of others, and neither `sample_weight` nor `groups` is passed.
+            If "auto" or "gp" is fitted to a noisy target of two values.
         """
         data = X, y, sample_weight, X_val, y_val, groups
         if is_several(y):
@@ -476,8 +474,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, settings, loop)
         loop.finish(fit.solution.graph, fit.solution.model)
-        # A user who weighs or groups samples knows which belong together.
-        self._expose(fit, outliers, data[2] is None and data[5] is None)
+        self._expose(fit, outliers)
         return self
 
     def _solve(
@@ -1132,10 +1129,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(
-        self, fit: Fit, outliers: NDArray[np.bool_], may_have_copies: bool
-    ) -> None:
-        """Set the attributes of a fit; warn of what it lacks."""
+    def _expose(self, fit: Fit, outliers: NDArray[np.bool_]) -> None:
+        """Set the attributes of a fit; warn once."""
         samples, solution = fit.samples, fit.solution
         found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
         vars(self).update(found)
@@ -1164,8 +1159,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self._weight_unit = 1.0 if self._model.is_sparse else samples.weight_scale
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
-        if may_have_copies:
-            warn_of_copies(samples, self._model)
 
     @property
     def _model(self) -> SparseModel | SpikeSlabModel | GPModel:

@@ -660,7 +660,6 @@ def test_partial_fit_conditions_the_dense_and_corrects_the_sparse(
         sparse.predict(more, return_std=True)
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 def test_weights_count_repeated_rows():
     X, y = make_dense(80)
     weights = np.random.default_rng(0).integers(0, 3, 80)

@@ -423,7 +423,6 @@ def test_rows_with_gaps_teach():
     assert log_loss(y[test], model.predict_proba(X[test])) < 0.4
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.slow_cases("(?!(class_weight2)$).*")
 @pytest.mark.parametrize(
     "class_weight", [None, {"in": 2, "out": 1}, {"in": 1.3, "out": 0.4}]

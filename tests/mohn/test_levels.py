@@ -161,7 +161,6 @@ def test_rows_may_follow_and_models_be_copied(fitted):
     assert again.fit(X, y).n_iter_ < n_steps
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.parametrize("n_asked", [50, 400])
 def test_weights_count_repeated_rows(n_asked, replace_constants):
     replace_constants(transform_selection, max_rows=n_asked)

@@ -238,7 +238,6 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
     assert_array_equal(found, outliers & is_kept)
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.slow_cases("pursuit")
 @pytest.mark.parametrize("strategy", ["pursuit", "gp"])
 def test_weights_count_repeated_rows(strategy):

@@ -91,7 +91,6 @@ def test_sparsest_within_one_standard_error_of_the_best(weights, gap, sparsest):
     assert found == (sparsest, 2)
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 @pytest.mark.filterwarnings("ignore:the samples are too few")
 @pytest.mark.parametrize("seed", [69, 79, 147, 200])
 def test_whole_weights_are_repeated_rows(seed):

@@ -69,7 +69,6 @@ def copies(jitter, seed):
     return model.model_.residual_distribution.scale, high - low
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 def test_near_copies_are_copies():
     (_, exact), (_, near) = copies(0.0, 0), copies(1e-6, 0)
     assert_allclose(near, exact, rtol=0.05)

@@ -587,7 +587,6 @@ def test_draws_vary_as_predicted(shared):
     assert_array_equal(shared.sample_y(X[:5], 2), shared.sample_y(X[:5], 2))
 
 
-@pytest.mark.filterwarnings("ignore:.*rows are copies of others")
 def test_weights_count_samples():
     counts = np.random.default_rng(0).integers(0, 3, len(X))
     weighted = MOHNRegressor("gp").fit(X, Y, sample_weight=counts)

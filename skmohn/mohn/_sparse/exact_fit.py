@@ -53,7 +53,7 @@ class ExactFitTest:
         rows, first = np.unique(inputs, axis=0, return_index=True)
         self.n_rows, self.n_features = rows.shape  # number of distinct rows
         counting = y if _are_all(rows) else y[first]
-        counts = np.unique(equal_values(counting)[1], return_counts=True)[1]
+        counts = np.unique(_equal_values(counting)[1], return_counts=True)[1]
         self.n_values = len(counting)  # number of targets that count
         # Logarithm of the number of ways to order them, in nats.
         self.information = float(gammaln(self.n_values + 1) - gammaln(counts + 1).sum())
@@ -88,12 +88,12 @@ def exact_error(y: NDArray[np.float64], spread: float) -> float:
 def rounding_variance(y: NDArray[np.float64]) -> float:
     """Variance of rounding a target, uniform over its smallest step; 0 if constant."""
     # A model of noisy data that explains more has fitted the steps.
-    values, _ = equal_values(y)
+    values, _ = _equal_values(y)
     steps = np.diff(values)
     return float(steps.min() ** 2 / 12.0) if steps.size else 0.0
 
 
-def equal_values(
+def _equal_values(
     y: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Distinct values of a target, sorted, and the index of each sample's value."""
