@@ -5,17 +5,18 @@ settings: Gray search, one objective of 50 starts of 100 s that are simulated to
 end, validation on 50 others every 100 moves tried, low binary bits frozen as in Figure
 4, one range for all weights, no restarts. The rows below add our changes, first each by
 itself to the paper's settings with falls that end a simulation, then one after the
-other until all are there.
+other until all are there. Initial weights whose *low bits are zero* (section III-F3)
+are the paper's other reading, tried by themselves alone.
 
 The changes: *falls end* a simulation and cost 6.5 for each moment after; an *early end*
 as soon as an evaluation cannot win, which is exact; weights *between hidden units* have
-a tenth of the range; initial weights whose *low bits are zero* (section III-F3); a
-*curriculum* of stages of 2, 5, 10 and 100 s with 8 starts and goals, where a run that
-misses a goal ends; the *adaptive* search; from local minima the search *goes on* with a
-tenth of the weights drawn anew; *restarts* until the validation error is below 0.01,
-each of them given up sooner in a curriculum (after 200, 150, 200 and 500 evaluations in
-place of 1500, 2000, 2500 and 3000). All rows keep the weights that the validation likes
-best. A success is a test error below 0.1 on 50 fresh starts of 1000 s.
+a tenth of the range; a *curriculum* of stages of 2, 5, 10 and 100 s with 8 starts and
+goals, where a run that misses a goal ends; the *adaptive* search; from local minima the
+search *goes on* with a tenth of the weights drawn anew; *restarts* until the validation
+error is below 0.01, each of them given up sooner in a curriculum (after 200, 150, 200
+and 500 evaluations in place of 1500, 2000, 2500 and 3000). All rows keep the weights
+that the validation likes best. A success is a test error below 0.1 on 50 fresh starts
+of 1000 s.
 
 The paper has no such comparison; with 10 units it reports 7 successes in 30 runs of
 97 s, thus 416 s per success, on its own machine. By default each run here has as long.
@@ -92,6 +93,8 @@ class Changes:
 
 
 NAMES = [field.name for field in fields(Changes)]
+# All but initial weights with low bits of zero, which are the paper's other reading.
+OURS = [name for name in NAMES if name != "low_bits_zero"]
 IN_WORDS = {
     "falls_end": "falls end",
     "early_end": "early end",
@@ -112,11 +115,11 @@ def rows_of_changes():
     for name in NAMES[1:]:
         yield f"falls end + {IN_WORDS[name]}", replace(base, **{name: True})
     # Of one after the other, the first two are there already.
-    for count in range(3, len(NAMES) + 1):
-        made = Changes(**dict.fromkeys(NAMES[:count], True))
+    for count in range(3, len(OURS) + 1):
+        made = Changes(**dict.fromkeys(OURS[:count], True))
         first = "falls end + early end" if count == 3 else "all of the row above"
-        ours = " = ours" if count == len(NAMES) else ""
-        yield f"{first} + {IN_WORDS[NAMES[count - 1]]}{ours}", made
+        ours = " = ours" if count == len(OURS) else ""
+        yield f"{first} + {IN_WORDS[OURS[count - 1]]}{ours}", made
 
 
 def row(name, made, seeds, seconds):
