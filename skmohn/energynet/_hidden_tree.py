@@ -1,4 +1,4 @@
-"""Hidden Chow-Liu tree: a density of categorical columns with exact conditionals."""
+"""Hidden Chow-Liu tree: a density of categorical columns."""
 
 # Each column has a hidden variable of K states, which alone gives the column's state.
 # The hidden variables form the tree that has the largest mutual information between
@@ -12,7 +12,6 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
-from sklearn.utils import gen_batches
 
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _hidden_tree_kernels as kernels
@@ -35,8 +34,6 @@ class HiddenTreeConstants:
     pseudocount: float = tuned(1.0, "benchmarks/energynet/public_density.py")
     # Standard deviation of the logarithms of initial parameters.
     initial_std: float = tuned(1.0, "benchmarks/energynet/public_density.py")
-    # Rows that are conditioned at once.
-    n_rows_per_batch: int = tuned(1000, "cost")
 
 
 _TREE = HiddenTreeConstants()
@@ -111,45 +108,6 @@ class HiddenChowLiuTree:
         found = np.empty(len(states))
         kernels.log_likelihoods(self._arrange(states), *self._parameters, found)
         return found
-
-    def probabilities(self, states: NDArray[np.int16]) -> NDArray[np.float64]:
-        """Probabilities of the states of columns given what is known of rows."""
-        # (n_rows, d, S); 1 for what is known, 0 for states that a column does not have.
-        found = np.empty((len(states), len(self.order), self.emission.shape[1]))
-        for rows in gen_batches(len(states), _TREE.n_rows_per_batch):
-            part = self._arrange(states[rows])
-            hidden = self._condition(part)[1].transpose(1, 0, 2)
-            of_part = (hidden @ self.emission.transpose(0, 2, 1)).transpose(1, 0, 2)
-            known = part != UNKNOWN
-            of_part[known] = part[known][:, None] == np.arange(of_part.shape[2])
-            found[rows, self.order] = of_part
-        return found
-
-    def sample(
-        self, states: NDArray[np.int16], rng: np.random.Generator
-    ) -> NDArray[np.int16]:
-        """Draw what is unknown of rows, given the rest of each."""
-        found = states.copy()
-        for rows in gen_batches(len(states), _TREE.n_rows_per_batch):
-            part = self._arrange(states[rows])
-            below, hidden = self._condition(part)[0], np.zeros(part.shape, np.intp)
-            for j, parent in enumerate(self.parents):
-                # Any row of the root's transitions is as good.
-                given = self.transition[j][hidden[:, max(parent, 0)]]
-                hidden[:, j] = _choose(given * below[:, j], rng)
-                drawn = _choose(self.emission[j].T[hidden[:, j]], rng)
-                part[:, j] = np.where(part[:, j] == UNKNOWN, drawn, part[:, j])
-            found[rows, self.order] = part
-        return found
-
-    def _condition(
-        self, states: NDArray[np.int16]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Likelihoods of what is below hidden states, and their posteriors."""
-        below = np.empty((*states.shape, self.transition.shape[1]))
-        found = np.empty_like(below)
-        kernels.condition(states, *self._parameters, below, found)
-        return below, found
 
     def _expected_counts(
         self, states: NDArray[np.int16]
@@ -245,10 +203,3 @@ def mutual_information(
         with np.errstate(divide="ignore", invalid="ignore"):
             information += np.where(p > 0.0, p * np.log(p / apart), 0.0)
     return frequencies, information
-
-
-def _choose(weights: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw a number for each row, by weights that need not sum to one."""
-    ends = np.cumsum(weights, axis=1)
-    uniform = rng.random((len(weights), 1)) * ends[:, -1:]
-    return np.minimum((ends <= uniform).sum(axis=1), weights.shape[1] - 1)

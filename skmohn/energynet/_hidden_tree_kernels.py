@@ -79,30 +79,6 @@ def log_likelihoods(states, parents, transition, emission, found):
 
 
 @jit
-def condition(states, parents, transition, emission, below, found):
-    """Condition the hidden variables on rows, in O(rows columns K^2).
-
-    As `log_likelihoods`; written are `below` (n, d, K), the likelihoods of what is
-    known in and below each column given its hidden state, up to a factor of each row
-    and column, and `found` (n, d, K), the posteriors of the hidden states.
-    """
-    n_rows, n_columns = states.shape
-    shape = n_columns, min(n_rows, _N_ROWS), transition.shape[2]
-    dtype = found.dtype
-    up, message = np.empty(shape, dtype), np.empty(shape, dtype)
-    ratio, posterior = np.empty(shape, dtype), np.empty(shape, dtype)
-    log_scale = np.empty(n_rows, dtype)
-    for first in range(0, n_rows, _N_ROWS):
-        last = min(first + _N_ROWS, n_rows)
-        part, of_part = states[first:last], log_scale[first:last]
-        _pass_up(part, parents, transition, emission, up, message, of_part)
-        _pass_down(parents, transition, up, message, ratio, posterior, last - first)
-        for j in range(n_columns):
-            below[first:last, j] = up[j, : last - first]
-            found[first:last, j] = posterior[j, : last - first]
-
-
-@jit
 def count(states, parents, transition, emission, transitions, emissions, log_scale):
     """Add expected counts of rows to those given, in O(rows columns K^2).
 

@@ -24,6 +24,7 @@ from skmohn.integrations import (
     to_networkx,
     to_onnx,
 )
+from skmohn.model_selection import Comparison
 from skmohn.mohn import association_scan
 from skmohn.optimize import minimize_black_box
 
@@ -33,6 +34,8 @@ HALF = np.array([0.5, 0.01, 0.2])
 RECORD = {"layer": 0, "units": 3, "steps": 1}
 # Of each, the least that it can draw.
 DISPLAYS = {
+    "CriticalDifferenceDisplay": (["a", "b"], [1.0, 2.0], 0.5),
+    "DifferencesDisplay": (["a", "b"], [0.0, -1.0], [0.0, -2.0], [0.0, 0.0], 0.1),
     "ParallelCoordinatesDisplay": ([{"a": 0}, {"a": 1}], [1.0, 2.0], {"a": [0, 1]}),
     "OptimizationHistoryDisplay": ([1.0, 2.0], [1.0, 1.0], ["uniform", "uniform"]),
     "DescriptionLengthDisplay": ([2.0, 1.0], [0.0, 1.0], [-2.0, -1.0]),
@@ -71,6 +74,11 @@ def regressor_of_two(data):
 def classifier(data):
     X, y = data
     return MOHNClassifier("logistic", random_state=0).fit(X, y > 0)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return Comparison.from_scores({"a": [0.9, 0.8, 0.7], "b": [0.8, 0.5, 0.7]})
 
 
 @pytest.fixture(scope="module")
@@ -200,20 +208,20 @@ TABLES = [
             "terms_table", "collinear_terms_table", "explain", "effects_table",
         ),
         "scan": ("to_frame",),
+        "comparison": ("to_frame",),
     }.items()
     for name in names
 ]  # fmt: skip
+
+
+OWNERS = {"scan": "AssociationScan", "comparison": "Comparison"}
 
 
 def test_every_table_is_tried():
     tried = {
         name if name in inspection.__all__ else f"{owner}.{name}"
         for model, name in TABLES
-        for owner in [
-            "AssociationScan"
-            if model == "scan"
-            else f"MOHN{model.partition('_')[0].capitalize()}"
-        ]
+        for owner in [OWNERS.get(model, f"MOHN{model.partition('_')[0].capitalize()}")]
     }
     assert tried == set(documented_tables())
 

@@ -70,34 +70,6 @@ def test_unknown_states_are_summed_out(fitted):
         assert found == pytest.approx(logsumexp(log_p[agrees]), abs=1e-10)
 
 
-def test_conditionals_are_those_of_all_completions(fitted):
-    every = all_states(N_STATES)
-    p = np.exp(fitted.log_likelihood(every))
-    rows = np.concatenate([rows_of_copies(40, 1), np.full((1, 5), UNKNOWN)])
-    found = fitted.probabilities(rows)
-    for row, of_row in zip(rows, found, strict=True):
-        weights = p * np.all((every == row) | (row == UNKNOWN), axis=1)
-        for j, n_states in enumerate(N_STATES):
-            expected = np.bincount(every[:, j], weights, n_states) / weights.sum()
-            assert_allclose(of_row[j, :n_states], expected, atol=1e-6)
-            assert_array_equal(of_row[j, n_states:], 0.0)
-
-
-def test_samples_have_the_probabilities_of_completions(fitted):
-    row = np.array([1, UNKNOWN, 0, UNKNOWN, UNKNOWN], np.int16)
-    rng = np.random.default_rng(0)
-    drawn = fitted.sample(np.repeat(row[None], 20_000, axis=0), rng)
-    known = row != UNKNOWN
-    assert np.all(drawn[:, known] == row[known])
-    every = all_states(N_STATES)
-    every = every[np.all((every == row) | ~known, axis=1)]
-    p = np.exp(fitted.log_likelihood(every))
-    for state, expected in zip(every, p / p.sum(), strict=True):
-        fraction = np.mean(np.all(drawn == state, axis=1))
-        error = np.sqrt(expected * (1.0 - expected) / len(drawn))
-        assert abs(fraction - expected) < 4.5 * error + 1e-4
-
-
 def test_a_row_does_not_depend_on_the_others(fitted):
     rows = rows_of_copies(300, 2)
     found = fitted.log_likelihood(rows)
