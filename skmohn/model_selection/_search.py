@@ -236,6 +236,12 @@ class BlackBoxSearchCV(HTMLRepr, BaseSearchCV, CallbackSupportMixin):
         self.return_train_score = return_train_score
         self.random_state = random_state
 
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that the best estimator was fitted to."""
+        # The base refers to a glossary that is scikit-learn's.
+        return super().n_features_in_
+
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
