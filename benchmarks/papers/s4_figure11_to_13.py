@@ -10,8 +10,8 @@ no figures.
 here; it is, with their settings, and both scalings of the inputs are run. The weights
 that do not start at zero are one movable step, the smallest there is at first. "At the
 ends" are those beyond nine tenths of the range. *Ours* is the default search of
-`BLMClassifier` with the limits of Figures 8 to 10, and the same share of zeros at the
-start.
+`BLMClassifier` with the limits of Figures 8 to 10, and the same fraction of zeros at
+the start.
 
 **Why results differ:** the peaks of the weights are those that the paper describes;
 whether a start succeeds depends on it, as in Figures 8 to 10. Ours, within its flips,

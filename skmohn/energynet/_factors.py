@@ -48,10 +48,7 @@ class GaussianFactors:
         cls,
         X: NDArray[np.float64],  # (n_rows, d); NaN is unknown
         rank: int,
-        *,
-        max_iter: int = FACTORS.max_iter,
-        precision: float = FACTORS.precision,
-    ) -> "GaussianFactors":
+    ) -> Self:
         """Fit by expectation maximization, from the principal components."""
         known = ~np.isnan(X)
         mean = np.nanmean(X, axis=0)
@@ -62,9 +59,9 @@ class GaussianFactors:
         loadings = (singular[:rank, None] * axes[:rank]).T
         least = FACTORS.min_noise * variance
         noise = np.maximum(variance - (loadings**2).sum(axis=1), least)
-        found: GaussianFactors = cls(mean, loadings, noise)
-        for _ in range(max_iter if rank else 0):
-            found = found._improve(filled + mean * known, known, least, precision)
+        found = cls(mean, loadings, noise)
+        for _ in range(FACTORS.max_iter if rank else 0):
+            found = found._improve(filled + mean * known, known, least)
         return found
 
     def expect(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -91,8 +88,7 @@ class GaussianFactors:
         X: NDArray[np.float64],  # 0 where unknown
         known: NDArray[np.bool_],
         least: NDArray[np.float64],  # (d,); of the noise variances
-        precision: float,
-    ) -> "GaussianFactors":
+    ) -> Self:
         """One step of expectation maximization."""
         factors, covariance = self._factors(X, known)
         n_factors, count = factors.shape[1], known.sum(axis=0)
@@ -102,12 +98,12 @@ class GaussianFactors:
         second[:, :n_factors, :n_factors] += covariance
         gram = np.tensordot(known.T.astype(np.float64), second, axes=1)
         across = X.T @ extended
-        penalty = precision * np.diag(np.append(np.ones(n_factors), 0.0))
+        penalty = FACTORS.precision * np.diag(np.append(np.ones(n_factors), 0.0))
         slopes = np.linalg.solve(gram + penalty, across[:, :, None])[:, :, 0]
         rest = (X**2).sum(axis=0) - 2.0 * np.sum(slopes * across, axis=1)
         rest += np.einsum("ja,jab,jb->j", slopes, gram, slopes)
         noise = np.maximum(rest / count, least)
-        return GaussianFactors(slopes[:, -1], slopes[:, :-1], noise)
+        return type(self)(slopes[:, -1], slopes[:, :-1], noise)
 
 
 @dataclass(frozen=True, eq=False)

@@ -161,7 +161,8 @@ class EnergyNetTransformer(
         - ``"auto"``: with ``growth="held_out"`` and no `n_components`, a mixture of the
           layers and a hidden Chow-Liu tree [4]_, whose weights are those that make the
           fifth of the samples likeliest that neither trained on. Where one of the two
-          is clearly the better, it has all the weight.
+          is clearly the better, it has all the weight. After a further `partial_fit`
+          it is that of the layers, which alone go on learning.
         - ``"layers"``: the layers alone. Set after `fit`, it leaves the tree aside.
     layer : int or "all", default=-1
         Layer that :meth:`transform` returns: 0 is the lowest, -1 the highest, "all"
@@ -748,9 +749,8 @@ class EnergyNetTransformer(
         float
             With `return_std`, the standard error that annealed importance sampling
             gives all samples in common, 0 where no partition function is estimated. The
-            real error may be twice as large, as on the table of plants, where 47 of 100
-            chains were effective; ``log_partition_[-1].effective_sample_size`` is their
-            number.
+            real error may be twice as large where few chains are effective;
+            ``log_partition_[-1].effective_sample_size`` is their number.
         """
         mean = float(self.score_samples(X).mean())
         if not return_std:

@@ -280,9 +280,7 @@ class MSDAOptions(Control):
 
         Terms as many as samples, no least squares beside the lasso, and no end before
         the iterations of `max_iter` but by an error of zero. The penalty is not
-        printed: here a quarter of a standard error of a weight, with which sums of
-        traps are learned to an R2 of 0.98 or 0.99 from the published number of samples,
-        with 0 to 30 false terms.
+        printed: here it is a quarter of a standard error of a weight.
 
         Returns
         -------
