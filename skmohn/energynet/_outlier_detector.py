@@ -135,9 +135,9 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
     _neighbors: NeighborDistances
     _tails: tuple[TailProbabilities, ...]  # of the density, of distances
     _typical: np.ndarray  # (n_typical, n_features); some rows that were learned from
-    # (n_features,); medians of the log densities of their values given the others; None
-    # before any are needed.
-    _usual: np.ndarray | None
+    # An array of shape (n_features,), medians of the log densities of their values
+    # given the others; none before they are needed.
+    _usual: list[np.ndarray]
 
     _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
@@ -264,11 +264,11 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
             f"{type(self).__name__}.explain", "fewer rows take less time"
         ):
             table, unseen, missing = self._read(X)
-            if self._usual is None:
+            if not self._usual:
                 typical = replace(table, values=self._typical)
                 of_typical = self._log_conditionals(typical, np.isnan(self._typical))
-                self._usual = np.median(of_typical, axis=0)
-            found = self._usual - self._log_conditionals(table, unseen)
+                self._usual.append(np.median(of_typical, axis=0))
+            found = self._usual[0] - self._log_conditionals(table, unseen)
         return np.where(missing, 0.0, found)
 
     def reasons_table(self, X: TableLike, max_reasons: int = 3) -> Any:
@@ -356,7 +356,7 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
         )
         chosen = np.flatnonzero(self.support_)
         every = -(-len(chosen) // _DETECTOR.n_typical)
-        self._typical, self._usual = table.values[chosen[::every]], None
+        self._typical, self._usual = table.values[chosen[::every]], []
         measured = self._measure(table, unseen)
         fraction = max(self.trimmed_fraction, ANOMALY.tail_fraction)
         self._tails = tuple(TailProbabilities.learn(m, fraction) for m in measured)

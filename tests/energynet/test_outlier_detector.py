@@ -172,8 +172,11 @@ def test_reasons_are_conditional_densities():
         found, np.median(conditional[index], axis=0) - conditional, atol=1e-5
     )
     assert_array_equal(found[1].argsort()[:1], [1])
-    # Explained alone, a row has the same reasons.
-    assert_allclose(model.explain(states[3:4]), found[3:4], atol=1e-9)
+    # Explained alone, a row has the same reasons, and no attribute is another.
+    fresh = detector(transformer=net, trimmed_fraction=0).fit(X)
+    before = vars(fresh).copy()
+    assert_allclose(fresh.explain(states[3:4]), found[3:4], atol=1e-9)
+    assert all(vars(fresh)[name] is value for name, value in before.items())
 
 
 def test_reasons_name_the_column_that_is_off(fitted):
