@@ -74,7 +74,8 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
         With ``contamination="auto"``, about the fraction of clean new rows that are
         taken for anomalies; with fewer clean rows in `fit` than its reciprocal, one in
         as many as there are. The threshold is the conformal quantile [2]_ of the scores
-        of `fit` without gross anomalies: others make false alarms rarer.
+        of `fit` without gross anomalies: others make false alarms rarer, and heavy
+        tails up to twice as frequent, or more in some tables.
     trimmed_fraction : float, default=0.2
         Fraction of the rows that refits leave out, at most 0.4. More anomalies than
         these may be learned. 0 is for rows that are known to be clean.
