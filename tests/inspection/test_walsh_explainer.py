@@ -21,7 +21,7 @@ from sklearn.svm import SVC
 
 from skmohn.inspection import WalshExplainer, explain_game
 from skmohn.inspection._coalitions import sample_coalitions
-from skmohn.inspection._game_weights import GameWeights
+from skmohn.inspection._game_weights import GameWeights, fit_game
 from skmohn.inspection._interaction_indices import make_index_map
 
 # ------------------------------------------------------------------- definitions
@@ -279,6 +279,20 @@ def test_dense_games_are_predicted_and_their_ends_are_met(smooth):
     assert found.shapley_values().sum() == pytest.approx(total, rel=1e-6)
     exact = complete.shapley_values()
     assert np.max(np.abs(found.shapley_values() - exact)) < 0.1 * np.ptp(exact)
+
+
+def test_what_is_met_has_no_error(smooth):
+    coalitions = sample_coalitions(11, 60, np.random.RandomState(0))
+    values = smooth[0](coalitions)
+    ends = []
+    for n_met in (2, 0):
+        found = fit_game(coalitions, values, n_met, seed=0)
+        signs = np.where(coalitions[:2], 1.0, -1.0)
+        products = np.array([signs[:, list(t)].prod(axis=1) for t in found.terms])
+        ends.append(np.diag(products.T @ found.covariance @ products))
+    met, free = ends
+    assert_allclose(met, 0.0, atol=1e-9)
+    assert np.all(free > 1e-6)
 
 
 def test_faithfulness_of_what_cannot_be_predicted_is_low():
