@@ -41,6 +41,7 @@ DISTRIBUTIONS = {
     "interpret": "interpret-core",
     "llvmlite": "numba",  # numba pins the one that it works with
     "mlflow": "mlflow-skinny",  # all of mlflow that saves a model
+    "shapiq_games": "shapiq",
     "sklearn": "scikit-learn",
     "skopt": "scikit-optimize",
     "sphinx_gallery": "sphinx-gallery",

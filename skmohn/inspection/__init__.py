@@ -1,4 +1,4 @@
-"""Displays of fitted models, which need matplotlib, and stability selection."""
+"""Displays of fitted models, stability selection, and explanations of games."""
 
 from skmohn.inspection._black_box import (
     ImportancesDisplay,
@@ -17,6 +17,12 @@ from skmohn.inspection._manhattan import ManhattanDisplay
 from skmohn.inspection._qq import QQDisplay
 from skmohn.inspection._stability import selection_stability
 from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
+from skmohn.inspection._walsh_explainer import (
+    Interactions,
+    WalshExplainer,
+    WalshExplanation,
+    explain_game,
+)
 from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
@@ -29,12 +35,16 @@ __all__ = [
     "GrowthDisplay",
     "HypergraphDisplay",
     "ImportancesDisplay",
+    "Interactions",
     "LikelihoodDisplay",
     "ManhattanDisplay",
     "OptimizationHistoryDisplay",
     "ParallelCoordinatesDisplay",
     "QQDisplay",
     "SamplesDisplay",
+    "WalshExplainer",
+    "WalshExplanation",
     "WeightsDisplay",
+    "explain_game",
     "selection_stability",
 ]

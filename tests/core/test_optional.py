@@ -82,6 +82,11 @@ def comparison():
 
 
 @pytest.fixture(scope="module")
+def explanation():
+    return inspection.explain_game(lambda z: z[:, 0] * z[:, 1], 3)
+
+
+@pytest.fixture(scope="module")
 def scan(regressor, data):
     return association_scan(regressor, *data)
 
@@ -149,6 +154,11 @@ def test_bridges_need_their_packages(package, use, hide):
     assert_named(lambda: use("anything"), package, use.__name__)
 
 
+def test_explanations_need_shapiq_to_be_its_own(explanation, hide):
+    hide("shapiq")
+    assert_named(explanation.to_shapiq, "shapiq", "to_shapiq")
+
+
 def test_the_sampler_needs_optuna(hide, monkeypatch):
     module = "skmohn.integrations._optuna"
     monkeypatch.delitem(importlib.sys.modules, module, raising=False)
@@ -209,12 +219,17 @@ TABLES = [
         ),
         "scan": ("to_frame",),
         "comparison": ("to_frame",),
+        "explanation": ("to_frame",),
     }.items()
     for name in names
 ]  # fmt: skip
 
 
-OWNERS = {"scan": "AssociationScan", "comparison": "Comparison"}
+OWNERS = {
+    "scan": "AssociationScan",
+    "comparison": "Comparison",
+    "explanation": "WalshExplanation",
+}
 
 
 def test_every_table_is_tried():

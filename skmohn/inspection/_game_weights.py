@@ -1,0 +1,194 @@
+"""Walsh weights of a game from the values of some coalitions."""
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from sklearn.exceptions import ConvergenceWarning
+
+from skmohn._core._tuned import tuned
+from skmohn._core._types import Term
+from skmohn._core._walsh import WalshPolynomial, walsh_transform
+from skmohn.mohn import GPOptions, MOHNRegressor
+from skmohn.mohn._engine import Covariance, EncodedRows
+
+
+@dataclass(frozen=True)
+class WeightConstants:
+    """Which weights of a game are listed."""
+
+    # Weights of all terms that are compared, in one block and together.
+    max_block: int = tuned(1000, "cost")
+    max_candidates: int = tuned(20_000, "cost")
+    # Those listed of a Gaussian process, and the variance that others may have, as a
+    # fraction of all.
+    max_terms: int = tuned(2000, "cost")
+    max_tail: float = tuned(1e-5, "benchmarks/inspection/walsh_explainer.py")
+    # Noise of values that are met exactly, as fractions of the noise and of the signal.
+    noise_ratio: float = tuned(1e-3, "rounding")
+    min_noise: float = tuned(1e-10, "rounding")
+    # Weights that are rounding errors, relative to the largest value.
+    min_weight: float = tuned(1e-12, "rounding")
+
+
+_CONSTANTS = WeightConstants()
+
+
+class GameWeights(NamedTuple):
+    """Weights of a game; the first is the constant's, which has the empty term."""
+
+    terms: list[Term]
+    weights: NDArray[np.float64]
+    covariance: NDArray[np.float64] | None  # of their errors; None: exact
+    kind: str  # "complete", "sparse" or "gp"
+
+    def polynomial(self) -> WalshPolynomial:
+        """The function of signs."""
+        return WalshPolynomial.sort(self.terms, self.weights, 0.0)
+
+
+def transform_game(values: NDArray[np.float64]) -> GameWeights:
+    """Weights of a game of which all coalitions are known, numbered by their bits."""
+    n_players = len(values).bit_length() - 1
+    # Bits of the transform are -1, and players in a coalition are 1.
+    weights = walsh_transform(values[::-1].copy()) / len(values)
+    limit = _CONSTANTS.min_weight * np.max(np.abs(values))
+    kept = np.flatnonzero(np.abs(weights) > limit)
+    kept = np.union1d(kept, [0])
+    terms = [tuple(i for i in range(n_players) if k >> i & 1) for k in kept.tolist()]
+    return _sort(terms, weights[kept], None, "complete")
+
+
+def fit_game(
+    coalitions: NDArray[np.bool_],
+    values: NDArray[np.float64],
+    n_met: int,
+    seed: int,
+) -> GameWeights:
+    """Fit weights to values of coalitions; the first `n_met` values are met exactly."""
+    # A noisy game has none. If few terms reproduce all values, they are the game; if
+    # not, a Gaussian process over all weights is more faithful than any few terms.
+    signs = np.where(coalitions, 1.0, -1.0)
+    if np.ptp(values) == 0.0:
+        return GameWeights([()], values[:1].copy(), None, "sparse")
+    with warnings.catch_warnings():
+        # Of a search that found nothing exact, and of targets with two values.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        if n_met:
+            sparse = MOHNRegressor(
+                "pursuit", selection="ebic", outliers="keep", random_state=seed
+            ).fit(signs, values)
+            if sparse.noise_std_ == 0.0:
+                weights = np.concatenate([[sparse.intercept_], sparse.weights_])
+                return GameWeights([(), *sparse.terms_], weights, None, "sparse")
+        # Weights add up to the game on its own scale alone.
+        options = GPOptions(
+            noise="constant", target_transform=None, numeric="multilinear", one_hot=None
+        )
+        gp = MOHNRegressor(
+            "gp", outliers="keep", gp_options=options, random_state=seed
+        ).fit(signs, values)
+    return _list_posterior(gp, signs, values, n_met)
+
+
+def _list_posterior(
+    gp: MOHNRegressor,
+    signs: NDArray[np.float64],
+    values: NDArray[np.float64],
+    n_met: int,
+) -> GameWeights:
+    """Largest weights of a Gaussian process, and the covariance of their errors."""
+    model = cast("Any", gp.model_)
+    prior: Covariance = model.covariance
+    center, unit = model.y_mean, model.y_std
+    rows = EncodedRows(signs, np.zeros((len(signs), 0), dtype=np.intp))
+    covariance = prior.between(rows, rows)
+    noise = np.full(len(values), max(model.noise_variance, _CONSTANTS.min_noise))
+    least = _CONSTANTS.min_noise * np.mean(np.diag(covariance))
+    noise[:n_met] = np.maximum(_CONSTANTS.noise_ratio * noise[:n_met], least)
+    covariance[np.diag_indices_from(covariance)] += noise
+    factor = cholesky(covariance, lower=True)
+    target = (values - center) / unit
+    terms = _choose_terms(prior, signs, cho_solve((factor, True), target))
+    products = _multiply(signs, terms)
+    variances = prior.weight_stds(terms) ** 2
+    explained = solve_triangular(factor, products * variances, lower=True)
+    weights = explained.T @ solve_triangular(factor, target, lower=True)
+    errors = np.diag(variances) - explained.T @ explained
+    if n_met:
+        weights, errors = _meet(weights, errors, products[:n_met], target[:n_met])
+    weights = unit * weights
+    weights[0] += center
+    return _sort(terms, weights, unit**2 * errors, "gp")
+
+
+def _choose_terms(
+    prior: Covariance, signs: NDArray[np.float64], dual: NDArray[np.float64]
+) -> list[Term]:
+    """The constant, all players, and the terms with the largest posterior means."""
+    n_players = signs.shape[1]
+    candidates: list[Term] = []
+    means: list[NDArray[np.float64]] = []
+    for block in _blocks(n_players):
+        candidates += block
+        variances = prior.weight_stds(block) ** 2
+        means.append(variances * (dual @ _multiply(signs, block)))
+    power = np.concatenate(means) ** 2
+    order = np.argsort(-power, kind="stable")
+    tail = np.cumsum(power[order][::-1])[::-1]
+    is_large = tail > _CONSTANTS.max_tail * power.sum()
+    chosen = [candidates[j] for j in order[is_large][: _CONSTANTS.max_terms].tolist()]
+    singles: list[Term] = [(i,) for i in range(n_players)]
+    return [(), *singles, *(term for term in chosen if len(term) > 1)]
+
+
+def _blocks(n_players: int) -> Iterator[list[Term]]:
+    """Blocks of all terms of as many orders as there is room for."""
+    n_candidates = 0
+    for order in range(1, n_players + 1):
+        n_candidates += comb(n_players, order)
+        if order > 1 and n_candidates > _CONSTANTS.max_candidates:
+            return
+        terms = list(combinations(range(n_players), order))
+        for start in range(0, len(terms), _CONSTANTS.max_block):
+            yield terms[start : start + _CONSTANTS.max_block]
+
+
+def _multiply(signs: NDArray[np.float64], terms: list[Term]) -> NDArray[np.float64]:
+    """Product of the signs of each term, (n_rows, n_terms)."""
+    return np.stack([signs[:, list(term)].prod(axis=1) for term in terms], axis=1)
+
+
+def _meet(
+    weights: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    products: NDArray[np.float64],
+    target: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Condition weights on values that their sums have exactly."""
+    # Terms that are not listed leave small differences. The pseudoinverse: where errors
+    # are all but zero, there is nothing to move.
+    cross = errors @ products.T
+    gain = cross @ np.linalg.pinv(products @ cross, hermitian=True)
+    moved = weights + gain @ (target - products @ weights)
+    return moved, errors - gain @ cross.T
+
+
+def _sort(
+    terms: list[Term],
+    weights: NDArray[np.float64],
+    covariance: NDArray[np.float64] | None,
+    kind: str,
+) -> GameWeights:
+    """Sort terms by order, then by their players."""
+    order = sorted(range(len(terms)), key=lambda j: (len(terms[j]), terms[j]))
+    if covariance is not None:
+        covariance = covariance[np.ix_(order, order)]
+    return GameWeights([terms[j] for j in order], weights[order], covariance, kind)
