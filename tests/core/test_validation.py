@@ -3,16 +3,19 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
+from skmohn import BLMRegressor, MOHNRegressor
 from skmohn._core._validation import (
     as_counts,
     name_dtype,
     read_names,
     read_sets,
     read_vector,
+    to_numpy,
     weight_unit,
 )
 
@@ -24,6 +27,53 @@ def test_tables_of_one_dtype(dtype):
     X = BITS.astype(dtype)
     for table in (X, pd.DataFrame(X), pl.DataFrame(X), csr_array(X)):
         assert name_dtype(table) == dtype
+
+
+@pytest.mark.parametrize("names", [["n", "time"], ["n", "flag", "time", "word"]])
+def test_numbers_beside_times(names):
+    rng = np.random.default_rng(0)
+    columns = {
+        "n": rng.integers(0, 5, 40),
+        "flag": rng.random(40) < 0.5,
+        "time": pd.date_range("2026-01-01", periods=40),
+        "word": ["x", "y"] * 20,
+    }
+    columns = {name: columns[name] for name in names}
+    y = 0.5 * columns["n"]
+    models = [
+        MOHNRegressor("gp").fit(frame(columns), y)
+        for frame in (pd.DataFrame, pl.DataFrame)
+    ]
+    assert [model._input_dtype for model in models] == ["float64", "float64"]
+    found, expected = (model.predict(pd.DataFrame(columns)) for model in models)
+    assert_array_equal(found, expected)
+
+
+def test_tables_of_arrow_and_what_stands_in_front_of_tables():
+    frame = pd.DataFrame({"a": [0.5, 1.0], "word": ["x", "y"]})
+    arrow = pa.Table.from_pandas(frame)
+    narwhals = pytest.importorskip("narwhals")
+    front = narwhals.from_native(arrow)
+    for table in (arrow, front, arrow.to_batches()[0]):
+        pd.testing.assert_frame_equal(to_numpy(table), frame)
+    polars = pl.DataFrame(frame)
+    assert to_numpy(narwhals.from_native(polars)) is polars
+    series = narwhals.from_native(frame, eager_only=True)["a"]
+    assert_array_equal(np.asarray(to_numpy(series)), [0.5, 1.0])
+
+
+@pytest.mark.parametrize("change", [pd.DataFrame, pa.Table.from_pandas])
+def test_estimators_read_tables_of_arrow(change):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.integers(0, 2, 40)})
+    y = frame["a"] * frame["b"]
+    frame["word"] = np.where(y > 0, "up", "down")
+    expected = MOHNRegressor("gp").fit(frame, y).predict(frame)
+    model = MOHNRegressor("gp").fit(change(frame), y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "word"]
+    assert_array_equal(model.predict(change(frame)), expected)
+    with pytest.raises(ValueError, match="column word holds text"):
+        BLMRegressor().fit(change(frame), y)
 
 
 class OnlyAnArray:
