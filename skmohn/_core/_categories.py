@@ -212,7 +212,8 @@ def read_table(
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
     compare_zones(estimator, known, reset=reset)
-    if not categorical and not columns_of_times(known):
+    times = columns_of_times(known)
+    if not categorical and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
@@ -234,7 +235,8 @@ def read_table(
         table[rows] = given
     table = validate_table(estimator, table, y, reset=reset, check_columns=False)
     if reset:
-        estimator._input_dtype = name_dtype(X)
+        # Polars makes integers of times, or fails, where they are beside numbers.
+        estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
 
 
