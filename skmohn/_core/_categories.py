@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 
-from skmohn._core._bad_values import name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_twin_names
 from skmohn._core._meanings import IT, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
@@ -189,7 +189,7 @@ def read_table(
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
     X = as_table(to_numpy(X))
-    y, like = to_numpy(y), like or estimator
+    y, like = mark_unknown(to_numpy(y)), like or estimator
     rows = weighted_rows(X, weights)
     known = X if rows is None else safe_indexing(X, rows)
     if reset:

@@ -7,8 +7,15 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import is_regressor
 
-from skmohn import BLMRegressor, MOHNRegressor
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetRegressor,
+    MOHNClassifier,
+    MOHNRegressor,
+)
 from skmohn._core._validation import (
     as_counts,
     name_dtype,
@@ -74,6 +81,48 @@ def test_estimators_read_tables_of_arrow(change):
     assert_array_equal(model.predict(change(frame)), expected)
     with pytest.raises(ValueError, match="column word holds text"):
         BLMRegressor().fit(change(frame), y)
+
+
+ESTIMATORS = [
+    MOHNRegressor("pursuit"),
+    MOHNRegressor("gp"),
+    MOHNClassifier("gp"),
+    BLMRegressor(),
+    BLMClassifier(),
+    EnergyNetRegressor(),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("unknown", [None, pd.NA, float("nan")])
+def test_unknown_targets_among_objects_are_counted(estimator, unknown):
+    X, y = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
+    if is_regressor(estimator):
+        y = [0.0, 1.0] * 3
+    y[3] = unknown
+    for given in (y, np.array(y, dtype=object), pd.Series(y, dtype=object)):
+        with pytest.raises(ValueError, match="Input y contains NaN in 1 of 6 rows"):
+            estimator.fit(X, given)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_integers_that_are_no_floats(estimator):
+    X, y = pd.DataFrame({"a": range(6), "b": [10**400, 1, 2, 3, 4, 5]}), [0, 1] * 3
+    with pytest.raises(ValueError, match=r"beyond the largest float.* in column 'b'"):
+        estimator.fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_data_frames_without_columns(estimator):
+    with pytest.raises(ValueError, match="X has no columns: pass at least one"):
+        estimator.fit(pd.DataFrame(index=range(6)), [0, 1] * 3)
+
+
+def test_targets_that_are_no_floats():
+    X = np.arange(12.0).reshape(6, 2)
+    for estimator in filter(is_regressor, ESTIMATORS):
+        with pytest.raises(ValueError, match=r"largest float.* in 1 of 6 rows"):
+            estimator.fit(X, [10**400, 1, 2, 3, 4, 5])
 
 
 class OnlyAnArray:
