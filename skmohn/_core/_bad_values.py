@@ -34,15 +34,25 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
         # Sums of infinities are how scikit-learn finds them.
         with np.errstate(invalid="ignore"):
             yield
+    except OverflowError as error:
+        where = _describe_columns(X, are_missing=False) or _describe_targets(y)
+        raise ValueError(
+            f"Input contains an integer beyond the largest float, 1.8e308{where}"
+        ) from error
     except ValueError as error:
         # Its further lines advise other estimators.
         what = str(error).partition("\n")[0].removesuffix(".")
         if what.startswith("Input X contains"):
             where = _describe_columns(X, "NaN" in what)
         elif what.startswith(("Input y contains", "Input contains")):
+            # Of objects scikit-learn does not name the argument.
+            what = what.replace("Input contains", "Input y contains")
             where = _describe_targets(y)
         elif what.startswith("could not convert string") and _has_text(y):
             where = _describe_text(y)
+        elif what.startswith("at least one array or dtype is required"):
+            # Of a data frame; an array has a shape that scikit-learn names.
+            what, where = "X has no columns", ": pass at least one"
         else:
             where = ""
         if not where:
@@ -59,6 +69,23 @@ def refuse_twin_names(X: TableLike) -> None:
             f"X has several columns named {listed(twins)}: give each a name of its "
             "own, or pass X.to_numpy()"
         )
+
+
+def mark_unknown(y: Any) -> Any:
+    """Targets with NaN for None and pandas' NA, which would be read as numbers."""
+    if y is None:
+        return y
+    try:
+        values = np.asarray(y)
+    except ValueError:  # of lists of different lengths
+        return y
+    if isinstance(y, list | tuple) and values.dtype.kind in "US":
+        # Numpy makes text of NaN in lists of text.
+        values = np.asarray(y, dtype=object)
+    if values.dtype.kind != "O":
+        return y
+    is_bad = np.asarray(np.frompyfunc(is_unknown, 1, 1)(values), dtype=bool)
+    return np.where(is_bad, np.nan, values) if is_bad.any() else y
 
 
 def refuse_times(y: Any, name: str = "y") -> None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 
-from skmohn._core._bad_values import name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_twin_names
 from skmohn._core._meanings import IT, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
@@ -189,7 +189,7 @@ def read_table(
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
     X = as_table(to_numpy(X))
-    y, like = to_numpy(y), like or estimator
+    y, like = mark_unknown(to_numpy(y)), like or estimator
     rows = weighted_rows(X, weights)
     known = X if rows is None else safe_indexing(X, rows)
     if reset:
@@ -212,7 +212,8 @@ def read_table(
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
     compare_zones(estimator, known, reset=reset)
-    if not categorical and not columns_of_times(known):
+    times = columns_of_times(known)
+    if not categorical and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
         X, known = np.asarray(X), np.asarray(known)
@@ -234,7 +235,8 @@ def read_table(
         table[rows] = given
     table = validate_table(estimator, table, y, reset=reset, check_columns=False)
     if reset:
-        estimator._input_dtype = name_dtype(X)
+        # Polars makes integers of times, or fails, where they are beside numbers.
+        estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
 
 

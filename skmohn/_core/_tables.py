@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import (
+    mark_unknown,
     name_bad_values,
     refuse_times,
     refuse_twin_names,
@@ -94,11 +95,12 @@ def read_targets(
     numeric: bool = False,
 ) -> Any:
     """Check targets: finite, of one dimension unless there may be several."""
+    y = mark_unknown(to_numpy(y))
     if numeric:
-        refuse_times(to_numpy(y))
+        refuse_times(y)
     with name_bad_values(None, y):
         y = check_array(
-            to_numpy(y) if several else column_or_1d(to_numpy(y), warn=True),
+            y if several else column_or_1d(y, warn=True),
             accept_sparse="csr",
             ensure_2d=False,
             dtype=None,

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._bad_values import name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_twin_names
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -146,7 +146,7 @@ def validate_columns(
     """Check a table as scikit-learn does, with times as numbers of seconds."""
     # Parameters and results are those of
     # :func:`sklearn.utils.validation.validate_data`.
-    X, y = to_numpy(X), to_numpy(y)
+    X, y = to_numpy(X), mark_unknown(to_numpy(y))
     refuse_twin_names(X)
     compare_zones(estimator, X, reset=reset)
     has_y = not (isinstance(y, str) and y == "no_validation")

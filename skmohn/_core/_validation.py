@@ -26,7 +26,7 @@ def has_read_inputs(estimator: object) -> bool:
 
 
 def to_numpy(values: Any) -> Any:
-    """Convert an array of another library to numpy; return all else as it is."""
+    """Convert an array of another library to numpy, and tables without column types."""
     # The array API has no ``len``, no ``reshape`` method, and indices for all axes
     # only. What an array masks becomes NaN: numpy drops masks without a word.
     if isinstance(values, np.ma.MaskedArray):
@@ -36,6 +36,12 @@ def to_numpy(values: Any) -> Any:
             f"got a {type(values).__name__}, which is still to be computed: pass its "
             ".collect()"
         )
+    if hasattr(values, "to_native") and hasattr(values, "implementation"):
+        # What narwhals stands in front of.
+        return to_numpy(values.to_native())
+    if hasattr(values, "column_names") and hasattr(values, "to_pandas"):
+        # Columns of Arrow's tables have no names that scikit-learn selects by.
+        return values.to_pandas()
     is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
     return np.asarray(values) if is_array else values
 

@@ -135,10 +135,11 @@ class UnitCoding:
         distinct = np.unique(known)
         at = np.searchsorted(self.thresholds[j], distinct, side="right")
         self.is_point[j] = np.bincount(at) == 1
-        # To the last digit, which means lose.
-        single = means.copy()
-        single[at] = distinct
-        self.levels[j] = np.where(self.is_point[j], single, means)
+        # Values that were pulled in may be those of another level. Of a single value it
+        # is that to the last digit, which means lose.
+        first = np.searchsorted(at, np.arange(len(means)))
+        last = np.append(first[1:], len(distinct)) - 1
+        self.levels[j] = np.clip(means, distinct[first], distinct[last])
 
     def _whitened(self, X: NDArray, n_bins: int, seed: int) -> "UnitCoding":
         """Coding with levels of uncorrelated coordinates, where there are any."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from skmohn._core._tuned import tuned
+from skmohn._core._units import binary_units
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._rbm import RBM, RBM_LIMITS
 
@@ -44,11 +45,10 @@ def sort_columns(
     frequencies = {
         j: _category_frequencies(X[:, j]) for j in np.flatnonzero(~is_number)
     }
-    scale = np.nanmax(np.abs(X), axis=0).astype(np.float64)
-    scale = np.where(scale > 0.0, scale, 1.0)
+    low, extent, unit = _ends(X)
 
     def read(rows: slice) -> NDArray:
-        values = X[rows].astype(np.float64) / scale
+        values = (X[rows].astype(np.float64) / unit - low) / extent
         for j, frequency in frequencies.items():
             values[:, j] = frequency[rows]
         return values
@@ -58,7 +58,7 @@ def sort_columns(
     mean = sum(np.nansum(read(part), axis=0) for part in rows) / n_known
     square = sum(np.nansum((read(part) - mean) ** 2, axis=0) for part in rows)
     std = np.sqrt(square / n_known)
-    # Of a constant column rounding errors are left.
+    # Of frequencies that are all equal rounding errors are left.
     std = np.where(std > 10.0**-_LAYOUT.n_digits * np.abs(mean), std, np.inf)
     third, fourth, cross, cross_square = np.zeros((4, n_features))
     for part in rows:
@@ -74,6 +74,16 @@ def sort_columns(
     sign = np.where(is_number & (odd < 0.0), -1.0, 1.0)
     # Signs are turned, so that the first two have none.
     return np.lexsort([*np.abs(moments[::-1]), n_known]), sign
+
+
+def _ends(X: NDArray) -> tuple[NDArray, NDArray, NDArray]:
+    """Lowest value and range of columns in units of their largest one, and units."""
+    # What is small beside its distance from zero varies as much as all else does.
+    low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
+    ends = np.stack([low, high]).astype(np.float64)
+    unit = binary_units(ends)
+    low, high = ends / unit
+    return low, np.where(high > low, high - low, 1.0), unit
 
 
 def _category_frequencies(values: NDArray) -> NDArray[np.float64]:
@@ -122,11 +132,11 @@ def _squared_norms(X: NDArray, categorical: Sequence[int]) -> NDArray[np.float64
         values = X[:, j].astype(np.float64)
         if j in categorical:
             values = _category_frequencies(values)
-        values /= np.nanmax(np.abs(values)) or 1.0
+        low, extent, unit = _ends(values)
+        values = (values / unit - low) / extent
         values -= np.nanmean(values)
         std = np.nanstd(values)
-        # Of a constant column rounding errors are left.
-        if std > 10.0**-_LAYOUT.n_digits:
+        if std > 0.0:
             norms += np.nan_to_num(values / std) ** 2
     return norms / X.shape[1]
 

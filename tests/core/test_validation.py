@@ -3,16 +3,26 @@
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
+from sklearn.base import is_regressor
 
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetRegressor,
+    MOHNClassifier,
+    MOHNRegressor,
+)
 from skmohn._core._validation import (
     as_counts,
     name_dtype,
     read_names,
     read_sets,
     read_vector,
+    to_numpy,
     weight_unit,
 )
 
@@ -24,6 +34,95 @@ def test_tables_of_one_dtype(dtype):
     X = BITS.astype(dtype)
     for table in (X, pd.DataFrame(X), pl.DataFrame(X), csr_array(X)):
         assert name_dtype(table) == dtype
+
+
+@pytest.mark.parametrize("names", [["n", "time"], ["n", "flag", "time", "word"]])
+def test_numbers_beside_times(names):
+    rng = np.random.default_rng(0)
+    columns = {
+        "n": rng.integers(0, 5, 40),
+        "flag": rng.random(40) < 0.5,
+        "time": pd.date_range("2026-01-01", periods=40),
+        "word": ["x", "y"] * 20,
+    }
+    columns = {name: columns[name] for name in names}
+    y = 0.5 * columns["n"]
+    models = [
+        MOHNRegressor("gp").fit(frame(columns), y)
+        for frame in (pd.DataFrame, pl.DataFrame)
+    ]
+    assert [model._input_dtype for model in models] == ["float64", "float64"]
+    found, expected = (model.predict(pd.DataFrame(columns)) for model in models)
+    assert_array_equal(found, expected)
+
+
+def test_tables_of_arrow_and_what_stands_in_front_of_tables():
+    frame = pd.DataFrame({"a": [0.5, 1.0], "word": ["x", "y"]})
+    arrow = pa.Table.from_pandas(frame)
+    narwhals = pytest.importorskip("narwhals")
+    front = narwhals.from_native(arrow)
+    for table in (arrow, front, arrow.to_batches()[0]):
+        pd.testing.assert_frame_equal(to_numpy(table), frame)
+    polars = pl.DataFrame(frame)
+    assert to_numpy(narwhals.from_native(polars)) is polars
+    series = narwhals.from_native(frame, eager_only=True)["a"]
+    assert_array_equal(np.asarray(to_numpy(series)), [0.5, 1.0])
+
+
+@pytest.mark.parametrize("change", [pd.DataFrame, pa.Table.from_pandas])
+def test_estimators_read_tables_of_arrow(change):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=40), "b": rng.integers(0, 2, 40)})
+    y = frame["a"] * frame["b"]
+    frame["word"] = np.where(y > 0, "up", "down")
+    expected = MOHNRegressor("gp").fit(frame, y).predict(frame)
+    model = MOHNRegressor("gp").fit(change(frame), y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "word"]
+    assert_array_equal(model.predict(change(frame)), expected)
+    with pytest.raises(ValueError, match="column word holds text"):
+        BLMRegressor().fit(change(frame), y)
+
+
+ESTIMATORS = [
+    MOHNRegressor("pursuit"),
+    MOHNRegressor("gp"),
+    MOHNClassifier("gp"),
+    BLMRegressor(),
+    BLMClassifier(),
+    EnergyNetRegressor(),
+]
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+@pytest.mark.parametrize("unknown", [None, pd.NA, float("nan")])
+def test_unknown_targets_among_objects_are_counted(estimator, unknown):
+    X, y = np.arange(12.0).reshape(6, 2), ["a", "b"] * 3
+    if is_regressor(estimator):
+        y = [0.0, 1.0] * 3
+    y[3] = unknown
+    for given in (y, np.array(y, dtype=object), pd.Series(y, dtype=object)):
+        with pytest.raises(ValueError, match="Input y contains NaN in 1 of 6 rows"):
+            estimator.fit(X, given)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_integers_that_are_no_floats(estimator):
+    X, y = pd.DataFrame({"a": range(6), "b": [10**400, 1, 2, 3, 4, 5]}), [0, 1] * 3
+    with pytest.raises(ValueError, match=r"beyond the largest float.* in column 'b'"):
+        estimator.fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_data_frames_without_columns(estimator):
+    with pytest.raises(ValueError, match="X has no columns: pass at least one"):
+        estimator.fit(pd.DataFrame(index=range(6)), [0, 1] * 3)
+
+
+def test_targets_that_are_no_floats():
+    X = np.arange(12.0).reshape(6, 2)
+    for estimator in filter(is_regressor, ESTIMATORS):
+        with pytest.raises(ValueError, match=r"largest float.* in 1 of 6 rows"):
+            estimator.fit(X, [10**400, 1, 2, 3, 4, 5])
 
 
 class OnlyAnArray:

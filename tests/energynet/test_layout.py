@@ -64,6 +64,37 @@ def test_samples_in_another_order_have_the_same_layout():
         assert_array_equal(sign, sort_columns(X, np.ones(6, bool))[1])
 
 
+@pytest.mark.parametrize("shift", [1e3, -1e7, 1e9])
+def test_columns_far_from_zero_are_sorted_as_near_it(shift):
+    X, moved = make_table(200), make_table(200)
+    # Column 3 is symmetric, and 4 follows from others: all of their moments count.
+    moved[:, 3:] += shift
+    is_number = np.ones(6, bool)
+    assert_array_equal(sort_columns(moved, is_number)[0], sort_columns(X, is_number)[0])
+    assert_array_equal(sort_columns(moved, is_number)[1], sort_columns(X, is_number)[1])
+    codes = np.column_stack([np.tile([0.0, 1.0], 100), moved])
+    near = np.column_stack([codes[:, :1], X])
+    for found, expected in zip(
+        sort_categories(codes, {0: 2}).values(),
+        sort_categories(near, {0: 2}).values(),
+        strict=True,
+    ):
+        assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_densities_do_not_depend_on_the_units(whiten):
+    X = make_table()
+    net = EnergyNetTransformer(None, 4, whiten=whiten, n_final_epochs=3, random_state=0)
+    known = net.fit(X).score_samples(X)
+    other = X.copy()
+    # Deviations from 10 MHz as frequencies, and days since 1970 as seconds.
+    other[:, 3] += 1e7
+    other[:, 4] = 86_400.0 * (other[:, 4] + 19_000.0)
+    found = net.fit(other).score_samples(other) + np.log(86_400.0)
+    assert_allclose(found, known, atol=1e-4)
+
+
 def test_columns_that_nothing_tells_apart_stay():
     states = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, -1).T
     order, sign = sort_columns(states, np.ones(3, bool))

@@ -5,18 +5,28 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from fuzz_estimators import ESTIMATORS, FAMILIES, fine_targets, outputs
 from fuzz_rules import attempt, same
 from fuzz_tables import SEEDS, Table, Target, Weights
 from hypothesis import strategies as st
 from joblib import parallel_config
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.neural_network import MLPRegressor
 from sklearn.utils.validation import has_fit_parameter
 from skops.io import dumps, get_untrusted_types, loads
 
-from skmohn import EnergyNetTransformer, MOHNRegressor
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNRegressor,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 KINDS = ["sign", "bit", "genotype", "grade", "normal", "share"]
@@ -135,6 +145,87 @@ def test_columns_in_another_order_turned_and_relabeled(campaign):
         st.sampled_from(list(DEFAULTS)), st.sampled_from([30, 60]), SEEDS
     )
     campaign(check, tables)
+
+
+# Networks as trained here are few steps from their start; searches end early.
+_SHORT_STACK = EnergyNetTransformer(
+    None, [3, 2], n_final_epochs=2, n_temperatures=20, random_state=0
+)
+# By default, but for what takes long.
+LEARNERS = {
+    "MOHNRegressor": (MOHNRegressor(random_state=0), "predict"),
+    "MOHNClassifier": (MOHNClassifier(random_state=0), "predict_proba"),
+    "BLMRegressor": (BLMRegressor(max_flips=300, random_state=0), "predict"),
+    "BLMClassifier": (BLMClassifier(max_flips=300, random_state=0), "predict_proba"),
+    "EnergyNetTransformer": (_SHORT_STACK, "score_samples"),
+    "EnergyNetTransformer, whiten": (
+        clone(_SHORT_STACK).set_params(whiten=True),
+        "score_samples",
+    ),
+    "EnergyNetRegressor": (
+        EnergyNetRegressor(
+            _SHORT_STACK,
+            MLPRegressor(hidden_layer_sizes=(3,), max_iter=5, random_state=0),
+            random_state=0,
+        ),
+        "predict",
+    ),
+}
+# The same numbers in other memory and other types of tables.
+FORMS = {
+    "columns": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "big endian": lambda X: X.astype(">f8"),
+    "objects": lambda X: X.astype(object),
+    "masked": np.ma.asarray,
+    "list": lambda X: X.tolist(),
+    "read only": lambda X: np.frombuffer(X.tobytes()).reshape(X.shape),
+    "pandas": pd.DataFrame,
+    "nullable": lambda X: pd.DataFrame(X).convert_dtypes(),
+    "polars": pl.DataFrame,
+    "arrow": lambda X: pa.table(list(X.T), [f"x{j}" for j in range(X.shape[1])]),
+}
+
+
+def numbers_and_target(name, n_rows, seed):
+    """Flags, counts and numbers, and a target of the kind that is learned."""
+    rng = np.random.default_rng(seed)
+    flags, counts = rng.choice([0.0, 1.0], (n_rows, 2)), rng.poisson(3, n_rows)
+    X = np.column_stack([flags, counts, rng.normal(size=(n_rows, 2)).round(6)])
+    y = X[:, 0] * X[:, 3] + X[:, 4] + 0.3 * rng.normal(size=n_rows)
+    return X, y > np.median(y) if is_classifier(LEARNERS[name][0]) else y
+
+
+LEARNED = st.tuples(st.sampled_from(list(LEARNERS)), st.sampled_from([30, 80]), SEEDS)
+
+
+def test_the_same_numbers_in_other_memory(campaign):
+    def check(problem, form):
+        estimator, use = LEARNERS[problem[0]]
+        X, y = numbers_and_target(*problem)
+        other = FORMS[form](X)
+        expected = getattr(fit(estimator, X, y), use)(X)
+        assert_array_equal(getattr(fit(estimator, other, y), use)(other), expected)
+
+    campaign(check, st.tuples(LEARNED, st.sampled_from(list(FORMS))))
+
+
+def test_columns_in_other_units(campaign):
+    def check(problem, scale, shift):
+        estimator, use = LEARNERS[problem[0]]
+        X, y = numbers_and_target(*problem)
+        other = X.copy()
+        other[:, 2:] = scale * (X[:, 2:] + shift)
+        expected = getattr(fit(estimator, X, y), use)(X)
+        found = getattr(fit(estimator, other, y), use)(other)
+        if use == "score_samples":
+            found = found + 3.0 * np.log(scale)
+        # Message passing ends where means change by 1e-4 of their length.
+        assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+    scales, shifts = st.sampled_from([1.0, 0.001, 60.0]), st.sampled_from([0.0, 1e4])
+    campaign(check, st.tuples(LEARNED, scales, shifts))
 
 
 def test_scaled_and_shifted_targets(campaign):

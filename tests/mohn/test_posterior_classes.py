@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import norm
@@ -30,6 +30,19 @@ def labeled(n_rows=60, n_inputs=4, seed=0):
     X = rng.standard_normal((n_rows, n_inputs))
     score = 1.5 * X[:, 0] - X[:, 1] + rng.logistic(size=n_rows)
     return X, score > 0.3
+
+
+def test_rounding_errors_of_inputs_change_no_column():
+    """Runs that end on their way would end elsewhere."""
+    rng = np.random.default_rng(2)
+    X, success = labeled()
+    noisy = X * (1.0 + 1e-15 * rng.choice([-1.0, 1.0], X.shape))
+    assert np.any(noisy != X)
+    one = np.ones(len(X))
+    samples = [ProbitSample.of(table, one, one, None, 2) for table in (X, noisy)]
+    assert_array_equal(samples[0].columns, samples[1].columns)
+    models = [sample.learn(success) for sample in samples]
+    assert_array_equal(models[0].weights, models[1].weights)
 
 
 # ---------------------------------------------------------------------------- left out

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtri
 
 from skmohn._core._tuned import tuned
+from skmohn._core._units import binary_units
 from skmohn.mohn._models import JOINT, PRIOR
 from skmohn.mohn._spike_slab.fit import (
     SPIKE_SLAB,
@@ -62,6 +63,8 @@ class ProbitConstants:
     # Least variance of a belief, and least fraction of a precision that it leaves.
     min_variance: float = tuned(1e-12, "rounding")
     min_site_fraction: float = tuned(1e-9, "rounding")
+    # Bits of inputs beside the largest of their column.
+    n_bits: int = tuned(24, "rounding")
 
 
 _PROBIT = ProbitConstants()
@@ -293,7 +296,9 @@ class ProbitSample:
         max_order: int,
     ) -> "ProbitSample":
         """Standardize the columns of all sets of inputs, some of which vary."""
-        candidates, columns = standardize_columns(inputs, weight, max_order)
+        candidates, columns = standardize_columns(
+            _round_inputs(inputs), weight, max_order
+        )
         return cls(candidates, columns, Spectrum.of(columns), weight, unit, group)
 
     def learn(
@@ -369,6 +374,14 @@ class ProbitSample:
                 self.group,
             )
         return found - constant
+
+
+def _round_inputs(inputs: NDArray) -> NDArray[np.float64]:
+    """Inputs to single precision, so that rounding errors of other units are none."""
+    # The scale of a latent function that separates most rows drifts; where a run of
+    # two strengths ends on its way follows from the last bits of its columns.
+    unit = binary_units(inputs) * 2.0**-_PROBIT.n_bits
+    return np.rint(inputs / unit) * unit
 
 
 def _charge(classes: Sequence[slice], state: State) -> float:
