@@ -220,8 +220,12 @@ CALLS = {
             {"table": "t", "X": np.ones((2, 3)), "keys": [], "dialect": "ansi"},
         ),
         (
+            lambda X, digits: mohn().to_latex(X, digits=digits),
+            {"X": None, "digits": 3},
+        ),
+        (
             lambda name, X, arithmetic, accumulator_bits: mohn().to_c(
-                name, X, arithmetic=arithmetic, accumulator_bits=accumulator_bits
+                name, X=X, arithmetic=arithmetic, accumulator_bits=accumulator_bits
             ),
             {
                 "name": "m",

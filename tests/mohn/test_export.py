@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn import GPOptions
-from skmohn.mohn._export.formula import read_formula
+from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._table.rows import member_values
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -362,6 +362,67 @@ def test_integers_need_columns_of_two_values():
         model.to_c("Model")
 
 
+# -------------------------------------------------------------------------------- LaTeX
+
+
+def evaluate_latex(text, X):
+    """Value of the first equation, of sums, products and fractions, for each row."""
+    *_, body, _ = re.split(r"\\(?:begin|end)\{aligned\}", text)
+    body = body.replace(" \\\\\n&\\quad", "").replace(r" \, ", "*")
+    body = re.sub(r" \\times 10\^\{(-?\d+)\}", r"e\1", body)
+    body = re.sub(r"z_\{(\d+)\}", r"z[\1]", body)
+    body = re.sub(r"\\text\{(\w+)\}", r"x['\1']", body)
+    body = re.sub(r"\\frac\{(.+)\}\{(.+)\}", r"(\1)/(\2)", body)
+    (_, first), *codes = (line.split(" &= ") for line in body.strip().split(" \\\\\n"))
+    x, z = {name: X[name].to_numpy() for name in X}, {}
+    for name, code in codes:
+        z[int(name[2:-1])] = eval(code, {"x": x})
+    return eval(first, {"x": x, "z": z})
+
+
+def test_latex_has_numbers_that_read_back():
+    rng = np.random.default_rng(4)
+    kinds = ["bit", "sign", "ends", "number", "huge", "count"]
+    X = make_table(kinds, 4).fillna(1.0).set_axis(kinds, axis=1)
+    terms = random_terms(rng, 6, 12)
+    model = MOHNRegressor("given", terms=terms, outliers="keep")
+    model.fit(X, 1e-7 * rng.normal(size=60))
+    assert_same(evaluate_latex(model.to_latex(), X), model.predict(X))
+    short = evaluate_latex(model.to_latex(digits=4), X)
+    assert_allclose(short, model.predict(X), atol=1e-9)
+
+
+def test_latex_of_a_tiny_model():
+    X = pd.DataFrame({"a_b": ["x", "y"] * 20, "n": [1.0, 1.0, 3.0, 3.0] * 10})
+    model = MOHNRegressor("given", terms=[(0,), (0, 1)])
+    z = np.where(X["a_b"] == "y", 1.0, -1.0)
+    model.fit(X, 0.5 - 2.0 * z + 3e-9 * z * (X["n"] - 2.0))
+    expected = r"""
+\begin{aligned}
+\text{prediction} &= 0.5 - 2 \, z_{1} + 3 \times 10^{-9} \, z_{1} \, z_{2} \\
+z_{1} &= \begin{cases} -1 & \text{if } \text{a\_b} = \text{x} \\ 1 & \text{if } \text{a\_b} = \text{y} \\ 0 & \text{otherwise} \end{cases} \\
+z_{2} &= \text{n} - 2
+\end{aligned}
+"""  # noqa: E501
+    assert model.to_latex(digits=3) == expected.strip()
+    with pytest.raises(ValueError, match="digits must be None or from 1 to 17"):
+        model.to_latex(digits=0)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_latex_escapes_names(name):
+    X = pd.DataFrame({name: [name, "y"] * 20, "n": np.arange(40.0)})
+    model = MOHNClassifier("given", terms=[(0, 1)], C=1.0, categorical_features=[0])
+    text = model.fit(X, [f"{name} no", name] * 20).to_latex()
+    plain = re.sub(r"\\[\\{}$&#_%]", "", text)
+    depths = np.cumsum([(c == "{") - (c == "}") for c in plain])
+    assert depths.min() == depths[-1] == 0
+    assert text.count(r"\begin{cases}") == text.count(r"\end{cases}")
+    # What is not escaped is ours.
+    assert not set("$#%").intersection(plain)
+    assert plain.count("\n") == 6
+
+
 # ---------------------------------------------------------------- models of all weights
 
 
@@ -426,7 +487,7 @@ def test_groups_of_one_hot_columns_are_read_as_one():
     new.iloc[0, :2] = np.nan
     new.iloc[1, :3] = [0, np.nan, 0]
     new.iloc[2, :3] = np.nan
-    formula = read_formula(model, X, "SQL")
+    formula = Formula.read(model, X, "SQL")
     assert_same(formula.evaluate(new.to_numpy())[:, 0], listed_sum(model, new))
     assert_same(run_sql(model.to_sql(X=X), new)["prediction"], listed_sum(model, new))
 
@@ -441,7 +502,7 @@ def test_transformed_targets_keep_the_mean_of_their_noise(transform, capsys):
     query = model.to_sql(X=X)
     r2 = float(re.search(r"R2 is ([\d.]+)", capsys.readouterr().out)[1])
     assert r2 > 0.99
-    formula = read_formula(model, X, "SQL")
+    formula = Formula.read(model, X, "SQL")
     found = run_sql(query, pd.DataFrame(X).add_prefix("x"))["prediction"]
     assert_same(found, formula.evaluate(X)[:, 0])
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._c_names import validate_name
 from skmohn._core._walsh import WalshPolynomial
-from skmohn.mohn._export.expressions import columns_of, write
+from skmohn.mohn._export.expressions import columns_of
 from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._export.text import Text, TextWriter
 
@@ -263,10 +263,9 @@ def _write_scores(
     lines = ["static inline void @scores(const @INPUT *x, @SCORE *score)", "{"]
     if formula.codes:
         lines.append(f"    @CODE code[{len(formula.codes)}];")
-    for i, code in enumerate(formula.codes):
-        text = write(code, _CWriter()).text
+    for i, (text, _) in enumerate(formula.write_codes(_CWriter())):
         if integers is not None:
-            (column,) = columns_of(code)
+            (column,) = columns_of(formula.codes[i])
             text = f"x[{column}] == 1 ? 1 : x[{column}] == 0 ? -1 : 0"
         lines.append(f"    code[{i}] = {text};")
     if not formula.codes:
@@ -294,7 +293,7 @@ def _write_outputs(formula: Formula, integers: _Integers | None) -> list[str]:
         ]
         start.append(f"    for (k = 0; k < {n}; k++) score[k] = sum[k] * {unit};")
     writer = _CWriter()
-    values = [write(output, writer).text for output in formula.outputs]
+    values = [text for text, _ in formula.write_outputs(writer)]
     if formula.classes is None and len(values) == 1:
         head, body = "double @predict(const @INPUT *x)", [f"    return {values[0]};"]
     elif formula.classes is None:
@@ -302,7 +301,7 @@ def _write_outputs(formula: Formula, integers: _Integers | None) -> list[str]:
         body = [f"    prediction[{k}] = {text};" for k, text in enumerate(values)]
     else:
         head = "int @predict(const @INPUT *x)"
-        cases = [write(choice, writer).text for choice in formula.choices]
+        cases = [text for text, _ in formula.write_choices(writer)]
         body = [f"    if ({case}) return {k};" for k, case in enumerate(cases)]
         body.append(f"    return {len(cases)};")
     lines = [f"static inline {head}", "{", *start, *body, "}", ""]

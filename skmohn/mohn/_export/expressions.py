@@ -228,6 +228,8 @@ def columns_of(node: object) -> set[int]:
 def expand_polynomial(polynomial: WalshPolynomial) -> Expression:
     """Sum of weighted products of codes."""
     parts: list[Expression] = [Number(polynomial.intercept)]
+    if polynomial.intercept == 0.0 and polynomial.terms:
+        parts = []
     weights = polynomial.weights.tolist()
     for term, weight in zip(polynomial.terms, weights, strict=True):
         parts.append(Product((Number(weight), *map(Code, term))))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +36,18 @@ from skmohn.mohn._export.expressions import (
     Quotient,
     Score,
     Sum,
+    Writer,
     columns_of,
+    expand_polynomial,
     write,
 )
 from skmohn.mohn._genotypes import read_inputs
 from skmohn.mohn._table.coding import CATEGORIES, TWO_VALUED, InputCoding
 from skmohn.mohn._table.target import GAUSS_HERMITE, Logarithm, Transform
 
+T = TypeVar("T")
 # R2 below which there is a warning.
 _LEAST_R2: Final = 0.99
-# Exponents of e are cut there: its powers are finite, and one over them is not zero.
-_MAX_EXPONENT: Final = 700.0
 # A power below it is a logarithm.
 _MIN_POWER: Final = 1e-8
 # Binary logarithm of the ends of a column beyond which they are scaled.
@@ -70,8 +71,31 @@ class Formula:
     choices: list[Condition] = field(default_factory=list)
     # By column of two values, those that are coded as -1 and +1.
     ends: dict[int, tuple[Any, Any]] = field(default_factory=dict)
-    # Whether it is the function of the model, and not of its listed terms alone.
-    is_exact: bool = True
+
+    @classmethod
+    def read(cls, estimator: Any, X: TableLike | None, what: str) -> "Formula":
+        """Read a fitted estimator; compare the formula with predictions of rows."""
+        # `what` is exported, for messages. Formulas that lose something need the rows.
+        check_is_fitted(estimator)
+        if getattr(estimator, "_variants", None) is not None:
+            raise ValueError(
+                f"{what} reads a table, but the model was fitted to Genotypes: fit it "
+                "to the columns of its terms, such as np.asarray(X[:, columns])"
+            )
+        if hasattr(estimator, "classes_"):
+            formula = _read_classes(estimator, what)
+        else:
+            formula = _read_targets(estimator, X, what)
+        names, kinds = formula.names, estimator._categories.kinds
+        times = [names[j] for j in formula.columns if kinds.get(j, "").endswith("64")]
+        if times:
+            raise ValueError(
+                f"{what} reads numbers and categories, but column {times[0]!r} holds "
+                "times: fit the model to a number instead, such as days since a date"
+            )
+        if X is not None:
+            _compare(estimator, formula, X, what)
+        return formula
 
     @property
     def is_plain(self) -> bool:
@@ -85,39 +109,29 @@ class Formula:
         """Columns that it reads."""
         return sorted(columns_of(tuple(self.codes)))
 
+    def write_codes(self, writer: Writer[T]) -> list[T]:
+        """Write the coded inputs."""
+        return [write(code, writer) for code in self.codes]
+
+    def write_scores(self, writer: Writer[T]) -> list[T]:
+        """Write the polynomials as sums of products."""
+        return [write(expand_polynomial(score), writer) for score in self.scores]
+
+    def write_outputs(self, writer: Writer[T]) -> list[T]:
+        """Write what is predicted."""
+        return [write(output, writer) for output in self.outputs]
+
+    def write_choices(self, writer: Writer[T]) -> list[T]:
+        """Write when each class but the last is the one predicted."""
+        return [write(choice, writer) for choice in self.choices]
+
     def evaluate(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
         """Outputs of rows whose categories are numbered, (n_rows, n_outputs)."""
-        coder = Evaluator(table)
-        codes = [write(code, coder) for code in self.codes]
+        codes = self.write_codes(Evaluator(table))
         codes = np.column_stack(codes) if codes else np.empty((len(table), 0))
         scores = np.column_stack([score.predict(codes) for score in self.scores])
         scorer = Evaluator(table, codes, scores)
-        return np.column_stack([write(output, scorer) for output in self.outputs])
-
-
-def read_formula(estimator: Any, X: TableLike | None, what: str) -> Formula:
-    """Read the formula of a fitted estimator; compare it with predictions of rows."""
-    # `what` is exported, for messages. Formulas that lose something need the rows.
-    check_is_fitted(estimator)
-    if getattr(estimator, "_variants", None) is not None:
-        raise ValueError(
-            f"{what} reads columns of a table, but the model was fitted to Genotypes: "
-            "fit it to the columns of its terms, such as np.asarray(X[:, columns])"
-        )
-    if hasattr(estimator, "classes_"):
-        formula = _read_classes(estimator, what)
-    else:
-        formula = _read_targets(estimator, X, what)
-    names, kinds = formula.names, estimator._categories.kinds
-    times = [names[j] for j in formula.columns if kinds.get(j, "").endswith("64")]
-    if times:
-        raise ValueError(
-            f"{what} reads numbers and categories, but column {times[0]!r} holds "
-            "times: fit the model to a number in its place, such as days since a date"
-        )
-    if X is not None:
-        _compare(estimator, formula, X, what)
-    return formula
+        return np.column_stack(self.write_outputs(scorer))
 
 
 def _compare(estimator: Any, formula: Formula, X: TableLike, what: str) -> None:
@@ -169,7 +183,6 @@ def _read_targets(estimator: Any, X: TableLike | None, what: str) -> Formula:
         outputs,
         [str(name) for name in names],
         ends=codes.ends,
-        is_exact=is_exact,
     )
 
 
@@ -265,7 +278,7 @@ def _read_classes(estimator: Any, what: str) -> Formula:
 def _softmax(k: int, log_odds: list[Expression]) -> Expression:
     """Probability of a class."""
     parts: list[Expression] = [Number(1.0)]
-    most, minus = Number(_MAX_EXPONENT), Product((Number(-1.0), log_odds[k]))
+    minus = Product((Number(-1.0), log_odds[k]))
     for j, other in enumerate(log_odds):
         if j == k:
             continue
@@ -273,8 +286,7 @@ def _softmax(k: int, log_odds: list[Expression]) -> Expression:
         if log_odds[k] == Number(0.0):
             pair = [other]
         apart = Sum(tuple(pair)) if len(pair) > 1 else pair[0]
-        cut = Piecewise(((Less(most, apart), most),), apart)
-        parts.append(Exponential(cut))
+        parts.append(Exponential(apart))
     return Quotient(Number(1.0), Sum(tuple(parts)))
 
 
@@ -438,7 +450,7 @@ class _Line:
         is_exact = Fraction(low) + Fraction(high) == 2 * Fraction(middle)
         if is_exact and Fraction(high) - Fraction(low) == 2 * Fraction(half):
             top: Expression = Sum((value, Number(-middle))) if middle else value
-            return Quotient(top, Number(half))
+            return top if half == 1.0 else Quotient(top, Number(half))
         up = Sum((value, Number(-low)))
         down = Sum((Number(high), Product((Number(-1.0), value))))
         return Quotient(Sum((up, Product((Number(-1.0), down)))), Number(high - low))
@@ -456,7 +468,7 @@ class _Line:
 
 def _find_near(settings: Settings, value: Column) -> Iterator[tuple[float, Condition]]:
     """Yield settings, in increasing order, and when each is the first that is near."""
-    values, tolerance = settings.values.tolist(), Number(settings.tolerance)
+    values, tolerance = settings.values.tolist(), Number(float(settings.tolerance))
     for setting, following in zip(values, [*values[1:], math.inf], strict=True):
         above = Sum((value, Number(-setting)))
         below = Sum((Number(setting), Product((Number(-1.0), value))))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from skmohn._core._types import TableLike
 from skmohn._core._validation import is_integer
 from skmohn.mohn._export.c import write_c
-from skmohn.mohn._export.formula import read_formula
+from skmohn.mohn._export.formula import Formula
+from skmohn.mohn._export.latex import write_latex
 from skmohn.mohn._export.sql import DIALECTS, write_sql
 
 
@@ -80,14 +81,14 @@ class ExportMixin:
             raise ValueError(
                 f"dialect must be one of {list(DIALECTS)}, got {dialect!r}"
             )
-        formula = read_formula(self, X, "SQL")
+        formula = Formula.read(self, X, "SQL")
         return write_sql(formula, table, keys, DIALECTS[dialect])
 
     def to_c(
         self,
         name: str = "model",
-        X: TableLike | None = None,
         *,
+        X: TableLike | None = None,
         arithmetic: str = "double",
         accumulator_bits: int = 32,
     ) -> str:
@@ -153,5 +154,47 @@ class ExportMixin:
             raise ValueError(
                 f"accumulator_bits must be 32 or 64, got {accumulator_bits}"
             )
-        formula = read_formula(self, X, "C")
+        formula = Formula.read(self, X, "C")
         return write_c(formula, name, arithmetic, accumulator_bits)
+
+    def to_latex(self, X: TableLike | None = None, *, digits: int | None = None) -> str:
+        """Write the model as equations in LaTeX, for the math mode of amsmath.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            As for :meth:`to_sql`.
+        digits : int, default=None
+            Significant digits of numbers. None for so many that each number is exact.
+
+        Returns
+        -------
+        str
+            An ``aligned`` environment: each prediction, or the probability of each
+            class, and each coded input ``z``. Of a missing value, for which there is no
+            line, the input of its column is 0.
+
+        Raises
+        ------
+        ValueError
+            As of :meth:`to_sql`, and if `digits` is no positive integer.
+
+        Warns
+        -----
+        UserWarning
+            If R2 of predictions of X is below 0.99.
+
+        Examples
+        --------
+        >>> from skmohn import MOHNRegressor
+        >>> model = MOHNRegressor.from_terms([(0,), (0, 1)], [2.0, -0.5])
+        >>> print(model.to_latex())
+        \\begin{aligned}
+        \\text{prediction} &= 2 \\, z_{1} - 0.5 \\, z_{1} \\, z_{2} \\\\
+        z_{1} &= \\text{x0} \\\\
+        z_{2} &= \\text{x1}
+        \\end{aligned}
+        """
+        if digits is not None and not (is_integer(digits) and 1 <= digits <= 17):
+            raise ValueError(f"digits must be None or from 1 to 17, got {digits!r}")
+        return write_latex(Formula.read(self, X, "LaTeX"), digits)

@@ -1,12 +1,14 @@
 """Formulas as queries in SQL."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from skmohn._core._names import unique_names
-from skmohn.mohn._export.expressions import expand_polynomial, write
 from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._export.text import Text, TextWriter
+
+# Exponents beyond which powers of e are no floats.
+_MAX_EXPONENT: Final = 700.0
 
 
 class Dialect(NamedTuple):
@@ -105,8 +107,10 @@ class _SQLWriter(TextWriter):
         return self.call("POWER", base, self.number(exponent))
 
     def exp(self, exponent: Text) -> Text:
-        """Exponential function."""
-        return self.call("EXP", exponent)
+        """Exponential function, cut where databases refuse what it is."""
+        low, high = self.number(-_MAX_EXPONENT), self.number(_MAX_EXPONENT)
+        cases = [(self.less(exponent, low), low), (self.less(high, exponent), high)]
+        return self.call("EXP", self.piecewise(cases, exponent))
 
     def piecewise(self, cases: Sequence[tuple[Text, Text]], otherwise: Text) -> Text:
         """Case of the first condition that holds."""
@@ -144,19 +148,19 @@ def write_sql(
     codes = unique_names([f"code{k}" for k in range(len(formula.codes))], taken)
     scores = unique_names([f"score{k}" for k in range(len(formula.scores))], taken)
     writer = _SQLWriter(formula, dialect, "given")
-    coded = [write(code, writer) for code in formula.codes]
+    coded = formula.write_codes(writer)
     source = ".".join(map(dialect.name, parts))
     query = writer.select(keys, zip(coded, codes, strict=True), source)
     writer = _SQLWriter(formula, dialect, "coded", codes)
-    outputs = [write(expand_polynomial(score), writer) for score in formula.scores]
+    outputs = formula.write_scores(writer)
     names = formula.output_names
     if not formula.is_plain:
         query = writer.select(keys, zip(outputs, scores, strict=True), _nest(query))
         writer = _SQLWriter(formula, dialect, "scored", scores=scores)
-        outputs = [write(output, writer) for output in formula.outputs]
+        outputs = formula.write_outputs(writer)
     if formula.classes is not None:
         labels = [Text(dialect.literal(label, "y")) for label in formula.classes]
-        cases = [write(choice, writer) for choice in formula.choices]
+        cases = formula.write_choices(writer)
         pairs = list(zip(cases, labels[:-1], strict=True))
         outputs.insert(0, writer.piecewise(pairs, labels[-1]))
         names = ["prediction", *(f"probability_{name}" for name in names)]

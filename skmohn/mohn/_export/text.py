@@ -5,14 +5,14 @@ from typing import Final, NamedTuple
 
 # Terms of a sum without parentheses: programs limit the depth of expressions.
 _MAX_TERMS: Final = 100
-_SUM, _PRODUCT, _ATOM = range(3)
+SUM, PRODUCT, ATOM = range(3)
 
 
 class Text(NamedTuple):
     """Expression or condition, and what binds its parts least."""
 
     text: str
-    binding: int = _ATOM
+    binding: int = ATOM
 
     def within(self, binding: int) -> str:
         """Text as a part of what binds more or less."""
@@ -22,9 +22,12 @@ class Text(NamedTuple):
 class TextWriter:
     """Writer of what most languages write alike; see `Writer`."""
 
+    times = " * "
+    le = "<="
+
     def number(self, value: float) -> Text:
         """Shortest digits that read back as the same number."""
-        return Text(repr(float(value)), _SUM if value < 0.0 else _ATOM)
+        return Text(repr(float(value)), SUM if value < 0.0 else ATOM)
 
     def add(self, parts: Sequence[Text]) -> Text:
         """Sum, of many parts a sum of sums."""
@@ -35,26 +38,26 @@ class TextWriter:
         found = parts[0].text
         for text, _ in parts[1:]:
             found += f" - {text[1:]}" if text.startswith("-") else f" + {text}"
-        return Text(found, _SUM)
+        return Text(found, SUM)
 
     def multiply(self, parts: Sequence[Text]) -> Text:
         """Product, which may begin with a minus."""
         first, *others = parts
-        if first.text == "1.0":
+        if first == self.number(1.0):
             first, *others = others
         is_negative = first.text.startswith("-") and first.text[1:2] != "("
-        if first.text == "-1.0":
+        if first == self.number(-1.0):
             first, *others = others
-            start = f"-{first.within(_PRODUCT)}"
+            start = f"-{first.within(PRODUCT)}"
         else:
-            start = first.text if is_negative else first.within(_PRODUCT)
-        text = " * ".join([start, *(other.within(_PRODUCT) for other in others)])
-        return Text(text, _SUM if is_negative else _PRODUCT)
+            start = first.text if is_negative else first.within(PRODUCT)
+        text = self.times.join([start, *(other.within(PRODUCT) for other in others)])
+        return Text(text, SUM if is_negative else PRODUCT)
 
     def divide(self, numerator: Text, denominator: Text) -> Text:
         """Quotient."""
-        top, bottom = numerator.within(_PRODUCT), denominator.within(_ATOM)
-        return Text(f"{top} / {bottom}", _PRODUCT)
+        top, bottom = numerator.within(PRODUCT), denominator.within(ATOM)
+        return Text(f"{top} / {bottom}", PRODUCT)
 
     def power(self, base: Text, exponent: float) -> Text:
         """Power."""
@@ -70,7 +73,7 @@ class TextWriter:
 
     def less_equal(self, left: Text, right: Text) -> Text:
         """Comparison."""
-        return Text(f"{left.text} <= {right.text}")
+        return Text(f"{left.text} {self.le} {right.text}")
 
     def call(self, function: str, *arguments: Text) -> Text:
         """Call of a function."""
