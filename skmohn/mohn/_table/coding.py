@@ -170,6 +170,11 @@ class InputCoding:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
 
+    @property
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Mask of the columns that do not vary."""
+        return self.kind == CONSTANT
+
     def _encode_categories(self, X: NDArray, first_row: int = 0) -> NDArray[np.intp]:
         """Read the category of each; the number of categories means unknown."""
         categories = np.empty((len(X), len(self.categoricals)), dtype=int)
