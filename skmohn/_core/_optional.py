@@ -12,6 +12,7 @@ EXTRAS = {
     "onnx": "onnx",
     "optuna": "integrations",
     "pandas": "frames",
+    "sympy": "sympy",
 }
 
 
