@@ -50,7 +50,7 @@ def fit_classifier(seed, with_missing=True):
     """A model of two or three classes with categories."""
     X, y = make_table(seed, with_missing)
     classes = np.array(["no", "ä", "maybe"])[np.digitize(y, [0.0, 1.0][: 1 + seed % 2])]
-    model = MOHNClassifier("given", terms=[(0, 4)], C=1.0)
+    model = MOHNClassifier("full", 2, C=1.0)
     return model.fit(X, classes), X
 
 

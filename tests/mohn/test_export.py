@@ -43,8 +43,8 @@ def make_column(kind, n, rng):
         "far": lambda: 1e9 + rng.normal(size=n),
         "huge": lambda: 1.6e308 * rng.uniform(-1, 1, n),
         "count": lambda: rng.integers(3, 11, n).astype(float),
-        # Repeats of settings that differ by rounding.
-        "setting": lambda: rng.integers(0, 5, n) / 4 + rng.uniform(-1e-12, 1e-12, n),
+        # Repeats of settings that differ by jitter, which predict takes for equal.
+        "setting": lambda: rng.integers(0, 5, n) / 4 + rng.uniform(-1e-6, 1e-6, n),
         "fill": lambda: np.where(rng.random(n) < 0.2, 1e30, rng.normal(size=n)),
     }[kind]()
     if kind != "bool":
@@ -132,14 +132,30 @@ def test_sql_of_classes_has_labels_and_probabilities(n_classes, kinds, seed):
         if kind == "three":
             X[name] = np.array(["a", "b'", "c", np.nan], object)[rng.integers(0, 4, 60)]
     classes = np.array(["no", "it's", "ä", "-"])[rng.integers(0, n_classes, 60)]
-    model = MOHNClassifier(
-        "given", terms=[], C=1.0, categorical_features=text_columns(kinds)
-    )
-    model.set_params(include_inputs=True).fit(X, classes)
+    model = MOHNClassifier("full", 2, C=1.0, categorical_features=text_columns(kinds))
+    model.fit(X, classes)
     found = run_sql(model.to_sql(), X)
     assert found["prediction"].tolist() == model.predict(X).tolist()
     assert list(found)[1:] == [f"probability_{label}" for label in model.classes_]
     assert_same(found.iloc[:, 1:], model.predict_proba(X))
+
+
+def test_settings_are_equal_but_for_jitter():
+    X = make_table(["setting", "bit"], 0).dropna()
+    model = MOHNRegressor("given", terms=[(0,), (0, 1)], outliers="keep")
+    model.fit(X, 1e6 * X.iloc[:, 0])
+    assert 0 in model.coding_.settings
+    found, wanted = run_sql(model.to_sql(), X)["prediction"], model.predict(X)
+    assert_allclose(found, wanted, rtol=1e-12, atol=1e-6)
+
+
+def test_an_unknown_category_is_the_mean_over_all_for_classes():
+    X = pd.DataFrame({"c": ["r", "g", "b", None] * 20, "bit": [0, 1] * 40})
+    model = MOHNClassifier("full", 2, C=1.0)
+    model.fit(X, (X["c"] == "r") | (X["c"].isna() & (X["bit"] == 1)))
+    assert len(model.terms_) > 3
+    found = run_sql(model.to_sql(), X)["probability_True"]
+    assert_same(found, model.predict_proba(X)[:, 1])
 
 
 def fit_bits(n=80, **options):
@@ -487,6 +503,7 @@ def test_groups_of_one_hot_columns_are_read_as_one():
     new.iloc[0, :2] = np.nan
     new.iloc[1, :3] = [0, np.nan, 0]
     new.iloc[2, :3] = np.nan
+    new.iloc[3, :3] = [np.nan, 1, 0]
     formula = Formula.read(model, X, "SQL")
     assert_same(formula.evaluate(new.to_numpy())[:, 0], listed_sum(model, new))
     assert_same(run_sql(model.to_sql(X=X), new)["prediction"], listed_sum(model, new))
@@ -505,6 +522,8 @@ def test_transformed_targets_keep_the_mean_of_their_noise(transform, capsys):
     formula = Formula.read(model, X, "SQL")
     found = run_sql(query, pd.DataFrame(X).add_prefix("x"))["prediction"]
     assert_same(found, formula.evaluate(X)[:, 0])
+    # Without the noise, the mean would be two percent lower.
+    assert abs(found.mean() / model.predict(X).mean() - 1.0) < 0.01
 
 
 # ----------------------------------------------------------------------------- refusals
