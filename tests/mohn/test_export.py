@@ -497,7 +497,7 @@ def test_groups_of_one_hot_columns_are_read_as_one():
     rng = np.random.default_rng(2)
     hot = np.eye(3)[rng.integers(0, 3, 90)]
     X = pd.DataFrame(hot, columns=["r", "g", "b"]).assign(n=rng.normal(size=90))
-    y = hot @ [1.0, -2.0, 4.0] + X["n"] + rng.normal(size=90) * 0.05
+    y = hot @ [3.0, -2.0, 5.0] + X["n"] + rng.normal(size=90) * 0.05
     model = MOHNRegressor("gp", gp_options=GPOptions(one_hot=[[0, 1, 2]])).fit(X, y)
     new = X[:6].copy()
     new.iloc[0, :2] = np.nan
