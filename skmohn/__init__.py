@@ -17,6 +17,7 @@ _HOMES = {
     "GPOptions": "skmohn.mohn",
     "EnergyNetClassifier": "skmohn.energynet",
     "EnergyNetImputer": "skmohn.energynet",
+    "EnergyNetOutlierDetector": "skmohn.energynet",
     "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
     "Genotypes": "skmohn.mohn",
@@ -40,6 +41,7 @@ __all__ = [
     "DeltaOptions",
     "EnergyNetClassifier",
     "EnergyNetImputer",
+    "EnergyNetOutlierDetector",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
     "GPOptions",
@@ -68,6 +70,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
     from skmohn.energynet import (
         EnergyNetClassifier,
         EnergyNetImputer,
+        EnergyNetOutlierDetector,
         EnergyNetRegressor,
         EnergyNetTransformer,
         InfiniteRBMOptions,

@@ -38,6 +38,7 @@ from skmohn import (
     DeltaOptions,
     EnergyNetClassifier,
     EnergyNetImputer,
+    EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
     Genotypes,
@@ -412,6 +413,8 @@ def energynet_fits() -> Iterator[tuple[str, Callable[[], Leaves]]]:
             for strategy in ("mean", "mode"):
                 imputer = EnergyNetImputer(few, strategy=strategy, add_indicator=True)
                 yield f"imputer, {strategy}, {kind}", partial(fit, imputer, X)
+            detector = EnergyNetOutlierDetector(few)
+            yield f"outlier detector, {kind}", partial(fit, detector, X)
             if kind != "missing":
                 yield (
                     f"net classifier, {kind}",

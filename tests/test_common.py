@@ -32,6 +32,7 @@ from skmohn import (
     DeltaOptions,
     EnergyNetClassifier,
     EnergyNetImputer,
+    EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
     GPOptions,
@@ -59,6 +60,7 @@ CHEAP = [
         FEW_UNITS, MLPClassifier(solver="lbfgs", activation="tanh", max_iter=100)
     ),
     EnergyNetImputer(FEW_UNITS),
+    EnergyNetOutlierDetector(FEW_UNITS),
     EnergyNetRegressor(FEW_UNITS, MLPRegressor(solver="lbfgs", max_iter=50)),
     MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2),
     # Errors of data are those of the estimator, as in scikit-learn's own checks.
@@ -119,6 +121,7 @@ ENERGY_NETS = [
     # The network is selected among several.
     EnergyNetClassifier(FEW_UNITS),
     EnergyNetImputer(FEW_UNITS, strategy="mode", add_indicator=True),
+    EnergyNetOutlierDetector(FEW_UNITS, contamination=0.1),
     EnergyNetRegressor(
         FEW_UNITS,
         MLPRegressor(activation="logistic", solver="lbfgs", max_iter=100),
@@ -133,6 +136,7 @@ DEFAULTS = [
     EnergyNetTransformer(),
     EnergyNetClassifier(),
     EnergyNetImputer(),
+    EnergyNetOutlierDetector(),
     EnergyNetRegressor(),
     MOHNFeatureSelector(RidgeClassifier()),
     BlackBoxSearchCV(RidgeClassifier(), {"alpha": [0.1, 1.0]}, error_score="raise"),
@@ -153,6 +157,9 @@ CHECKS_OF_FITS = {
     "check_fit2d_1sample",
     "check_fit_idempotent",
     "check_methods_subset_invariance",
+    "check_outlier_contamination",
+    "check_outliers_fit_predict",
+    "check_outliers_train",
     "check_readonly_memmap_input",
     "check_regressors_train",
     "check_sample_weight_equivalence_on_dense_data",

@@ -7,6 +7,7 @@ from skmohn.energynet._likelihood import (
     dbn_log_likelihood,
     description_length,
 )
+from skmohn.energynet._outlier_detector import EnergyNetOutlierDetector
 from skmohn.energynet._partition import (
     LogPartition,
     annealed_importance_sampling,
@@ -22,6 +23,7 @@ __all__ = [
     "DescriptionLength",
     "EnergyNetClassifier",
     "EnergyNetImputer",
+    "EnergyNetOutlierDetector",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
     "InfiniteRBMOptions",

@@ -704,19 +704,7 @@ class EnergyNetTransformer(
         """
         check_is_fitted(self)
         table = self._read_table(X, keep_dtype=True)
-        unseen = unseen_categories(table, X)
-        portfolio = self._portfolio if self.density == "auto" else None
-        needs_layers = portfolio is None or portfolio.has_layers
-        scorer = Scorer(
-            self.layers_, self.coding_, self.n_draws, self._seed,
-            self._log_partition_of(len(self.weights_) - 1) if needs_layers else None,
-            portfolio,
-        )  # fmt: skip
-        scores = [
-            scorer.score(self._encode(table.take(rows)), rows.start, unseen[rows])
-            for rows in batches(table)
-        ]
-        return np.concatenate(scores)
+        return self._score_table(table, unseen_categories(table, X))
 
     @overload
     def score(
@@ -799,6 +787,23 @@ class EnergyNetTransformer(
         tags.input_tags.allow_nan = self.coding != MINMAX
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _score_table(
+        self, table: Table, unseen: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Log-likelihoods of rows; `unseen` marks categories not there in fit."""
+        portfolio = self._portfolio if self.density == "auto" else None
+        needs_layers = portfolio is None or portfolio.has_layers
+        scorer = Scorer(
+            self.layers_, self.coding_, self.n_draws, self._seed,
+            self._log_partition_of(len(self.weights_) - 1) if needs_layers else None,
+            portfolio,
+        )  # fmt: skip
+        scores = [
+            scorer.score(self._encode(table.take(rows)), rows.start, unseen[rows])
+            for rows in batches(table)
+        ]
+        return np.concatenate(scores)
 
     def _monitor(
         self, encoded: Encoded, X_val: TableLike | None, weight: float

@@ -11,6 +11,7 @@ from skmohn import (
     BLMRegressor,
     EnergyNetClassifier,
     EnergyNetImputer,
+    EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
     Genotypes,
@@ -37,6 +38,7 @@ MODELS = [
     BLMClassifier(**NETWORK),
     STACK,
     EnergyNetImputer(STACK),
+    EnergyNetOutlierDetector(STACK),
     EnergyNetClassifier(STACK, random_state=0),
     EnergyNetRegressor(STACK, random_state=0),
     MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0),
@@ -95,11 +97,13 @@ def test_what_is_masked_is_unknown(model):
 def test_masked_targets_and_weights_are_refused(model):
     name = type(model).__name__
     hidden = np.ma.masked_array(targets(model), np.arange(40) < 5)
-    if "Imputer" not in name and name != "EnergyNetTransformer":
+    takes_no_target = ("Imputer", "Detector", "EnergyNetTransformer")
+    if not any(part in name for part in takes_no_target):
         with pytest.raises(ValueError, match=r"y.* contains NaN"):
             clone(model).fit(X, hidden)
     weights = np.ma.masked_array(np.ones(40), np.arange(40) < 5)
-    if "Imputer" not in name and "Selector" not in name:
+    takes_no_weight = ("Imputer", "Detector", "Selector")
+    if not any(part in name for part in takes_no_weight):
         with pytest.raises(ValueError, match=r"sample_weight contains NaN"):
             clone(model).fit(X, targets(model), sample_weight=weights)
 

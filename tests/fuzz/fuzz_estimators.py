@@ -9,6 +9,7 @@ from skmohn import (
     BLMRegressor,
     EnergyNetClassifier,
     EnergyNetImputer,
+    EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
     GPOptions,
@@ -94,6 +95,14 @@ ESTIMATORS = {
     "EnergyNetImputer, draws": EnergyNetImputer(
         _SMALL_STACK, sample_posterior=True, random_state=0
     ),
+    "EnergyNetOutlierDetector": EnergyNetOutlierDetector(_GIVEN_STACK),
+    "EnergyNetOutlierDetector, whitened": EnergyNetOutlierDetector(
+        EnergyNetTransformer(
+            n_components=2, n_final_epochs=2, whiten=True, n_temperatures=20,
+            random_state=0,
+        ),
+        contamination=0.1,
+    ),
     "EnergyNetClassifier": EnergyNetClassifier(
         _GIVEN_STACK, MLPClassifier((3,), max_iter=5, random_state=0), random_state=0
     ),
@@ -128,6 +137,7 @@ _USES = {
     "transform": lambda model, X: model.transform(X),
     "score_samples": lambda model, X: model.score_samples(X),
     "impute": lambda model, X: model.impute(X),
+    "explain": lambda model, X: model.explain(X),
     "sample_y": lambda model, X: model.sample_y(X, 2),
 }
 
@@ -136,7 +146,10 @@ def fine_targets(estimator):
     """Kinds of targets that an estimator is meant for."""
     if is_classifier(estimator):
         return ("two", "three", "words", "truth")
-    if isinstance(estimator, EnergyNetTransformer | EnergyNetImputer):
+    if isinstance(
+        estimator,
+        EnergyNetTransformer | EnergyNetImputer | EnergyNetOutlierDetector,
+    ):
         return ("none", "plain", "two")
     return ("plain", "whole", "bits", "constant", "large", "small", "far", "column")
 

@@ -1,6 +1,7 @@
 """Sampling of weights whose columns are collinear, and which weights are listed."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,11 +10,17 @@ from scipy.special import softmax
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._models import LISTING
-from skmohn.mohn._spike_slab import fit
+from skmohn.mohn._spike_slab import fit, sampling
 from skmohn.mohn._spike_slab.fit import STARTS, fit_spike_slab
 from skmohn.mohn._spike_slab.model import find_discoveries
-from skmohn.mohn._spike_slab.sampling import sample_weights
-from skmohn.mohn._spike_slab.sampling_kernels import exchange, sweep
+from skmohn.mohn._spike_slab.sampling import (
+    Chain,
+    choose_sampled,
+    count_rounds,
+    sample_weights,
+    side_priors,
+)
+from skmohn.mohn._spike_slab.sampling_kernels import walk
 
 CENTERED = [start for start in STARTS if start.is_centered]
 
@@ -51,7 +58,7 @@ def test_sampled_weights_are_those_of_all_kinds(center):
     target = 0.5 * columns[0] - 0.4 * columns[3] + 0.7 * rng.standard_normal(12)
     noise, inclusion, variance = 0.5, 0.3, 0.2
     kinds = np.array(list(itertools.product((0, 1, -1), repeat=5)))
-    logs, means = [], []
+    logs, means, squares = [], [], []
     for kind in kinds:
         used = columns[kind != 0]
         left = target - center * kind[kind != 0] @ used
@@ -61,64 +68,72 @@ def test_sampled_weights_are_those_of_all_kinds(center):
         n_in = len(used)
         log += n_in * np.log(0.5 * inclusion) + (5 - n_in) * np.log1p(-inclusion)
         logs.append(log)
-        mean = np.zeros(5)
+        mean, square = np.zeros((2, 5))
         mean[kind != 0] = center * kind[kind != 0] + variance * used @ solved
+        covariance = variance * np.eye(n_in)
+        covariance -= variance**2 * used @ np.linalg.solve(K, used.T)
+        square[kind != 0] = np.diag(covariance)
         means.append(mean)
+        squares.append(square + mean**2)
     probability = softmax(logs)
-    priors = np.tile([[np.log(inclusion / (1 - inclusion))], [variance], [center]], 5)
-    squares = np.einsum("jr,jr->j", columns, columns)
-    pairs = np.array([[0, 1], [2, 3]])
-    products = np.einsum("er,er->e", columns[pairs[:, 0]], columns[pairs[:, 1]])
-    residual, weights, sides = target.copy(), np.zeros(5), np.zeros(5)
-    sums, n_sweeps = np.zeros((3, 5)), 4000
-    state = residual, weights, sides
-    for _ in range(n_sweeps):
-        uniform, normal = rng.random((2, 7)), rng.standard_normal(7)
-        draws = uniform[:, :5], normal[:5]
-        sweep(columns, squares, noise, priors, *draws, *state, sums)
-        draws = uniform[:, 5:], normal[5:]
-        exchange(columns, squares, pairs, products, noise, priors, *draws, *state)
-    found, mean, square = sums / n_sweeps
-    assert_allclose(found, probability @ (kinds != 0), atol=0.03)
-    assert_allclose(mean, probability @ np.array(means), atol=0.03)
-    assert np.all(square >= mean**2)
-    assert_allclose(residual, target - weights @ columns, atol=1e-9)
+    of_each = np.tile(
+        [[np.log(inclusion / (1 - inclusion))], [variance], [center]], (1, 5)
+    )
+    chain = Chain(columns, target, np.zeros(5))
+    n_kept = np.zeros(5)
+    for _ in range(400):
+        chain.walk(noise, of_each, rng)
+        n_kept += chain.sides != 0.0
+    found, mean, square = chain.sums[:3] / chain.sums[3]
+    assert_allclose(found, probability @ (kinds != 0), atol=0.01)
+    assert_allclose(mean, probability @ np.array(means), atol=0.01)
+    assert_allclose(square, probability @ np.array(squares), atol=0.01)
+    # Rounds end at states as likely as they are, not as often as they are left.
+    assert_allclose(n_kept / 400, probability @ (kinds != 0), atol=0.08)
 
 
-def test_exchanges_alone_draw_which_of_two_columns_it_is():
+def test_steps_keep_the_posterior_of_the_weights_that_are_not_zero():
+    rng = np.random.default_rng(2)
+    columns, noise, n_steps = rng.standard_normal((8, 15)), 0.4, 30
+    moment, gram = columns @ rng.standard_normal(15), columns @ columns.T
+    priors = side_priors(np.tile([[-0.5], [0.3], [0.0]], (1, 8)))
+    precision, data = np.diag(gram) / noise + 1.0 / 0.3, moment / noise
+    active, inverse, mean = np.zeros(8, np.int64), np.zeros((8, 8)), np.zeros(8)
+    sides, sums = np.zeros(8), np.zeros((4, 8))
+    for _ in range(n_steps):
+        n_active = np.count_nonzero(sides)
+        state = precision, data, active, n_active, inverse, mean, sides
+        draws = rng.random((1, 2))
+        walk(gram, noise, priors, *state, draws, sums, sides.copy())
+        used = active[: np.count_nonzero(sides)]
+        assert sorted(used) == list(np.flatnonzero(sides))
+        K = gram[np.ix_(used, used)] / noise + np.eye(len(used)) / 0.3
+        assert_allclose(inverse[: len(used), : len(used)], np.linalg.inv(K), atol=1e-9)
+        by_hand = np.linalg.solve(K, moment[used] / noise)
+        assert_allclose(mean[: len(used)], by_hand, atol=1e-9)
+        out = np.flatnonzero(sides == 0.0)
+        toward = gram[np.ix_(out, used)] / noise
+        others = gram[out, out] / noise + 1.0 / 0.3
+        others -= np.einsum("ja,ja->j", np.linalg.solve(K, toward.T).T, toward)
+        assert_allclose(precision[out], others, rtol=1e-9)
+        assert_allclose(data[out], moment[out] / noise - toward @ by_hand, atol=1e-8)
+
+
+def test_the_likeliest_and_their_collinear_columns_are_sampled(replace_constants):
     rng = np.random.default_rng(0)
-    columns = rng.standard_normal((2, 12))
-    columns[1] = columns[0] + 0.3 * columns[1]
-    target, noise, variance = columns.sum(axis=0), 2.0, np.array([0.2, 0.5])
-    logs = []
-    for column, power in zip(columns, variance, strict=True):
-        K = noise * np.eye(12) + power * np.outer(column, column)
-        log_det = np.linalg.slogdet(K)[1]
-        logs.append(-0.5 * (target @ np.linalg.solve(K, target) + log_det))
-    # Odds of one to two before.
-    probability = softmax(np.add(logs, np.log([1.0, 2.0])))
-    priors = np.array([np.log([0.1, 0.2]), variance, np.zeros(2)])
-    squares, pairs = np.einsum("jr,jr->j", columns, columns), np.array([[0, 1]])
-    weights, sides, n_in = np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.zeros(2)
-    residual = target - weights @ columns
-    for _ in range(4000):
-        exchange(
-            columns,
-            squares,
-            pairs,
-            columns[[0]] @ columns[1],
-            noise,
-            priors,
-            rng.random((2, 1)),
-            rng.standard_normal(1),
-            residual,
-            weights,
-            sides,
-        )
-        n_in += sides != 0.0
-    assert 0.1 < probability[0] < 0.9
-    assert_allclose(n_in / 4000, probability, atol=0.03)
-    assert_allclose(residual, target - weights @ columns, atol=1e-9)
+    columns = rng.standard_normal((6, 50))
+    columns[5] = columns[0] + 0.1 * columns[5]
+    inclusion = np.array([0.9, 0.1, 0.2, 0.3, 0.05, 0.0])
+    vamp = SimpleNamespace(columns=columns)
+    replace_constants(sampling, max_sampled=3)
+    assert_array_equal(choose_sampled(vamp, inclusion), [0, 3, 5])
+
+
+def test_rounds_are_as_many_as_the_work_allows():
+    inclusion = np.array([1.0, 1.0, 0.0, 0.0])
+    most = count_rounds(inclusion, np.inf)
+    some = [count_rounds(inclusion, work) for work in (1e5, 1e6, 2e6, 1e9)]
+    assert some[0] == 0 < some[1] < some[2] < some[3] == most
 
 
 def test_collinear_columns_share_their_inclusion():

@@ -21,9 +21,9 @@ from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.sampling import (
     WeightMarginals,
-    has_collinear,
+    count_rounds,
+    find_collinear,
     sample_weights,
-    sampling_work,
 )
 from skmohn.mohn._spike_slab.vamp import VAMP, Observed, Spectrum, Start, State, Vamp
 from skmohn.mohn._table.rows import count_observations, standardize
@@ -102,10 +102,11 @@ def fit_spike_slab(
         return None
     _, state, evidence = runs[0]
     precision, log_occam_factor = float(state.precision[0]), charge(state)
-    work = sampling_work(len(state.data), len(sample.spectrum.values))
-    if work <= most_work and has_collinear(vamp, state.inclusion[:, 0]):
+    inclusion = state.inclusion[:, 0]
+    n_rounds = count_rounds(inclusion, most_work)
+    if n_rounds and find_collinear(vamp, inclusion).any():
         rng = np.random.default_rng(seed)
-        found = sample_weights(vamp, state, sample.n_observed, rng)
+        found = sample_weights(vamp, state, sample.n_observed, n_rounds, rng)
     else:
         found = average_runs(sample.mean_of, runs)
     data = sample.data_of(found.mean, precision, found.noise)

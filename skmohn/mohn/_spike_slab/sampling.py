@@ -1,17 +1,23 @@
-"""Gibbs sampling of the weights where message passing is off: of collinear columns."""
+"""Sampling of which weights of collinear columns are zero: message passing is off."""
 
 # Message passing has one precision for all weights, and so takes each of several
 # columns that are nearly the same for what only one of them may be. Sampling needs no
-# such assumption, but stays near where it starts: it starts from the run that message
-# passing chose.
+# such assumption; it starts from the run that message passing chose.
 #
-# A sweep draws each weight given all others, then for each pair of collinear columns of
-# which one weight is zero, which of the two that is. At first, noise and priors are
-# drawn as well, with the pseudo-counts by which message passing learns them; then they
-# stay at the medians of what was drawn.
+# The weights are integrated out: only which of them are zero is sampled, and on which
+# side those of an own center are. So a collinear column may come in while the other one
+# still is, and then the other one may go; with weights drawn one given all others, of
+# 300 rows with columns of 4% to 50% ones 3.5% of the weights with inclusions above 0.99
+# were zero. Each step changes one weight, chosen by its odds, so that none is refused.
+# At first, noise and priors are drawn as well, with the pseudo-counts by which message
+# passing learns them; then they stay at the medians of what was drawn.
 #
-# Source: George and McCulloch, Approaches for Bayesian variable selection, Statistica
-# Sinica 7, 1997 (the sampler, and exchanges of two columns).
+# Sources: George and McCulloch, Approaches for Bayesian variable selection, Statistica
+# Sinica 7, 1997 (weights integrated out); Zanella, Informed proposals for local MCMC in
+# discrete spaces, Journal of the American Statistical Association 115, 2020 (steps by
+# their odds); Zanella and Roberts, Scalable importance tempering and Bayesian variable
+# selection, Journal of the Royal Statistical Society B 81, 2019 (averages of inclusions
+# given all others).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,34 +26,36 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn.mohn._spike_slab.prior import SLAB, SpikeSlab
-from skmohn.mohn._spike_slab.sampling_kernels import exchange, sweep
+from skmohn.mohn._spike_slab.sampling_kernels import walk
 from skmohn.mohn._spike_slab.vamp import State, Vamp
 
 
 @dataclass(frozen=True)
-class GibbsConstants:
-    """Gibbs sampling of collinear columns."""
+class SamplingConstants:
+    """Sampling of the weights of collinear columns."""
 
     # Correlation from which columns are collinear: of random even columns, 100 rows
     # have one such pair among a million.
     min_correlation: float = tuned(0.5, "benchmarks/ablation.py")
-    # Sweeps by which noise and priors are learned, then those that are averaged.
-    n_burn_in: int = tuned(400, "benchmarks/ablation.py")
-    n_sweeps: int = tuned(1100, "benchmarks/ablation.py")
-    # Rough nanoseconds of one product of a column with the residual: in all, and for
-    # each entry.
-    work_per_column: float = tuned(40.0, "cost")
-    work_per_entry: float = tuned(0.3, "cost")
-    # The same of the correlations.
-    work_per_product: float = tuned(0.1, "cost")
+    # Weights that are sampled at most; others keep the posterior of message passing.
+    max_sampled: int = tuned(2000, "cost")
+    # Steps between two draws of noise and priors, a round; rounds at least and at most,
+    # and the fraction of these by which noise and priors are learned.
+    n_steps: int = tuned(100, "benchmarks/ablation.py")
+    min_rounds: int = tuned(80, "benchmarks/ablation.py")
+    max_rounds: int = tuned(400, "benchmarks/ablation.py")
+    learning_fraction: float = tuned(0.25, "benchmarks/ablation.py")
+    # Rough nanoseconds of a step: for each weight, and for each of these and of the
+    # weights that are not zero.
+    work_per_weight: float = tuned(16.0, "cost")
+    work_per_product: float = tuned(0.5, "cost")
     # Least variance of a slab, and least probability of either kind.
     min_variance: float = tuned(1e-12, "rounding")
 
 
-_GIBBS = GibbsConstants()
+_SAMPLING = SamplingConstants()
 
 
 class WeightMarginals(NamedTuple):
@@ -60,113 +68,184 @@ class WeightMarginals(NamedTuple):
     priors: tuple[SpikeSlab, ...]  # one for each class
 
 
-def sampling_work(n_weights: int, rank: int) -> float:
-    """Rough nanoseconds of sampling, from counts alone."""
-    of_sweep = n_weights * (_GIBBS.work_per_column + _GIBBS.work_per_entry * rank)
-    return (
-        _GIBBS.n_burn_in + _GIBBS.n_sweeps
-    ) * of_sweep + _GIBBS.work_per_product * n_weights**2 * rank
+def count_rounds(inclusion: NDArray, most_work: float) -> int:
+    """Rounds of sampling in ``most_work`` nanoseconds, by inclusions; 0 if too few."""
+    sampled = np.sort(inclusion)[-_SAMPLING.max_sampled :]
+    of_weight = float(sampled.sum()) * _SAMPLING.work_per_product
+    of_step = len(sampled) * (_SAMPLING.work_per_weight + of_weight)
+    n_rounds = min(
+        int(min(most_work, 1e18) / (_SAMPLING.n_steps * of_step)), _SAMPLING.max_rounds
+    )
+    return n_rounds if n_rounds >= _SAMPLING.min_rounds else 0
 
 
-def has_collinear(vamp: Vamp, inclusion: NDArray) -> bool:
-    """Whether a column that likely matters is collinear with another one."""
+def find_collinear(vamp: Vamp, inclusion: NDArray) -> NDArray[np.bool_]:
+    """Which columns are collinear with another one that likely matters."""
     likely = np.flatnonzero(inclusion > 0.5)
-    squares = _squares(vamp)
+    roots = np.sqrt(_squares(vamp))
     products = np.abs(vamp.columns[likely] @ vamp.columns.T)
-    products /= np.sqrt(squares[likely, None] * squares)
+    products /= roots[likely, None] * roots
     products[np.arange(len(likely)), likely] = 0.0
-    return bool((products > _GIBBS.min_correlation).any())
+    return (products > _SAMPLING.min_correlation).any(axis=0)
 
 
 def sample_weights(
-    vamp: Vamp, state: State, n_observed: float, rng: np.random.Generator
+    vamp: Vamp,
+    state: State,
+    n_observed: float,
+    n_rounds: int,
+    rng: np.random.Generator,
 ) -> WeightMarginals:
     """Sample weights from where one run of message passing ended."""
-    # O(n_weights * rank) for each of 1500 sweeps.
-    columns = np.ascontiguousarray(vamp.columns, dtype=np.float64)
-    n_weights, along = len(columns), vamp.observed.along
-    squares, pairs = _squares(vamp), _collinear_pairs(vamp)
-    products = np.einsum("er,er->e", columns[pairs[:, 0]], columns[pairs[:, 1]])
-    first = [prior.take(np.array([0])) for prior in state.priors]
-    weights = np.where(state.inclusion[:, 0] > 0.5, state.mean[:, 0], 0.0)
-    sides, sums = np.sign(weights), np.zeros((3, n_weights))
-    noise, priors, drawn = float(state.noise[0]), first, []
-    for k in range(_GIBBS.n_burn_in + _GIBBS.n_sweeps):
-        if k == _GIBBS.n_burn_in:
-            sums[:] = 0.0
-        # From the weights: rounding errors of the sweeps would add up.
-        residual = along - weights @ columns
-        of_weights = _for_each(priors, vamp.classes)
-        uniform = rng.random((2, n_weights + len(pairs)))
-        normal = rng.standard_normal(n_weights + len(pairs))
-        sweep(
-            columns,
-            squares,
-            noise,
-            of_weights,
-            uniform[:, :n_weights],
-            normal[:n_weights],
-            residual,
-            weights,
-            sides,
-            sums,
-        )
-        exchange(
-            columns,
-            squares,
-            pairs,
-            products,
-            noise,
-            of_weights,
-            uniform[:, n_weights:],
-            normal[n_weights:],
-            residual,
-            weights,
-            sides,
-        )
-        if k >= _GIBBS.n_burn_in:
-            continue
-        square = float(residual @ residual) + vamp.observed.others
+    sampled = choose_sampled(vamp, state.inclusion[:, 0])
+    columns = np.asarray(vamp.columns, dtype=np.float64)
+    # Other weights stay at the means that message passing found.
+    others = state.mean[:, 0].copy()
+    others[sampled] = 0.0
+    first = priors = [prior.take(np.array([0])) for prior in state.priors]
+    of_each = _for_each(priors, vamp.classes)[:, sampled]
+    sides = np.where(of_each[2] > 0.0, np.sign(state.mean[sampled, 0]), 1.0)
+    chain = Chain(
+        columns[sampled],
+        vamp.observed.along - others @ columns,
+        np.where(state.inclusion[sampled, 0] > 0.5, sides, 0.0),
+    )
+    noise, drawn = float(state.noise[0]), []
+    n_learning = round(_SAMPLING.learning_fraction * n_rounds)
+    for _ in range(n_learning):
+        chain.walk(noise, of_each, rng)
+        drawn_weights, drawn_sides = np.zeros((2, len(columns)))
+        drawn_weights[sampled] = chain.draw(noise, of_each, rng)
+        drawn_sides[sampled] = chain.sides
+        square = chain.square_left(drawn_weights[sampled]) + vamp.observed.others
         noise = max(0.5 * square / rng.gamma(0.5 * n_observed), vamp.least_noise)
         priors = [
-            _draw_prior(before, now, weights[part], sides[part], rng)
+            _draw_prior(before, now, drawn_weights[part], drawn_sides[part], rng)
             for before, now, part in zip(first, priors, vamp.classes, strict=True)
         ]
+        of_each = _for_each(priors, vamp.classes)[:, sampled]
         drawn.append(
             [noise, *np.ravel([list(vars(prior).values()) for prior in priors])]
         )
-        if k == _GIBBS.n_burn_in - 1:
-            noise, *values = np.median(drawn[_GIBBS.n_burn_in // 2 :], axis=0).tolist()
-            priors = [SpikeSlab(*v) for v in np.reshape(values, (-1, 3, 1))]
-    inclusion, mean, square = sums / _GIBBS.n_sweeps
-    variance = np.maximum(square - mean**2, 0.0)
+    noise, *values = np.median(drawn[n_learning // 2 :], axis=0).tolist()
+    priors = [SpikeSlab(*v) for v in np.reshape(values, (-1, 3, 1))]
+    of_each = _for_each(priors, vamp.classes)[:, sampled]
+    chain.sums[:] = 0.0
+    for _ in range(n_learning, n_rounds):
+        chain.walk(noise, of_each, rng)
+    mean, variance, inclusion = (
+        values[:, 0].copy() for values in (state.mean, state.variance, state.inclusion)
+    )
+    inclusion[sampled], mean[sampled], square = chain.sums[:3] / chain.sums[3]
+    variance[sampled] = np.maximum(square - mean[sampled] ** 2, 0.0)
     return WeightMarginals(mean, variance, inclusion, noise, tuple(priors))
 
 
-def _squares(vamp: Vamp) -> NDArray:
-    """Sums of squares of the columns."""
-    return np.einsum("jr,jr->j", vamp.columns, vamp.columns, dtype=np.float64)
+class Chain:
+    """Which weights are not zero, a state of the chain, and sums over its steps."""
+
+    def __init__(
+        self,
+        columns: NDArray[np.float64],  # (n_weights, rank)
+        target: NDArray[np.float64],  # (rank,)
+        sides: NDArray[np.float64],  # (n_weights,); 0, or -1 and 1, where it starts
+    ) -> None:
+        self.columns, self.target, self.sides = columns, target, sides
+        self.gram, self.moment = columns @ columns.T, columns @ target
+        # Inclusions, means and mean squares times the time, and the time.
+        self.sums = np.zeros((4, len(columns)))
+
+    def walk(
+        self,
+        noise: float,  # variance
+        of_each: NDArray[np.float64],  # (3, n_weights); as `_for_each` returns them
+        rng: np.random.Generator,
+    ) -> None:
+        """Take a round of steps, and go back to one of its states, as likely as it."""
+        active, root, mean = self._condition(noise, of_each)
+        inverse = root @ root.T
+        least = 1.0 / of_each[1]
+        n_active = len(active)
+        size = min(len(self.sides), n_active + _SAMPLING.n_steps)
+        toward = self.gram[:, active] / noise
+        precision = np.diag(self.gram) / noise + least
+        precision -= np.square(toward @ root).sum(axis=1)
+        wide, wider = np.zeros((size, size)), np.zeros(size)
+        wide[:n_active, :n_active], wider[:n_active] = inverse, mean
+        kept = self.sides.copy()
+        walk(
+            self.gram,
+            noise,
+            side_priors(of_each),
+            np.maximum(precision, least),
+            self.moment / noise - toward @ mean,
+            np.append(active, np.zeros(size - n_active, dtype=np.int64)),
+            n_active,
+            wide,
+            wider,
+            self.sides,
+            rng.random((_SAMPLING.n_steps, 2)),
+            self.sums,
+            kept,
+        )
+        self.sides = kept
+
+    def draw(
+        self, noise: float, of_each: NDArray[np.float64], rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Draw the weights."""
+        active, root, mean = self._condition(noise, of_each)
+        weights = np.zeros(len(self.sides))
+        weights[active] = mean + root @ rng.standard_normal(len(active))
+        return weights
+
+    def square_left(self, weights: NDArray[np.float64]) -> float:
+        """Sum of squares of the residuals."""
+        residual = self.target - weights @ self.columns
+        return float(residual @ residual)
+
+    def _condition(
+        self, noise: float, of_each: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Weights that are not zero, a root of their covariance, and their mean."""
+        active = np.flatnonzero(self.sides).astype(np.int64)
+        _, variance, center = of_each[:, active]
+        precision = self.gram[np.ix_(active, active)] / noise
+        precision[np.diag_indices(len(active))] += 1.0 / variance
+        data = self.moment[active] / noise + self.sides[active] * center / variance
+        lower = np.linalg.cholesky(precision)
+        root = np.linalg.inv(lower).T
+        return active, root, root @ (root.T @ data)
 
 
-def _collinear_pairs(vamp: Vamp) -> NDArray[np.int64]:
-    """Pairs of collinear columns, ndarray of shape (n_pairs, 2)."""
-    columns, roots = vamp.columns, np.sqrt(_squares(vamp))
-    found: list[NDArray] = [np.empty((0, 2))]
-    for part in row_slices((len(columns), len(columns))):
-        products = np.abs(columns[part] @ columns.T)
-        j, k = np.nonzero(products > _GIBBS.min_correlation * roots[part, None] * roots)
-        j += part.start
-        found.append(np.transpose([j, k])[j < k])
-    return np.concatenate(found).astype(np.int64)
+def choose_sampled(vamp: Vamp, inclusion: NDArray) -> NDArray[np.intp]:
+    """Weights to sample: the likeliest, and those of collinear columns."""
+    first = np.where(find_collinear(vamp, inclusion), 1.0, inclusion)
+    return np.sort(np.argsort(-first, kind="stable")[: _SAMPLING.max_sampled])
 
 
-def _for_each(priors: Sequence[SpikeSlab], classes: Sequence[slice]) -> NDArray:
+def _for_each(
+    priors: Sequence[SpikeSlab], classes: Sequence[slice]
+) -> NDArray[np.float64]:
     """Log odds, variance and center of each weight."""
     values = np.empty((3, classes[-1].stop))
     for prior, part in zip(priors, classes, strict=True):
         odds = np.log(prior.inclusion) - np.log1p(-prior.inclusion)
         values[:, part] = odds, prior.variance, prior.center
     return values
+
+
+def side_priors(of_each: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Priors of either side of each weight as `walk` has them."""
+    log_odds, variance, center = of_each
+    side = log_odds - 0.5 * (np.log(variance) + center**2 / variance)
+    side -= np.where(center > 0.0, np.log(2.0), 0.0)
+    return np.array([side, 1.0 / variance, center / variance])
+
+
+def _squares(vamp: Vamp) -> NDArray:
+    """Sums of squares of the columns."""
+    return np.einsum("jr,jr->j", vamp.columns, vamp.columns, dtype=np.float64)
 
 
 def _draw_prior(
@@ -195,7 +274,7 @@ def _draw_prior(
     square = float(np.sum((weights - center * sides) ** 2)) + kept * before.variance
     variance = 0.5 * square / rng.gamma(0.5 * (included + kept))
     return SpikeSlab(
-        np.clip([inclusion], _GIBBS.min_variance, 1.0 - _GIBBS.min_variance),
-        np.maximum(variance, _GIBBS.min_variance),
+        np.clip([inclusion], _SAMPLING.min_variance, 1.0 - _SAMPLING.min_variance),
+        np.maximum(variance, _SAMPLING.min_variance),
         center,
     )

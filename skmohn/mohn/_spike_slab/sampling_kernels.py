@@ -1,149 +1,208 @@
-"""Compiled kernels of Gibbs sampling with spike-and-slab priors."""
+"""Compiled kernel of sampling which weights are zero, all weights integrated out."""
 
 import numpy as np
 
 from skmohn._core._numba import jit
 
+# Logarithm of odds beyond which a weight is certain: its exponential has no overflow.
+_MAX_LOG_ODDS = 600.0
+
 
 @jit
-def _weigh(data, noise, log_odds, variance, center):
-    """Log odds of slab and spike given one weight with noise, and how it then is.
+def _weigh(side, precision, data, prior, chances, j):
+    """Rates at which one weight changes, and its moments given all others.
 
-    Returns the log odds, the probability that the slab is that above zero, the means in
-    either half, and the variance in each.
+    ``chances`` (5, n_weights) gains the rate of a change to the side above zero, or of
+    a weight that is not zero to zero; that of one to the side below; inclusion, mean
+    and mean square. Returns the sum of both rates.
     """
-    total = variance + noise
-    angle = data * center / total
-    size = abs(angle)
-    found = log_odds - 0.5 * (np.log(total / noise) + center**2 / total)
-    found += data**2 * (0.5 * variance / (noise * total))
-    found += size + np.log(0.5 * (1.0 + np.exp(-2.0 * size)))
-    above = 1.0 / (1.0 + np.exp(-2.0 * angle))
-    from_data, toward = variance / total * data, center * noise / total
-    return (
-        found,
-        above,
-        from_data + toward,
-        from_data - toward,
-        variance * noise / total,
-    )
+    log_odds, toward = prior[0, j], prior[2, j]
+    variance = 1.0 / precision
+    root = np.sqrt(variance)
+    high = data + toward
+    found = min(log_odds + 0.5 * high**2 * variance, _MAX_LOG_ODDS)
+    above, below, low = np.exp(found) * root, 0.0, 0.0
+    if toward > 0.0:
+        low = data - toward
+        found = min(log_odds + 0.5 * low**2 * variance, _MAX_LOG_ODDS)
+        below = np.exp(found) * root
+    total = 1.0 / (1.0 + above + below)
+    inclusion, high, low = (above + below) * total, high * variance, low * variance
+    chances[2, j] = inclusion
+    chances[3, j] = (above * high + below * low) * total
+    chances[4, j] = (above * high**2 + below * low**2) * total + inclusion * variance
+    if side == 0.0:
+        chances[0, j], chances[1, j] = min(1.0, above), min(1.0, below)
+    else:
+        now = above if side > 0.0 else below
+        chances[0, j] = 1.0 if now <= 1.0 else 1.0 / now
+        chances[1, j] = 0.0
+    return chances[0, j] + chances[1, j]
 
 
 @jit
-def _chance(log_odds):
-    """Probability of log odds, without overflow."""
-    if log_odds >= 0.0:
-        return 1.0 / (1.0 + np.exp(-log_odds))
-    odds = np.exp(log_odds)
-    return odds / (1.0 + odds)
+def _choose(chances, target):
+    """Weight and row of the rate at which the sum of all rates passes ``target``."""
+    last, row = 0, 0
+    for j in range(chances.shape[1]):
+        for s in range(2):
+            if chances[s, j] > 0.0:
+                last, row = j, s
+                target -= chances[s, j]
+                if target < 0.0:
+                    return last, row
+    return last, row
 
 
 @jit
-def _dot(a, b):
-    total = 0.0
-    for i in range(a.shape[0]):
-        total += a[i] * b[i]
-    return total
+def _project(gram, noise, active, n_active, j, slopes, left):
+    """Products of all columns with what is left of one beside the active others.
+
+    ``slopes`` (n_active,) are its slopes on these. ``left`` (n_weights,) gains the
+    products over the noise.
+    """
+    scale = 1.0 / noise
+    for i in range(gram.shape[0]):
+        left[i] = gram[j, i] * scale
+    for a in range(n_active):
+        if active[a] != j:
+            slope = slopes[a] * scale
+            row = gram[active[a]]
+            for i in range(gram.shape[0]):
+                left[i] -= slope * row[i]
 
 
 @jit
-def _move(column, residual, by):
-    """Add to a weight what the residual loses."""
-    for i in range(column.shape[0]):
-        residual[i] -= by * column[i]
+def _include(active, n_active, inverse, mean, slopes, j, power, at):
+    """Add a weight of conditional precision ``power`` and mean ``at``."""
+    for a in range(n_active):
+        for b in range(n_active):
+            inverse[a, b] += slopes[a] * slopes[b] / power
+        inverse[a, n_active] = inverse[n_active, a] = -slopes[a] / power
+        mean[a] -= slopes[a] * at
+    inverse[n_active, n_active], mean[n_active] = 1.0 / power, at
+    active[n_active] = j
+    return n_active + 1
 
 
 @jit
-def sweep(
-    columns, squares, noise, priors, uniform, normal, residual, weights, sides, sums
+def _exclude(active, n_active, inverse, mean, slopes, index, power):
+    """Remove the active weight of an index, and move the last one there."""
+    at = mean[index]
+    for a in range(n_active):
+        if a != index:
+            for b in range(n_active):
+                if b != index:
+                    inverse[a, b] -= slopes[a] * slopes[b] / power
+            mean[a] += slopes[a] * at
+    last = n_active - 1
+    active[index], mean[index] = active[last], mean[last]
+    for b in range(n_active):
+        inverse[index, b] = inverse[last, b]
+    for b in range(n_active):
+        inverse[b, index] = inverse[b, last]
+    return last
+
+
+@jit
+def walk(
+    gram,
+    noise,
+    prior,
+    precision,
+    data,
+    active,
+    n_active,
+    inverse,
+    mean,
+    sides,
+    uniform,
+    sums,
+    kept,
 ):
-    """Draw each weight given all others.
+    """Change one weight to or from zero at a time, chosen by its odds.
+
+    A change happens in continuous time at a rate of the smaller of 1 and its odds, and
+    each state counts for as long as it is expected to last.
 
     Parameters
     ----------
-    columns : ndarray of shape (n_weights, rank)
-
-    squares : ndarray of shape (n_weights,)
-        Sums of squares of the columns.
+    gram : ndarray of shape (n_weights, n_weights)
+        Products of the columns.
 
     noise : float
         Variance.
 
-    priors : ndarray of shape (3, n_weights)
-        Log odds, variance and center.
+    prior : ndarray of shape (3, n_weights)
+        Log odds of either side, less half the logarithm of the slab's variance and half
+        of its squared center over this; precision; precision times center.
 
-    uniform : ndarray of shape (2, n_weights)
+    precision, data : ndarrays of shape (n_weights,)
+        Posterior precision of each weight that is zero, were it not, and its mean times
+        this for a center of zero; changed.
 
-    normal : ndarray of shape (n_weights,)
+    active : ndarray of int64 of shape (size,)
+        The first ``n_active`` are the weights that are not zero; changed.
 
-    residual : ndarray of shape (rank,)
-        Kept equal to the target less all weights times their columns.
+    inverse, mean : ndarrays of shapes (size, size) and (size,)
+        Posterior covariance and mean of these; changed.
 
-    weights, sides : ndarrays of shape (n_weights,)
-        Drawn; of a weight that is zero, the side is 0.
+    sides : ndarray of shape (n_weights,)
+        -1, 0 or 1; changed.
 
-    sums : ndarray of shape (3, n_weights)
-        Gain the inclusion, mean and mean square of each weight given all others.
+    uniform : ndarray of shape (n_steps, 2)
+        `size` is `n_active` and these steps, or all weights.
+
+    sums : ndarray of shape (4, n_weights)
+        Gain inclusion, mean and mean square given all others, times the time of each
+        state, and in the last row that time.
+
+    kept : ndarray of shape (n_weights,)
+        Gains the sides at a random time.
     """
-    for j in range(columns.shape[0]):
-        spread = noise / squares[j]
-        data = _dot(columns[j], residual) / squares[j] + weights[j]
-        log_odds, above, high, low, variance = _weigh(
-            data, spread, priors[0, j], priors[1, j], priors[2, j]
-        )
-        inclusion = _chance(log_odds)
-        sums[0, j] += inclusion
-        sums[1, j] += inclusion * (above * high + (1.0 - above) * low)
-        square = variance + above * high**2 + (1.0 - above) * low**2
-        sums[2, j] += inclusion * square
-        drawn, side = 0.0, 0.0
-        if uniform[0, j] < inclusion:
-            side = 1.0 if uniform[1, j] < above else -1.0
-            drawn = (high if side > 0.0 else low) + np.sqrt(variance) * normal[j]
-        if drawn != weights[j]:
-            _move(columns[j], residual, drawn - weights[j])
-        weights[j], sides[j] = drawn, side
-
-
-@jit
-def exchange(
-    columns,
-    squares,
-    pairs,
-    products,
-    noise,
-    priors,
-    uniform,
-    normal,
-    residual,
-    weights,
-    sides,
-):
-    """Draw, of two weights of which one is zero, which of them it is.
-
-    ``pairs`` (n_pairs, 2) int64 are of collinear columns, and ``products`` (n_pairs,)
-    their dot products; ``uniform`` (2, n_pairs) and ``normal`` (n_pairs,). The others
-    are as in `sweep`.
-    """
-    for e in range(pairs.shape[0]):
-        j, k = pairs[e, 0], pairs[e, 1]
-        if (sides[j] == 0.0) == (sides[k] == 0.0):
-            continue
+    n_weights = gram.shape[0]
+    chances, left = np.empty((5, n_weights)), np.empty(n_weights)
+    slopes, elapsed = np.empty(n_weights), 0.0
+    # Precisions are at least those of the prior, but for rounding errors.
+    for step in range(uniform.shape[0]):
+        for a in range(n_active):
+            j = active[a]
+            precision[j] = max(1.0 / inverse[a, a], prior[1, j])
+            data[j] = mean[a] * precision[j] - sides[j] * prior[2, j]
+        total = 0.0
+        for j in range(n_weights):
+            total += _weigh(sides[j], precision[j], data[j], prior, chances, j)
+        time = 1.0 / total
+        elapsed += time
+        for row in range(3):
+            for j in range(n_weights):
+                sums[row, j] += time * chances[2 + row, j]
+        for j in range(n_weights):
+            sums[3, j] += time
+        if uniform[step, 1] * elapsed < time:
+            kept[:] = sides
+        j, row = _choose(chances, uniform[step, 0] * total)
+        power, of_j, sign = precision[j], data[j], 1.0
         if sides[j] == 0.0:
-            j, k = k, j
-        # With both at zero: of j, which is not, and of the other one.
-        of_j = _dot(columns[j], residual) / squares[j] + weights[j]
-        of_k = (_dot(columns[k], residual) + weights[j] * products[e]) / squares[k]
-        stays, _, _, _, _ = _weigh(
-            of_j, noise / squares[j], priors[0, j], priors[1, j], priors[2, j]
-        )
-        goes, above, high, low, variance = _weigh(
-            of_k, noise / squares[k], priors[0, k], priors[1, k], priors[2, k]
-        )
-        if uniform[0, e] < _chance(goes - stays):
-            side = 1.0 if uniform[1, e] < above else -1.0
-            drawn = (high if side > 0.0 else low) + np.sqrt(variance) * normal[e]
-            _move(columns[j], residual, -weights[j])
-            _move(columns[k], residual, drawn)
-            weights[j], sides[j] = 0.0, 0.0
-            weights[k], sides[k] = drawn, side
+            sides[j] = 1.0 - 2.0 * row
+            for a in range(n_active):
+                slopes[a] = 0.0
+                for b in range(n_active):
+                    slopes[a] += inverse[a, b] * gram[active[b], j] / noise
+            _project(gram, noise, active, n_active, j, slopes, left)
+            at = (of_j + sides[j] * prior[2, j]) / power
+            n_active = _include(active, n_active, inverse, mean, slopes, j, power, at)
+        else:
+            sides[j], sign, index = 0.0, -1.0, 0
+            while active[index] != j:
+                index += 1
+            for a in range(n_active):
+                slopes[a] = -inverse[a, index] * power
+            _project(gram, noise, active, n_active, j, slopes, left)
+            at = mean[index]
+            n_active = _exclude(active, n_active, inverse, mean, slopes, index, power)
+        for i in range(n_weights):
+            precision[i] -= sign * left[i] ** 2 / power
+            precision[i] = max(precision[i], prior[1, i])
+            data[i] -= sign * left[i] * at
+        precision[j], data[j] = power, of_j

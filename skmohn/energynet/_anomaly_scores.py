@@ -1,0 +1,147 @@
+"""Scores of anomalies: distances to neighbors, tail probabilities, and a threshold."""
+
+# A cluster of anomalies, or a far one, changes none of these: distances are to the rows
+# that a trimmed fit has kept, and tails are those of the bulk of the scores, continued.
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from skmohn._core._quantiles import pull_in
+from skmohn._core._rows import order_of
+from skmohn._core._tuned import tuned
+from skmohn._core._units import binary_units
+from skmohn.energynet._coding import CATEGORY, UnitCoding
+
+
+@dataclass(frozen=True)
+class AnomalyConstants:
+    """Scores of anomalies and their threshold."""
+
+    # Upper part of the scores that may be anomalies: the tail below it is continued.
+    tail_fraction: float = tuned(0.2, "benchmarks/energynet/outliers.py")
+    # Probability that clean rows, whose scores have exponential tails, have any score
+    # so low that it does not count where the threshold is sought.
+    gross_probability: float = tuned(0.001, "benchmarks/energynet/outliers.py")
+    # Rows among which neighbors are sought.
+    max_neighbor_rows: int = tuned(10_000, "cost")
+    # Farthest that a number counts, in standard deviations: squares do not overflow.
+    max_deviation: float = tuned(1e9, "rounding")
+
+
+ANOMALY = AnomalyConstants()
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborDistances:
+    """Mean distance of a row to its nearest neighbors among rows that were kept."""
+
+    is_category: np.ndarray  # (n_features,), bool; the others are numbers
+    # Of numbers: a power of two near the largest, and mean and deviation in its units.
+    unit: np.ndarray
+    mean: np.ndarray
+    std: np.ndarray
+    levels: tuple[np.ndarray, ...]  # of each category column, the numbers of categories
+    index: NearestNeighbors
+
+    @classmethod
+    def learn(
+        cls,
+        values: NDArray,  # (n_rows, n_features); NaN as in `measure`
+        kept: NDArray[np.bool_],
+        coding: UnitCoding,
+        n_neighbors: int,
+        seed: int,
+    ) -> Self:
+        """Scale the columns by the kept rows, and index these."""
+        is_category = coding.kind == CATEGORY
+        numbers = values[:, ~is_category].astype(np.float64)
+        unit = binary_units(numbers)
+        numbers = pull_in(numbers / unit)
+        std, of_all = numbers[kept].std(axis=0), numbers.std(axis=0)
+        # What is the same in all kept rows is compared by how others vary.
+        std = np.where(std > 0.0, std, np.where(of_all > 0.0, of_all, 1.0))
+        columns = np.flatnonzero(is_category).tolist()
+        levels = tuple(coding.levels[j] for j in columns)
+        mean = numbers[kept].mean(axis=0)
+        index = NearestNeighbors(algorithm="kd_tree")
+        found = cls(is_category, unit, mean, std, levels, index)
+        rows = found._encode(values[kept])
+        if len(rows) > ANOMALY.max_neighbor_rows:
+            # The same ones whatever order the rows are in.
+            chosen = np.random.default_rng(seed).permutation(len(rows))
+            rows = rows[order_of(values[kept])][chosen[: ANOMALY.max_neighbor_rows]]
+        # One more: the row itself, if it is among them.
+        index.set_params(n_neighbors=min(n_neighbors + 1, len(rows)))
+        index.fit(rows)
+        return found
+
+    def measure(self, values: NDArray) -> NDArray[np.float64]:
+        """Mean distances of rows; NaN is a category that no kept row has."""
+        # A row at no distance is the row itself, so that a training row is measured as
+        # a new one is.
+        distances: Any = self.index.kneighbors(self._encode(values))[0]
+        is_there = distances[:, :1] == 0.0
+        return np.where(is_there, distances[:, 1:], distances[:, :-1]).mean(axis=1)
+
+    def _encode(self, values: NDArray) -> NDArray[np.float64]:
+        """Standardized numbers, and an indicator of each category."""
+        far = ANOMALY.max_deviation
+        numbers = values[:, ~self.is_category].astype(np.float64)
+        numbers = (numbers / self.unit - self.mean) / self.std
+        blocks = [np.clip(numbers, -far, far)]
+        for j, levels in zip(
+            np.flatnonzero(self.is_category), self.levels, strict=True
+        ):
+            blocks.append((values[:, [j]] == levels).astype(np.float64))
+        return np.hstack(blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class TailProbabilities:
+    """Log probabilities of scores as high as some or higher, by those of other rows."""
+
+    scores: np.ndarray  # (n_scores,), of the bulk; increasing
+    log_probabilities: np.ndarray  # of scores as high as each or higher
+    decay: float  # mean excess of scores beyond: the tail is exponential
+
+    @classmethod
+    def learn(
+        cls,
+        scores: NDArray[np.float64],  # (n_rows,)
+        tail_fraction: float,  # of rows that may be anomalies
+    ) -> Self:
+        """Count scores of the bulk, and continue its upper half exponentially."""
+        n_rows, ordered = len(scores), np.sort(scores)
+        middle, end = np.quantile(ordered, [0.5, 1.0 - tail_fraction])
+        bulk = np.unique(ordered[ordered <= end])
+        n_below = np.searchsorted(ordered, bulk, side="left")
+        log_probabilities = np.log((n_rows - n_below) / (n_rows + 1.0))
+        decay = float(end - middle) / np.log(0.5 / tail_fraction)
+        if not decay > 0.0:
+            # More than half of the bulk is one number.
+            decay = float(np.mean(ordered[-1] - bulk)) or 1.0
+        return cls(bulk, log_probabilities, decay)
+
+    def log_survival(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithm of the probability of scores as high or higher."""
+        found = np.interp(scores, self.scores, self.log_probabilities)
+        return found - np.maximum(scores - self.scores[-1], 0.0) / self.decay
+
+
+def alarm_threshold(
+    scores: NDArray[np.float64],  # (n_rows,); mean log tail probabilities
+    false_alarm_rate: float,
+) -> float:
+    """Find the score that so many of the clean rows are below, whatever the others."""
+    # Conformal: of n clean rows and a new one the new one is as likely to have any
+    # rank. Anomalies among the rows, but gross ones, make it rarer.
+    # Laxhammar and Falkman, Conformal prediction for distribution-independent anomaly
+    # detection, 2010; Bates et al., Testing for outliers with conformal p-values, 2023.
+    is_gross = scores < np.log(ANOMALY.gross_probability / len(scores))
+    clean = np.sort(scores[~is_gross])
+    rank = int(false_alarm_rate * (len(clean) + 1))
+    return float(clean[max(rank, 1) - 1])

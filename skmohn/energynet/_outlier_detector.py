@@ -1,0 +1,429 @@
+"""EnergyNetOutlierDetector: a trimmed density, and distances to neighbors."""
+
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin, clone
+from sklearn.utils import Tags, check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._categories import Categories, as_table
+from skmohn._core._fitting import all_or_nothing, table_is_read
+from skmohn._core._html import HTMLRepr
+from skmohn._core._long import say_when_long
+from skmohn._core._names import name_columns
+from skmohn._core._optional import import_optional
+from skmohn._core._sklearn import Interval, StrOptions, fit_context, safe_indexing
+from skmohn._core._tuned import tuned
+from skmohn._core._types import TableLike
+from skmohn._core._validation import densify, to_numpy
+from skmohn.energynet._anomaly_scores import (
+    ANOMALY,
+    NeighborDistances,
+    TailProbabilities,
+    alarm_threshold,
+)
+from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._conditional import impute
+from skmohn.energynet._table import Table, read_columns, unseen_categories
+from skmohn.energynet._transformer import EnergyNetTransformer
+
+# What takes less time than to explain many rows.
+_TO_FEWER = "fewer rows take less time"
+
+
+@dataclass(frozen=True)
+class DetectorConstants:
+    """Density of rows among which there are anomalies."""
+
+    # Units and penalty of the default transformer: too few, and too strong, to learn a
+    # cluster of anomalies.
+    n_units: int = tuned(8, "benchmarks/energynet/outliers.py")
+    l2: float = tuned(0.1, "benchmarks/energynet/outliers.py")
+    # Fits after the first one, each without the least likely rows of the one before.
+    n_refits: int = tuned(2, "benchmarks/energynet/outliers.py")
+    # Rows by which it is known how likely values are ordinarily.
+    n_typical: int = tuned(100, "cost")
+
+
+_DETECTOR = DetectorConstants()
+
+
+class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
+    """Anomalies among rows of numbers and categories, also among those of `fit`.
+
+    An :class:`EnergyNetTransformer` of few units learns the joint density of the
+    columns; two more fits leave out the rows that the one before found least likely, so
+    that anomalies are not learned. A row is an anomaly if its density is low, or its
+    mean distance to the nearest of the remaining rows large, as in [1]_. Both become
+    probabilities of values as extreme, by the bulk of the rows and an exponential tail;
+    the score is the mean of their logarithms.
+
+    Parameters
+    ----------
+    transformer : EnergyNetTransformer, default=None
+        Learns the density; None is ``EnergyNetTransformer(n_components=8, l2=0.1,
+        whiten=True, density="layers", handle_unknown="missing")``.
+    contamination : "auto" or float, default="auto"
+        Fraction of anomalies in the rows of `fit`, in (0, 0.5], which `predict` finds
+        there. "auto" sets the threshold by `false_alarm_rate` instead.
+    false_alarm_rate : float, default=0.01
+        With ``contamination="auto"``, about the fraction of clean new rows that are
+        taken for anomalies; with fewer clean rows in `fit` than its reciprocal, one in
+        as many as there are. The threshold is the conformal quantile [2]_ of the scores
+        of `fit` without gross anomalies: others make false alarms rarer, and heavy
+        tails up to twice as frequent, or more in some tables.
+    trimmed_fraction : float, default=0.2
+        Fraction of the rows that refits leave out, at most 0.4. More anomalies than
+        these may be learned. 0 is for rows that are known to be clean.
+    n_neighbors : int, default=5
+        Number of nearest neighbors. Numbers are standardized, and two categories as far
+        apart as numbers on average.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the transformer; None leaves the transformer's own.
+
+    Attributes
+    ----------
+    transformer_ : EnergyNetTransformer
+        The transformer fitted last.
+    support_ : ndarray of shape (n_samples,), bool
+        Mask of the rows that it learned from.
+    offset_ : float
+        Score below which a row is an anomaly.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    EnergyNetTransformer.score_samples : The density alone, of clean rows.
+    sklearn.ensemble.IsolationForest : Faster, by random splits of single columns.
+
+    Notes
+    -----
+    A row is scored the same in `fit` and later: a row at distance 0 does not count
+    among its neighbors, once. Unknown values count as expected ones.
+
+    References
+    ----------
+    .. [1] Ramaswamy, Rastogi and Shim, "Efficient algorithms for mining outliers from
+       large data sets", SIGMOD (2000).
+    .. [2] Laxhammar and Falkman, "Conformal prediction for distribution-independent
+       anomaly detection in streaming vessel data", StreamKDD (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmohn import EnergyNetOutlierDetector
+    >>> rng = np.random.default_rng(0)
+    >>> height = rng.normal(170, 8, 200)
+    >>> people = np.column_stack([height, 0.9 * height - 85 + rng.normal(0, 5, 200)])
+    >>> detector = EnergyNetOutlierDetector(random_state=0).fit(people)
+    >>> detector.predict([[170, 68], [160, 90]])
+    array([ 1, -1])
+    """
+
+    transformer_: EnergyNetTransformer
+    support_: np.ndarray
+    offset_: float
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _categories: Categories
+    _neighbors: NeighborDistances
+    _tails: tuple[TailProbabilities, ...]  # of the density, of distances
+    _typical: np.ndarray  # (n_typical, n_features); some rows that were learned from
+    # An array of shape (n_features,), medians of the log densities of their values
+    # given the others; none before they are needed.
+    _usual: list[np.ndarray]
+
+    _when_long = EnergyNetTransformer._when_long
+    _parameter_constraints = {
+        "transformer": [EnergyNetTransformer, None],
+        "contamination": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, 0.5, closed="right"),
+        ],
+        "false_alarm_rate": [Interval(Real, 0, 0.5, closed="right")],
+        "trimmed_fraction": [Interval(Real, 0, 0.4, closed="both")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        transformer: EnergyNetTransformer | None = None,
+        *,
+        contamination: float | str = "auto",
+        false_alarm_rate: float = 0.01,
+        trimmed_fraction: float = 0.2,
+        n_neighbors: int = 5,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.transformer = transformer
+        self.contamination = contamination
+        self.false_alarm_rate = false_alarm_rate
+        self.trimmed_fraction = trimmed_fraction
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+
+    @all_or_nothing
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: TableLike, y: object | None = None) -> Self:
+        """Learn what ordinary rows are, from rows that may have anomalies among them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            At least 2 samples, with NaN for missing values.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        EnergyNetOutlierDetector
+            The fitted detector.
+        """
+        transformer: Any = clone(self._like())
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            transformer.set_params(random_state=seed)
+        values = read_columns(self, X, reset=True, like=transformer)
+        # Rows that are left out may be all of a category.
+        transformer.set_params(handle_unknown="missing")
+        with table_is_read():
+            self.transformer_, self.support_ = self._fit_trimmed(transformer, X, values)
+            self._learn_scores(X)
+        return self
+
+    def score_samples(self, X: TableLike) -> NDArray[np.float64]:
+        """Score rows; the lower, the more likely an anomaly.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Mean of two logarithms of tail probabilities: of a density as low, and of
+            neighbors as far. At most 0. A sample's score does not depend on the others.
+        """
+        return self._survival(*self._measure(*self._read(X)))
+
+    def decision_function(self, X: TableLike) -> NDArray[np.float64]:
+        """Score rows from the threshold on.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            :meth:`score_samples` minus ``offset_``: negative for anomalies.
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: TableLike) -> NDArray[np.int_]:
+        """Find anomalies.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            -1 for anomalies, 1 for others.
+        """
+        return np.where(self.decision_function(X) < 0.0, -1, 1)
+
+    def explain(self, X: TableLike) -> NDArray[np.float64]:
+        """Compute by how much each column lowers the log density of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In nats: how much lower the log density of the value is, given the others of
+            its row, than the median of rows that were learned from. 0 for unknown
+            values. Of values that contradict each other each is unlikely given the
+            others. Distances to neighbors are not explained.
+        """
+        with say_when_long(
+            f"{type(self).__name__}.explain", "fewer rows take less time"
+        ):
+            table, unseen, missing = self._read(X)
+            if not self._usual:
+                typical = replace(table, values=self._typical)
+                of_typical = self._log_conditionals(typical, np.isnan(self._typical))
+                self._usual.append(np.median(of_typical, axis=0))
+            found = self._usual[0] - self._log_conditionals(table, unseen)
+        return np.where(missing, 0.0, found)
+
+    def reasons_table(self, X: TableLike, max_reasons: int = 3) -> Any:
+        """List the columns that lower the density of each row the most.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples, such as those that `predict` finds.
+        max_reasons : int, default=3
+            Maximum number of columns for each.
+
+        Returns
+        -------
+        DataFrame
+            ``row``, from 0 on; ``column``, by name; ``value``; and ``nats``, of
+            :meth:`explain`, where positive, the largest of each row first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
+        """
+        check_scalar(max_reasons, "max_reasons", Integral, min_val=1)
+        pandas = import_optional("pandas", "reasons_table")
+        nats = self.explain(X)
+        names = name_columns(
+            getattr(self, "feature_names_in_", None), self.n_features_in_
+        )
+        given = np.asarray(_as_rows(X), dtype=object)
+        order = np.argsort(-nats, axis=1, kind="stable")[:, :max_reasons]
+        records = [
+            (i, names[j], given[i, j], nats[i, j])
+            for i, columns in enumerate(order.tolist())
+            for j in columns
+            if nats[i, j] > 0.0
+        ]
+        return pandas.DataFrame(records, columns=["row", "column", "value", "nats"])
+
+    def __sklearn_tags__(self) -> Tags:
+        """Describe the inputs that the estimator accepts."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self._like().coding != MINMAX
+        return tags
+
+    def _like(self) -> EnergyNetTransformer:
+        if self.transformer is None:
+            return EnergyNetTransformer(
+                n_components=_DETECTOR.n_units,
+                l2=_DETECTOR.l2,
+                whiten=True,
+                density="layers",
+                handle_unknown="missing",
+            )
+        return self.transformer
+
+    def _fit_trimmed(
+        self, transformer: Any, X: TableLike, values: NDArray
+    ) -> tuple[EnergyNetTransformer, NDArray[np.bool_]]:
+        """Fit to all rows, then without the least likely; mask of the rows left."""
+        net: Any = clone(transformer)
+        net.fit(X)
+        support = np.ones(len(values), bool)
+        n_kept = max(len(values) - int(self.trimmed_fraction * len(values)), 2)
+        rows = _as_rows(X)
+        for _ in range(_DETECTOR.n_refits if n_kept < len(values) else 0):
+            table, unseen, _ = _complete(net, X)
+            density = net._score_table(table, unseen)
+            # Rows that are equally likely stay together, in any order.
+            kept = density >= np.sort(density)[-n_kept]
+            if np.array_equal(kept, support) or not _can_be_learned(values[kept]):
+                break
+            net, support = clone(transformer), kept
+            net.fit(safe_indexing(rows, np.flatnonzero(kept)))
+        return net, support
+
+    def _learn_scores(self, X: TableLike) -> None:
+        """Learn distances, tails of scores, and the threshold."""
+        net: Any = self.transformer_
+        table, unseen, _ = _complete(net, X)
+        self._neighbors = NeighborDistances.learn(
+            table.values, self.support_, net.coding_, self.n_neighbors, net._seed
+        )
+        chosen = np.flatnonzero(self.support_)
+        every = -(-len(chosen) // _DETECTOR.n_typical)
+        self._typical, self._usual = table.values[chosen[::every]], []
+        measured = self._measure(table, unseen)
+        fraction = max(self.trimmed_fraction, ANOMALY.tail_fraction)
+        self._tails = tuple(TailProbabilities.learn(m, fraction) for m in measured)
+        scores = self._survival(*measured)
+        if isinstance(self.contamination, str):
+            self.offset_ = alarm_threshold(scores, self.false_alarm_rate)
+        else:
+            self.offset_ = float(np.quantile(scores, self.contamination))
+
+    def _read(self, X: TableLike) -> tuple[Table, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Check rows, and fill unknown values."""
+        check_is_fitted(self)
+        read_columns(self, X)
+        with table_is_read():
+            return _complete(self.transformer_, X)
+
+    def _measure(
+        self, table: Table, unseen: NDArray[np.bool_], *_: object
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Minus log densities of rows, and their distances to neighbors."""
+        density = self.transformer_._score_table(table, unseen)
+        return -density, self._neighbors.measure(table.values)
+
+    def _survival(self, *measured: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean of the log tail probabilities of what was measured."""
+        parts = zip(self._tails, measured, strict=True)
+        return np.mean([tail.log_survival(values) for tail, values in parts], axis=0)
+
+    def _log_conditionals(
+        self, table: Table, unseen: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Log density of each value given the others of its row."""
+        score = self.transformer_._score_table
+        found, of_all = np.zeros(table.values.shape), score(table, unseen)
+        for j in np.flatnonzero(self.transformer_.coding_.n_units).tolist():
+            values, others = table.values.copy(), unseen.copy()
+            values[:, j], others[:, j] = np.nan, False
+            found[:, j] = of_all - score(replace(table, values=values), others)
+        return found
+
+
+def _complete(
+    net: EnergyNetTransformer, X: TableLike
+) -> tuple[Table, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Read rows and fill unknown values; masks of unseen categories and of unknown."""
+    # Densities of what is known are not comparable: they are of fewer columns, and in
+    # the units of these. Unseen categories stay NaN.
+    table = net._read_table(X)
+    unseen = unseen_categories(table, X)
+    missing = np.isnan(table.values) & ~unseen
+    if not missing.any():
+        return table, unseen, missing
+    values = impute(net.layers_[0], net.coding_, table, "mean", net._seed)
+    values = np.where(missing, values, table.values)
+    return replace(table, values=values), unseen, missing
+
+
+def _as_rows(X: TableLike) -> TableLike:
+    """Data frames as they are, all else as dense arrays."""
+    X = densify(as_table(to_numpy(X)))
+    return X if hasattr(X, "columns") else np.asarray(X)
+
+
+def _can_be_learned(values: NDArray) -> bool:
+    """Whether two rows differ, and something is known of each column."""
+    known = ~np.isnan(values)
+    if known.any(axis=1).sum() < 2 or not known.any(axis=0).all():
+        return False
+    return bool(np.any(np.nanmin(values, axis=0) < np.nanmax(values, axis=0)))
