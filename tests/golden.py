@@ -156,7 +156,7 @@ def observe(estimator: Any, X: Any) -> Leaves:
                 add_leaves(found, name, method(X) if has_table else method())
             except (NotFittedError, ValueError) as error:  # such as without posterior
                 found[name] = np.asarray(str(error))
-    if hasattr(estimator, "to_c"):
+    if hasattr(estimator, "to_packed"):
         with contextlib.redirect_stdout(io.StringIO()):
             add_leaves(found, "to_c", estimator.to_c("net", X=X).header)
         add_leaves(found, "to_packed", estimator.to_packed())

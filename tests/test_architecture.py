@@ -64,6 +64,7 @@ INNER_SUBPACKAGES = {
         *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
         *("_training_data", "_term_search", *_SHARED),
     },
+    "_export": {"_export", "_genotypes", *_SHARED},
     "_strategies": {
         *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
         *("_term_search", "_stacking", *_SHARED),
@@ -104,6 +105,7 @@ STRICT_SUBPACKAGES = (
     "energynet",
     "integrations",
     "mohn",
+    "mohn._export",
     "mohn._gp",
     "mohn._sparse",
     "mohn._spike_slab",

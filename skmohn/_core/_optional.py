@@ -13,6 +13,7 @@ EXTRAS = {
     "optuna": "integrations",
     "pandas": "frames",
     "shapiq": "integrations",
+    "sympy": "sympy",
 }
 
 

@@ -9,6 +9,7 @@ from skmohn.integrations._gymnasium import GymnasiumObjective
 from skmohn.integrations._networkx import to_networkx
 from skmohn.integrations._onnx import to_onnx
 from skmohn.integrations._plink import read_plink
+from skmohn.integrations._sympy import to_sympy
 
 __all__ = [
     "GymnasiumObjective",
@@ -18,6 +19,7 @@ __all__ = [
     "to_dimod",
     "to_networkx",
     "to_onnx",
+    "to_sympy",
 ]
 
 

@@ -1,11 +1,11 @@
-"""BLM networks as ONNX models with weights of a few bits."""
+"""MOHN models, and BLM networks with weights of a few bits, as ONNX models."""
 
 import importlib
 from numbers import Integral
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import column_names
@@ -22,6 +22,10 @@ from skmohn.blm._engine import (
     read_rows,
     report,
 )
+from skmohn.integrations._onnx_formula import formula_model
+from skmohn.integrations._onnx_graph import Graph, as_tensor
+from skmohn.mohn import MOHNClassifier, MOHNRegressor
+from skmohn.mohn._engine import Formula
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
 # must say that it is at least.
@@ -40,30 +44,37 @@ _ACTIVATIONS = {
 
 
 def to_onnx(
-    model: BLMClassifier | BLMRegressor | BLMController,
+    model: BLMClassifier
+    | BLMRegressor
+    | BLMController
+    | MOHNClassifier
+    | MOHNRegressor,
     X: TableLike | None = None,
     *,
     opset: int = 21,
     quantized: bool = True,
 ) -> Any:
-    """Convert a BLM network to an ONNX model.
+    """Convert a BLM network or a MOHN model to an ONNX model.
 
-    Weights are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest that hold
-    `n_bits` and that the opset has, each layer with a ``DequantizeLinear``.
+    Weights of a network are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest
+    that hold `n_bits` and that the opset has, each layer with a ``DequantizeLinear``. A
+    MOHN computes in double precision what `predict` does, but for rounding.
 
     Parameters
     ----------
-    model : BLMClassifier, BLMRegressor or BLMController
-        Fitted estimator, not a recurrent one.
+    model : BLMClassifier, BLMRegressor, BLMController, MOHNClassifier or MOHNRegressor
+        Fitted estimator, not a recurrent one. MOHNs as of
+        :meth:`skmohn.MOHNRegressor.to_sql`.
     X : array-like of shape (n_samples, n_features), default=None
         Rows to compare predictions of the ONNX model on with those of `model`, which is
-        printed: its inputs are in single precision. None compares nothing.
+        printed: inputs of a network are in single precision. None compares nothing, and
+        does not do for a MOHN of more weights than it lists.
     opset : int, default=21
         Version of ONNX's operators, 13 to 25. Integers of 4 and 16 bits need 21, those
         of 2 bits 25.
     quantized : bool, default=True
-        Whether weights are integers; False writes floats, for runtimes without
-        small integers.
+        Whether weights of a network are integers; False writes floats, for runtimes
+        without small integers.
 
     Returns
     -------
@@ -73,16 +84,19 @@ def to_onnx(
         standardize. Of a classifier the outputs are ``label`` and ``probabilities``,
         those of `predict_proba`, or without these ``scores``: a column for each class
         or label, also of two classes, whose scores have opposite signs. Otherwise the
-        output is ``predictions``, (n_samples, n_outputs).
+        output is ``predictions``, (n_samples, n_outputs). Of a MOHN the input is
+        float64, NaN where it is missing; of categories it has their numbers in
+        `categories_`.
 
     Raises
     ------
     ImportError
         If onnx is not installed.
     TypeError
-        If `model` is no BLM estimator.
+        If `model` is neither a BLM nor a MOHN.
     ValueError
-        If the network is recurrent, for another opset, or if `model` cannot predict X.
+        If the network is recurrent, for another opset, if `model` cannot predict X, and
+        for what :meth:`skmohn.MOHNRegressor.to_sql` refuses.
 
     Warns
     -----
@@ -107,17 +121,20 @@ def to_onnx(
     ['label', 'probabilities']
     """
     onnx = import_optional("onnx", "to_onnx")
-    if not isinstance(model, BLMClassifier | BLMRegressor | BLMController):
-        raise TypeError(f"model must be a BLM estimator, got {model!r}")
+    is_network = isinstance(model, BLMClassifier | BLMRegressor | BLMController)
+    if not is_network and not isinstance(model, MOHNClassifier | MOHNRegressor):
+        raise TypeError(f"model must be a BLM or MOHN estimator, got {model!r}")
     check_is_fitted(model)
     if not isinstance(opset, Integral) or not _MIN_OPSET <= opset <= _MAX_OPSET:
         raise ValueError(
             f"opset must be from {_MIN_OPSET} to {_MAX_OPSET}, got {opset!r}"
         )
+    if not is_network:
+        return formula_model(onnx, Formula.read(model, X, "ONNX"), int(opset))
     network = network_of(model)
     if network.layout.recurrent:
         raise ValueError("to_onnx writes no recurrent networks: to_c does")
-    made = _Graph(onnx, network, int(opset), quantized).model()
+    made = _NetworkGraph(onnx, network, int(opset), quantized).write()
     _compare(onnx, model, network, int(opset), X)
     return made
 
@@ -132,52 +149,30 @@ def _compare(onnx: Any, model: Any, network: Network, opset: int, X: TableLike) 
             warn_caller(f"{loss}, or pass X to see what is lost")
         return
     # The evaluator knows small integers of late opsets alone; floats are their values.
-    floats = _Graph(onnx, network, opset, quantized=False).model()
+    floats = _NetworkGraph(onnx, network, opset, quantized=False).write()
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(floats)
     wanted, (rows, _) = model.predict(X), read_rows(model, X)
     found = np.asarray(evaluator.run(None, {"X": reader.read(rows)})[0])
     if network.labels is not None:
-        wanted, _ = _as_tensor(wanted)
+        wanted, _ = as_tensor(wanted)
     other = "subtract from columns that are far from zero a number near their mean"
     report("ONNX", compare(found, wanted, network), losses or [f"{other}, before fit"])
 
 
-class _Graph:
-    """Nodes and constants of a model, while it grows."""
+class _NetworkGraph(Graph):
+    """Nodes and constants of a network."""
 
     def __init__(
         self, onnx: Any, network: Network, opset: int, quantized: bool
     ) -> None:
-        self.helper, self.types = onnx.helper, onnx.TensorProto
-        self.check = onnx.checker.check_model
-        self.network, self.opset = network, opset
-        self.nodes, self.constants, self.version = [], [], 8
+        super().__init__(onnx, opset)
+        self.network = network
         kinds = [
             kind
             for kind, (bits, first, _) in _TYPES.items()
             if network.n_bits <= bits and first <= opset
         ]
         self.kind = kinds[0] if quantized else None
-
-    def add(
-        self, operator: str, *inputs: str, name: str | None = None, **options: Any
-    ) -> str:
-        """Add a node; return the name of its output."""
-        name = name or f"{operator}_{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node(operator, inputs, [name], **options))
-        return name
-
-    def constant(self, values: ArrayLike, kind: str = "FLOAT") -> str:
-        """Add a constant; return its name."""
-        values, name = np.asarray(values), f"constant_{len(self.constants)}"
-        flat = values.ravel().tolist()
-        if kind == "STRING":
-            flat = [str(value).encode() for value in flat]
-        made = self.helper.make_tensor(
-            name, getattr(self.types, kind), values.shape, flat
-        )
-        self.constants.append(made)
-        return name
 
     def weights(self, codes: NDArray[np.integer], step: Any) -> str:
         """Add weights, given their codes."""
@@ -252,41 +247,10 @@ class _Graph:
                 return "label", self.types.INT64, n_outputs
             axes = self.constant([1], "INT64")
             best = self.add("Squeeze", self.add("Cast", above, **whole), axes)
-        classes, kind = _as_tensor(labels.classes)
+        classes, kind = as_tensor(labels.classes)
         self.add("Gather", self.constant(classes, kind), best, name="label")
         return "label", getattr(self.types, kind), None
 
-    def model(self) -> Any:
+    def write(self) -> Any:
         """ONNX model of inputs and outputs."""
-        outputs = self.outputs()
-        info = self.helper.make_tensor_value_info
-        n_inputs = self.network.layout.sizes[0]
-        graph = self.helper.make_graph(
-            self.nodes,
-            "skmohn",
-            [info("X", self.types.FLOAT, ["n_samples", n_inputs])],
-            [
-                info(name, kind, ["n_samples"] if n is None else ["n_samples", n])
-                for name, kind, n in outputs
-            ],
-            self.constants,
-        )
-        model = self.helper.make_model(
-            graph,
-            opset_imports=[self.helper.make_opsetid("", self.opset)],
-            ir_version=self.version,
-            producer_name="skmohn",
-        )
-        self.check(model)
-        return model
-
-
-def _as_tensor(classes: NDArray) -> tuple[NDArray, str]:
-    """Classes as ONNX can hold them: numbers, or text."""
-    kinds = {"b": "BOOL", "i": "INT64", "u": "INT64", "f": "DOUBLE"}
-    kind = kinds.get(classes.dtype.kind)
-    if kind is None:
-        return classes.astype(str), "STRING"
-    if kind == "INT64" and classes.max() > np.iinfo(np.int64).max:
-        kind = "UINT64"
-    return classes, kind
+        return self.model(self.network.layout.sizes[0], "FLOAT", self.outputs())

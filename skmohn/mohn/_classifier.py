@@ -32,6 +32,7 @@ from skmohn.mohn._effects import (
     split_ensemble,
     tabulate_class_effects,
 )
+from skmohn.mohn._export.methods import ExportMixin
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._models import NoPosteriorError
 from skmohn.mohn._options import ClassificationStrategy, FitSettings, GPOptions
@@ -77,6 +78,7 @@ def _learns_further(estimator: "MOHNClassifier") -> bool:
 
 
 class MOHNClassifier(
+    ExportMixin,
     CallbackSupportMixin,
     ProductFinder,
     ClassifierMixin,

@@ -9,6 +9,7 @@ from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._effects import tabulate_sobol
+from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.marginal_likelihood import (
@@ -24,7 +25,6 @@ from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._stacking import SparseClassModel
 from skmohn.mohn._table.coding import (
     CATEGORIES,
-    CONSTANT,
     NUMERIC,
     ONE_HOT,
     InputCoding,
@@ -35,7 +35,6 @@ from skmohn.mohn._table.variants import UNKNOWN_ALLELES
 
 __all__ = [
     "CATEGORIES",
-    "CONSTANT",
     "NUMERIC",
     "ONE_HOT",
     "UNKNOWN_ALLELES",
@@ -44,6 +43,7 @@ __all__ = [
     "EncodedRows",
     "ExactFitTest",
     "ExactPosterior",
+    "Formula",
     "InputCoding",
     "Logarithm",
     "ProductSum",

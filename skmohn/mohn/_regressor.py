@@ -40,6 +40,7 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import _effects as effects
 from skmohn.mohn._base import BaseMOHN, Table
 from skmohn.mohn._design.design import make_design
+from skmohn.mohn._export.methods import ExportMixin
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._gp.model import GPModel
@@ -86,7 +87,9 @@ from skmohn.mohn._table.variables import Marginals
 from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
 
 
-class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class MOHNRegressor(
+    ExportMixin, BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator
+):
     """Sparse regression on interactions of any order, which it finds itself.
 
     A mixed order hyper network (MOHN) is the function

@@ -22,7 +22,6 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
 from skmohn.mohn._engine import (
     CATEGORIES,
-    CONSTANT,
     NUMERIC,
     ONE_HOT,
     InputCoding,
@@ -352,7 +351,7 @@ def _columns_of(model: Any, categories: Categories) -> Columns:
     return Columns(
         tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,
-        np.where(coding.kind == CONSTANT, coding.low, coding.high),
+        np.where(coding.is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
         input_dtype(model),
         categories if categories.encoders or categories.kinds else None,
@@ -376,7 +375,7 @@ def _states_of(
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
     ends = zip(coding.low.tolist(), coding.high.tolist(), strict=True)
-    is_constant = (coding.kind == CONSTANT).tolist()
+    is_constant = coding.is_constant.tolist()
     states: dict[int, Any] = {
         j: own[:1] if is_constant[j] else own for j, own in enumerate(ends)
     }

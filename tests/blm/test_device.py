@@ -19,8 +19,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
+from skmohn._core._c_names import validate_name
 from skmohn.blm._device import calibrate, render
-from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import in_single, run_float
 from skmohn.blm._device.emulate_int import run_int

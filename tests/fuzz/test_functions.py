@@ -214,6 +214,27 @@ CALLS = {
         (lambda x: dense().explain(x), {"x": [1.0, 1.0, 0.0]}),
         (lambda term: dense().weight_posterior(term), {"term": (0,)}),
         (
+            lambda table, X, keys, dialect: dense().to_sql(
+                table, X, keys=keys, dialect=dialect
+            ),
+            {"table": "t", "X": np.ones((2, 3)), "keys": [], "dialect": "ansi"},
+        ),
+        (
+            lambda X, digits: mohn().to_latex(X, digits=digits),
+            {"X": None, "digits": 3},
+        ),
+        (
+            lambda name, X, arithmetic, accumulator_bits: mohn().to_c(
+                name, X=X, arithmetic=arithmetic, accumulator_bits=accumulator_bits
+            ),
+            {
+                "name": "m",
+                "X": None,
+                "arithmetic": "integer",
+                "accumulator_bits": 32,
+            },
+        ),
+        (
             lambda X, n_samples, random_state: dense().sample_y(
                 X, n_samples, random_state
             ),

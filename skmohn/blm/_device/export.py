@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._c_names import validate_name
 from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
@@ -24,7 +25,6 @@ from skmohn.blm._device.agreement import (
     cut_inputs,
     report,
 )
-from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.c_writer import Program
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.emulate_float import FloatProgram, in_single, run_float

@@ -170,6 +170,11 @@ class InputCoding:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
 
+    @property
+    def is_constant(self) -> NDArray[np.bool_]:
+        """Mask of the columns that do not vary."""
+        return self.kind == CONSTANT
+
     def _encode_categories(self, X: NDArray, first_row: int = 0) -> NDArray[np.intp]:
         """Read the category of each; the number of categories means unknown."""
         categories = np.empty((len(X), len(self.categoricals)), dtype=int)
@@ -273,13 +278,20 @@ class InputCoding:
         for index in np.flatnonzero(np.isin(columns, list(self.fills))).tolist():
             column = int(columns[index])
             (lowest, highest), numbers = self.fills[column], values[:, index]
-            low, high = self.low[column], self.high[column]
-            # Nearer ones are on the line, as they are in other columns.
-            reach = _CODES.max_code * (high / 2 - low / 2)
-            is_fill = (lowest <= numbers) & (numbers < low - reach)
-            is_fill |= (high + reach < numbers) & (numbers <= highest)
-            values[is_fill, index] = np.clip(numbers[is_fill], low, high)
+            low, high = self.fill_limits(column)
+            is_fill = (lowest <= numbers) & (numbers < low)
+            is_fill |= (high < numbers) & (numbers <= highest)
+            values[is_fill, index] = np.clip(
+                numbers[is_fill], self.low[column], self.high[column]
+            )
         return values
+
+    def fill_limits(self, column: int) -> tuple[float, float]:
+        """Values of a column beyond which what was seen in fit is a fill."""
+        # Nearer ones are on the line, as they are in other columns.
+        low, high = float(self.low[column]), float(self.high[column])
+        reach = _CODES.max_code * (high / 2 - low / 2)
+        return low - reach, high + reach
 
     def _rounded(
         self, values: NDArray, columns: NDArray[np.intp]

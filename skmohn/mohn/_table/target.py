@@ -14,6 +14,8 @@ from skmohn.mohn._table.rows import count_observations
 
 _NODES, _WEIGHTS = hermegauss(20)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+# Nodes and weights of means of a standard normal.
+GAUSS_HERMITE = _NODES, _WEIGHTS
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Names of networks in C, which are those of files and prefixes of macros."""
+"""Names of models in C, which are those of files and prefixes of macros."""
 
 import re
 
@@ -29,7 +29,7 @@ _SYSTEM = frozenset(f"{_ISO_C}{_POSIX}{_INNER}".split())
 
 def validate_name(name: str) -> None:
     """Raise unless a name can be that of files and the prefix of names in C."""
-    if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
         raise ValueError(
             f"name must be a C identifier of at most 31 small letters, digits and "
             f"underscores that begins with a letter, got {name!r}; in capitals it "

@@ -1,0 +1,1 @@
+"""Fitted models as formulas, in SQL, C, LaTeX and other languages."""
