@@ -12,20 +12,20 @@ EXTRAS = {
     "onnx": "onnx",
     "optuna": "integrations",
     "pandas": "frames",
-    "shapiq": "integrations",
     "sympy": "sympy",
 }
 
 
 def import_optional(package: str, caller: str) -> ModuleType:
-    """Import a package of `EXTRAS`, or name the extra that `caller` needs."""
+    """Import a package, or name what `caller` needs: its extra, if there is one."""
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
         # One that is installed, but lacks something itself, has its own error.
         if error.name != package:
             raise
+        extra = EXTRAS.get(package)
+        what = f'"skmohn[{extra}]"' if extra else package
         raise ImportError(
-            f'{caller} needs {package}: pip install "skmohn[{EXTRAS[package]}]"',
-            name=package,
+            f"{caller} needs {package}: pip install {what}", name=package
         ) from error

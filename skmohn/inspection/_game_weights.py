@@ -1,6 +1,5 @@
 """Walsh weights of a game from the values of some coalitions."""
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,8 +9,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
-from sklearn.exceptions import ConvergenceWarning
 
+from skmohn._core._fitting import gather_warnings
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial, walsh_transform
@@ -77,10 +76,8 @@ def fit_game(
     signs = np.where(coalitions, 1.0, -1.0)
     if np.ptp(values) == 0.0:
         return GameWeights([()], values[:1].copy(), None, "sparse")
-    with warnings.catch_warnings():
-        # Of a search that found nothing exact, and of targets with two values.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", UserWarning)
+    # Warnings are of a search that found nothing exact, and of targets with two values.
+    with gather_warnings():
         if n_met:
             sparse = MOHNRegressor(
                 "pursuit", selection="ebic", outliers="keep", random_state=seed

@@ -14,7 +14,13 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import skmohn
-from skmohn import MOHNClassifier, MOHNRegressor, inspection
+from skmohn import (
+    EnergyNetOutlierDetector,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNRegressor,
+    inspection,
+)
 from skmohn._core._fitting import History
 from skmohn._core._optional import EXTRAS, import_optional
 from skmohn.integrations import (
@@ -87,6 +93,12 @@ def explanation():
 
 
 @pytest.fixture(scope="module")
+def detector(data):
+    transformer = EnergyNetTransformer(n_components=1, max_steps=10)
+    return EnergyNetOutlierDetector(transformer).fit(data[0])
+
+
+@pytest.fixture(scope="module")
 def scan(regressor, data):
     return association_scan(regressor, *data)
 
@@ -155,8 +167,12 @@ def test_bridges_need_their_packages(package, use, hide):
 
 
 def test_explanations_need_shapiq_to_be_its_own(explanation, hide):
+    """It needs Python 3.12, and so is in no extra."""
     hide("shapiq")
-    assert_named(explanation.to_shapiq, "shapiq", "to_shapiq")
+    with pytest.raises(
+        ImportError, match="^to_shapiq needs shapiq: pip install shapiq$"
+    ):
+        explanation.to_shapiq()
 
 
 def test_the_sampler_needs_optuna(hide, monkeypatch):
@@ -198,6 +214,8 @@ def ask_for_table(model, name, data):
         )
     method = getattr(model, name)
     several = hasattr(model, "estimators_")
+    if name == "reasons_table":
+        return lambda: method(X[:5])
     if name == "explain":
         return lambda: method(X[0], *([1] if several else []))
     return method
@@ -220,6 +238,7 @@ TABLES = [
         "scan": ("to_frame",),
         "comparison": ("to_frame",),
         "explanation": ("to_frame",),
+        "detector": ("reasons_table",),
     }.items()
     for name in names
 ]  # fmt: skip
@@ -229,6 +248,7 @@ OWNERS = {
     "scan": "AssociationScan",
     "comparison": "Comparison",
     "explanation": "WalshExplanation",
+    "detector": "EnergyNetOutlierDetector",
 }
 
 

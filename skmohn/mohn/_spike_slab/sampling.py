@@ -162,16 +162,16 @@ class Chain:
         rng: np.random.Generator,
     ) -> None:
         """Take a round of steps, and go back to one of its states, as likely as it."""
-        active, root, mean = self._condition(noise, of_each)
-        inverse = root @ root.T
+        active, lower, root, mean = self._condition(noise, of_each)
         least = 1.0 / of_each[1]
         n_active = len(active)
         size = min(len(self.sides), n_active + _SAMPLING.n_steps)
         toward = self.gram[:, active] / noise
         precision = np.diag(self.gram) / noise + least
         precision -= np.square(toward @ root).sum(axis=1)
-        wide, wider = np.zeros((size, size)), np.zeros(size)
-        wide[:n_active, :n_active], wider[:n_active] = inverse, mean
+        wide, wider = np.zeros((size, size)), np.zeros((2, size))
+        wide[:n_active, :n_active] = lower
+        wider[:, :n_active] = np.square(root).sum(axis=1), mean
         kept = self.sides.copy()
         walk(
             self.gram,
@@ -182,7 +182,7 @@ class Chain:
             np.append(active, np.zeros(size - n_active, dtype=np.int64)),
             n_active,
             wide,
-            wider,
+            *wider,
             self.sides,
             rng.random((_SAMPLING.n_steps, 2)),
             self.sums,
@@ -194,7 +194,7 @@ class Chain:
         self, noise: float, of_each: NDArray[np.float64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Draw the weights."""
-        active, root, mean = self._condition(noise, of_each)
+        active, _, root, mean = self._condition(noise, of_each)
         weights = np.zeros(len(self.sides))
         weights[active] = mean + root @ rng.standard_normal(len(active))
         return weights
@@ -206,8 +206,8 @@ class Chain:
 
     def _condition(
         self, noise: float, of_each: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-        """Weights that are not zero, a root of their covariance, and their mean."""
+    ) -> tuple[NDArray[np.int64], NDArray, NDArray, NDArray]:
+        """Active weights; factor of their precision, root of their covariance, mean."""
         active = np.flatnonzero(self.sides).astype(np.int64)
         _, variance, center = of_each[:, active]
         precision = self.gram[np.ix_(active, active)] / noise
@@ -215,7 +215,7 @@ class Chain:
         data = self.moment[active] / noise + self.sides[active] * center / variance
         lower = np.linalg.cholesky(precision)
         root = np.linalg.inv(lower).T
-        return active, root, root @ (root.T @ data)
+        return active, lower, root, root @ (root.T @ data)
 
 
 def choose_sampled(vamp: Vamp, inclusion: NDArray) -> NDArray[np.intp]:

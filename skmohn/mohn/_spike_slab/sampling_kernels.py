@@ -56,7 +56,7 @@ def _choose(chances, target):
 
 @jit
 def _project(gram, noise, active, n_active, j, slopes, left):
-    """Products of all columns with what is left of one beside the active others.
+    """Products of all columns with what is left of one beside the active ones.
 
     ``slopes`` (n_active,) are its slopes on these. ``left`` (n_weights,) gains the
     products over the noise.
@@ -65,43 +65,92 @@ def _project(gram, noise, active, n_active, j, slopes, left):
     for i in range(gram.shape[0]):
         left[i] = gram[j, i] * scale
     for a in range(n_active):
-        if active[a] != j:
-            slope = slopes[a] * scale
-            row = gram[active[a]]
-            for i in range(gram.shape[0]):
-                left[i] -= slope * row[i]
+        slope = slopes[a] * scale
+        row = gram[active[a]]
+        for i in range(gram.shape[0]):
+            left[i] -= slope * row[i]
 
 
 @jit
-def _include(active, n_active, inverse, mean, slopes, j, power, at):
-    """Add a weight of conditional precision ``power`` and mean ``at``."""
+def _solve_lower(lower, n_active, b):
+    """Solve with the Cholesky factor in place."""
+    for i in range(n_active):
+        for k in range(i):
+            b[i] -= lower[i, k] * b[k]
+        b[i] /= lower[i, i]
+
+
+@jit
+def _solve_upper(lower, n_active, b):
+    """Solve with the transposed Cholesky factor in place."""
+    for i in range(n_active - 1, -1, -1):
+        for k in range(i + 1, n_active):
+            b[i] -= lower[k, i] * b[k]
+        b[i] /= lower[i, i]
+
+
+@jit
+def _factor_out(lower, n_active, index):
+    """Delete a row from the Cholesky factor, and make it triangular by rotations."""
+    for i in range(index, n_active - 1):
+        for k in range(i + 2):
+            lower[i, k] = lower[i + 1, k]
+    for k in range(index, n_active - 1):
+        size = np.hypot(lower[k, k], lower[k, k + 1])
+        cosine, sine = lower[k, k] / size, lower[k, k + 1] / size
+        for i in range(k, n_active - 1):
+            left, right = lower[i, k], lower[i, k + 1]
+            lower[i, k] = cosine * left + sine * right
+            lower[i, k + 1] = cosine * right - sine * left
+
+
+@jit
+def _include(gram, noise, least, posterior, j, data, slopes):
+    """Add a weight to those that are not zero.
+
+    ``slopes`` gain those of its column on the columns of the others. Returns the
+    precision of the weight given these; ``data`` is that times its mean, and ``least``
+    the precision of its prior.
+    """
+    active, n_active, lower, variance, mean = posterior
     for a in range(n_active):
-        for b in range(n_active):
-            inverse[a, b] += slopes[a] * slopes[b] / power
-        inverse[a, n_active] = inverse[n_active, a] = -slopes[a] / power
+        slopes[a] = gram[active[a], j] / noise
+    _solve_lower(lower, n_active, slopes)
+    power = gram[j, j] / noise + least
+    for a in range(n_active):
+        lower[n_active, a] = slopes[a]
+        power -= slopes[a] ** 2
+    power = max(power, least)
+    lower[n_active, n_active] = np.sqrt(power)
+    _solve_upper(lower, n_active, slopes)
+    at = data / power
+    for a in range(n_active):
+        variance[a] += slopes[a] ** 2 / power
         mean[a] -= slopes[a] * at
-    inverse[n_active, n_active], mean[n_active] = 1.0 / power, at
-    active[n_active] = j
-    return n_active + 1
+    active[n_active], variance[n_active], mean[n_active] = j, 1.0 / power, at
+    return power
 
 
 @jit
-def _exclude(active, n_active, inverse, mean, slopes, index, power):
-    """Remove the active weight of an index, and move the last one there."""
-    at = mean[index]
+def _exclude(gram, noise, least, posterior, index, slopes):
+    """Remove the active weight of an index; see `_include`."""
+    active, n_active, lower, variance, mean = posterior
+    slopes[:n_active] = 0.0
+    slopes[index] = 1.0
+    _solve_lower(lower, n_active, slopes)
+    _solve_upper(lower, n_active, slopes)
+    power, at = 1.0 / slopes[index], mean[index]
+    _factor_out(lower, n_active, index)
+    b = 0
     for a in range(n_active):
         if a != index:
-            for b in range(n_active):
-                if b != index:
-                    inverse[a, b] -= slopes[a] * slopes[b] / power
-            mean[a] += slopes[a] * at
-    last = n_active - 1
-    active[index], mean[index] = active[last], mean[last]
-    for b in range(n_active):
-        inverse[index, b] = inverse[last, b]
-    for b in range(n_active):
-        inverse[b, index] = inverse[b, last]
-    return last
+            slopes[b] = -power * slopes[a]
+            j = active[a]
+            smallest = 1.0 / (gram[j, j] / noise + least[j])
+            variance[b] = max(variance[a] - slopes[b] ** 2 / power, smallest)
+            active[b], mean[b] = j, mean[a] + slopes[b] * at
+            b += 1
+    return power
 
 
 @jit
@@ -113,7 +162,8 @@ def walk(
     data,
     active,
     n_active,
-    inverse,
+    lower,
+    variance,
     mean,
     sides,
     uniform,
@@ -144,8 +194,11 @@ def walk(
     active : ndarray of int64 of shape (size,)
         The first ``n_active`` are the weights that are not zero; changed.
 
-    inverse, mean : ndarrays of shapes (size, size) and (size,)
-        Posterior covariance and mean of these; changed.
+    lower : ndarray of shape (size, size)
+        Cholesky factor of their posterior precision; changed.
+
+    variance, mean : ndarrays of shape (size,)
+        Their posterior variances and means; changed.
 
     sides : ndarray of shape (n_weights,)
         -1, 0 or 1; changed.
@@ -167,7 +220,7 @@ def walk(
     for step in range(uniform.shape[0]):
         for a in range(n_active):
             j = active[a]
-            precision[j] = max(1.0 / inverse[a, a], prior[1, j])
+            precision[j] = max(1.0 / variance[a], prior[1, j])
             data[j] = mean[a] * precision[j] - sides[j] * prior[2, j]
         total = 0.0
         for j in range(n_weights):
@@ -182,25 +235,24 @@ def walk(
         if uniform[step, 1] * elapsed < time:
             kept[:] = sides
         j, row = _choose(chances, uniform[step, 0] * total)
-        power, of_j, sign = precision[j], data[j], 1.0
+        posterior = active, n_active, lower, variance, mean
+        of_j = data[j]
         if sides[j] == 0.0:
             sides[j] = 1.0 - 2.0 * row
-            for a in range(n_active):
-                slopes[a] = 0.0
-                for b in range(n_active):
-                    slopes[a] += inverse[a, b] * gram[active[b], j] / noise
+            at = of_j + sides[j] * prior[2, j]
+            power = _include(gram, noise, prior[1, j], posterior, j, at, slopes)
             _project(gram, noise, active, n_active, j, slopes, left)
-            at = (of_j + sides[j] * prior[2, j]) / power
-            n_active = _include(active, n_active, inverse, mean, slopes, j, power, at)
+            at /= power
+            sign, n_active = 1.0, n_active + 1
         else:
-            sides[j], sign, index = 0.0, -1.0, 0
+            sides[j], index = 0.0, 0
             while active[index] != j:
                 index += 1
-            for a in range(n_active):
-                slopes[a] = -inverse[a, index] * power
-            _project(gram, noise, active, n_active, j, slopes, left)
             at = mean[index]
-            n_active = _exclude(active, n_active, inverse, mean, slopes, index, power)
+            power = _exclude(gram, noise, prior[1], posterior, index, slopes)
+            n_active -= 1
+            _project(gram, noise, active, n_active, j, slopes, left)
+            sign = -1.0
         for i in range(n_weights):
             precision[i] -= sign * left[i] ** 2 / power
             precision[i] = max(precision[i], prior[1, i])
