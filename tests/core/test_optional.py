@@ -170,7 +170,7 @@ def test_explanations_need_shapiq_to_be_its_own(explanation, hide):
     """It needs Python 3.12, and so is in no extra."""
     hide("shapiq")
     with pytest.raises(
-        ImportError, match="^to_shapiq needs shapiq: pip install shapiq$"
+        ImportError, match=r"^to_shapiq needs shapiq: pip install shapiq$"
     ):
         explanation.to_shapiq()
 

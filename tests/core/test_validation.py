@@ -47,12 +47,10 @@ def test_numbers_beside_times(names):
     }
     columns = {name: columns[name] for name in names}
     y = 0.5 * columns["n"]
-    models = [
-        MOHNRegressor("gp").fit(frame(columns), y)
-        for frame in (pd.DataFrame, pl.DataFrame)
-    ]
+    tables = [frame(columns) for frame in (pd.DataFrame, pl.DataFrame)]
+    models = [MOHNRegressor("gp").fit(X, y) for X in tables]
     assert [model._input_dtype for model in models] == ["float64", "float64"]
-    found, expected = (model.predict(pd.DataFrame(columns)) for model in models)
+    found, expected = (m.predict(X) for m, X in zip(models, tables, strict=True))
     assert_array_equal(found, expected)
 
 
@@ -107,7 +105,8 @@ def test_unknown_targets_among_objects_are_counted(estimator, unknown):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_integers_that_are_no_floats(estimator):
-    X, y = pd.DataFrame({"a": range(6), "b": [10**400, 1, 2, 3, 4, 5]}), [0, 1] * 3
+    large = pd.Series([10**400, 1, 2, 3, 4, 5], dtype=object)
+    X, y = pd.DataFrame({"a": range(6), "b": large}), [0, 1] * 3
     with pytest.raises(ValueError, match=r"beyond the largest float.* in column 'b'"):
         estimator.fit(X, y)
 
