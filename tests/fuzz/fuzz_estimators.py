@@ -137,7 +137,6 @@ _USES = {
     "transform": lambda model, X: model.transform(X),
     "score_samples": lambda model, X: model.score_samples(X),
     "impute": lambda model, X: model.impute(X),
-    "explain": lambda model, X: model.explain(X),
     "sample_y": lambda model, X: model.sample_y(X, 2),
 }
 
@@ -161,6 +160,9 @@ def outputs(model):
         for name, use in _USES.items()
         if hasattr(model, name)
     }
+    if isinstance(model, EnergyNetOutlierDetector):
+        # That of MOHNs takes one row.
+        found["explain"] = model.explain
     if isinstance(model, MOHNRegressor):
         found["return_std"] = lambda X: model.predict(X, return_std=True)
     return found
