@@ -31,9 +31,6 @@ from skmohn.energynet._conditional import impute
 from skmohn.energynet._table import Table, read_columns, unseen_categories
 from skmohn.energynet._transformer import EnergyNetTransformer
 
-# What takes less time than to explain many rows.
-_TO_FEWER = "fewer rows take less time"
-
 
 @dataclass(frozen=True)
 class DetectorConstants:
@@ -213,7 +210,8 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
             Mean of two logarithms of tail probabilities: of a density as low, and of
             neighbors as far. At most 0. A sample's score does not depend on the others.
         """
-        return self._survival(*self._measure(*self._read(X)))
+        table, unseen, _ = self._read(X)
+        return self._survival(*self._measure(table, unseen))
 
     def decision_function(self, X: TableLike) -> NDArray[np.float64]:
         """Score rows from the threshold on.
@@ -375,7 +373,7 @@ class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
             return _complete(self.transformer_, X)
 
     def _measure(
-        self, table: Table, unseen: NDArray[np.bool_], *_: object
+        self, table: Table, unseen: NDArray[np.bool_]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Minus log densities of rows, and their distances to neighbors."""
         density = self.transformer_._score_table(table, unseen)

@@ -134,7 +134,7 @@ class WalshExplanation:
     weights : ndarray of shape (n_terms,)
         Walsh weight of each term.
     standard_errors : ndarray of shape (n_terms,)
-        Standard errors of the weights: 0 if the game was found exactly. They are
+        Standard errors of the weights: 0 if ``is_exact``. They are
         posterior standard deviations at the hyperparameters that were found.
     intercept : float
         The constant: the mean value over all coalitions.
@@ -143,8 +143,8 @@ class WalshExplanation:
     n_evaluations : int
         Number of coalitions that were evaluated.
     is_exact : bool
-        Whether the weights reproduce all values, because all coalitions were evaluated
-        or few terms were enough.
+        Whether the weights reproduce each value that was evaluated: all coalitions
+        were, or few terms are enough.
     empty_value, full_value : float
         Values of nobody, and of all players.
     faithfulness : float

@@ -17,6 +17,7 @@ from skmohn.mohn._spike_slab.sampling import (
     Chain,
     choose_sampled,
     count_rounds,
+    find_collinear,
     sample_weights,
     side_priors,
 )
@@ -137,9 +138,10 @@ def test_the_likeliest_and_their_collinear_columns_are_sampled(replace_constants
     columns = rng.standard_normal((6, 50))
     columns[5] = columns[0] + 0.1 * columns[5]
     inclusion = np.array([0.9, 0.1, 0.2, 0.3, 0.05, 0.0])
-    vamp = SimpleNamespace(columns=columns)
+    is_collinear = find_collinear(SimpleNamespace(columns=columns), inclusion)
+    assert_array_equal(np.flatnonzero(is_collinear), [5])
     replace_constants(sampling, max_sampled=3)
-    assert_array_equal(choose_sampled(vamp, inclusion), [0, 3, 5])
+    assert_array_equal(choose_sampled(inclusion, is_collinear), [0, 3, 5])
 
 
 def test_rounds_are_as_many_as_the_work_allows():

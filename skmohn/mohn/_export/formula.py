@@ -147,13 +147,13 @@ def _compare(estimator: Any, formula: Formula, X: TableLike, what: str) -> None:
     # Predictions that are all one differ by rounding.
     spread = np.maximum(wanted.std(axis=0), 1e-9)
     r2 = 1.0 - float(np.max(np.mean(errors**2, axis=0) / spread**2))
-    said = (
+    message = (
         f"{what}: R2 is {r2:.5f} for {found.size} predictions of the estimator, the "
         f"largest error {np.max(errors / spread):.2g} standard deviations"
     )
-    print(said)
+    print(message)
     if not r2 >= _LEAST_R2:
-        warn_caller(f"{said}, which is low: {_CURE}")
+        warn_caller(f"{message}, which is low: {_CURE}")
 
 
 # ----------------------------------------------------------------------------- targets

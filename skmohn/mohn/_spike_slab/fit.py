@@ -102,18 +102,29 @@ def fit_spike_slab(
         return None
     _, state, evidence = runs[0]
     precision, log_occam_factor = float(state.precision[0]), charge(state)
-    inclusion = state.inclusion[:, 0]
-    n_rounds = count_rounds(inclusion, most_work)
-    if n_rounds and find_collinear(vamp, inclusion).any():
-        rng = np.random.default_rng(seed)
-        found = sample_weights(vamp, state, sample.n_observed, n_rounds, rng)
-    else:
+    found = _sample_collinear(vamp, state, sample.n_observed, most_work, seed)
+    if found is None:
         found = average_runs(sample.mean_of, runs)
     data = sample.data_of(found.mean, precision, found.noise)
     model = sample.model(
         found.priors, found.noise, precision, data, evidence, log_occam_factor
     )
     return replace(model, marginals=(found.inclusion, found.variance))
+
+
+def _sample_collinear(
+    vamp: Vamp, state: State, n_observed: float, most_work: float, seed: int
+) -> WeightMarginals | None:
+    """Sample weights; None if no likely column is collinear, or it takes too long."""
+    inclusion = state.inclusion[:, 0]
+    n_rounds = count_rounds(inclusion, most_work)
+    if not n_rounds:
+        return None
+    is_collinear = find_collinear(vamp, inclusion)
+    if not is_collinear.any():
+        return None
+    rng = np.random.default_rng(seed)
+    return sample_weights(vamp, state, n_observed, is_collinear, n_rounds, rng)
 
 
 def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:

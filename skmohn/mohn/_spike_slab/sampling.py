@@ -73,9 +73,8 @@ def count_rounds(inclusion: NDArray, most_work: float) -> int:
     sampled = np.sort(inclusion)[-_SAMPLING.max_sampled :]
     of_weight = float(sampled.sum()) * _SAMPLING.work_per_product
     of_step = len(sampled) * (_SAMPLING.work_per_weight + of_weight)
-    n_rounds = min(
-        int(min(most_work, 1e18) / (_SAMPLING.n_steps * of_step)), _SAMPLING.max_rounds
-    )
+    affordable = most_work / (_SAMPLING.n_steps * of_step)
+    n_rounds = int(min(affordable, _SAMPLING.max_rounds))
     return n_rounds if n_rounds >= _SAMPLING.min_rounds else 0
 
 
@@ -93,13 +92,15 @@ def sample_weights(
     vamp: Vamp,
     state: State,
     n_observed: float,
+    is_collinear: NDArray[np.bool_],  # (n_weights,)
     n_rounds: int,
     rng: np.random.Generator,
 ) -> WeightMarginals:
     """Sample weights from where one run of message passing ended."""
-    sampled = choose_sampled(vamp, state.inclusion[:, 0])
+    sampled = choose_sampled(state.inclusion[:, 0], is_collinear)
     columns = np.asarray(vamp.columns, dtype=np.float64)
-    # Other weights stay at the means that message passing found.
+    # Other weights stay at the means that message passing found. Where the prior is
+    # learned they count as zero, as nearly all of them are.
     others = state.mean[:, 0].copy()
     others[sampled] = 0.0
     first = priors = [prior.take(np.array([0])) for prior in state.priors]
@@ -219,9 +220,11 @@ class Chain:
         return active, lower, root, root @ (root.T @ data)
 
 
-def choose_sampled(vamp: Vamp, inclusion: NDArray) -> NDArray[np.intp]:
-    """Weights to sample: the likeliest, and those of collinear columns."""
-    first = np.where(find_collinear(vamp, inclusion), 1.0, inclusion)
+def choose_sampled(
+    inclusion: NDArray[np.float64], is_collinear: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Weights to sample: those of collinear columns, and the likeliest."""
+    first = np.where(is_collinear, 1.0, inclusion)
     return np.sort(np.argsort(-first, kind="stable")[: _SAMPLING.max_sampled])
 
 
