@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
 from skmohn._core._meanings import IT, find_cure, is_number, is_text, is_unknown, listed
@@ -53,6 +54,9 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
         elif what.startswith("at least one array or dtype is required"):
             # Of a data frame; an array has a shape that scikit-learn names.
             what, where = "X has no columns", ": pass at least one"
+        elif what.startswith("setting an array element") and _is_ragged(y):
+            what = "y has values of several parts, such as tuples"
+            where = ": pass one label or number for each row"
         else:
             where = ""
         if not where:
@@ -60,8 +64,21 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
         raise ValueError(what + where) from error
 
 
-def refuse_twin_names(X: TableLike) -> None:
-    """Refuse a data frame of which several columns have one name."""
+def refuse_odd_tables(X: TableLike) -> None:
+    """Refuse tables whose columns cannot be told from each other, or be read."""
+    fields = getattr(getattr(X, "dtype", None), "names", None)
+    if fields:
+        names = listed([repr(name) for name in fields])
+        raise ValueError(
+            f"X is a structured array with the fields {names}, not a table: pass "
+            "pandas.DataFrame(X)"
+        )
+    fills = [getattr(dtype, "fill_value", None) for dtype in getattr(X, "dtypes", ())]
+    if fills and None not in fills and any(fill != 0 for fill in fills):
+        raise ValueError(
+            "X has sparse columns that leave out other values than 0, such as NaN: "
+            "pass X.sparse.to_dense()"
+        )
     counts = Counter(getattr(X, "columns", ()))
     twins = [repr(name) for name, count in counts.items() if count > 1]
     if twins:
@@ -175,6 +192,29 @@ def _describe_text(y: ArrayLike | None) -> str:
     """Cure for targets that are text."""
     cure = find_cure(np.asarray(y, dtype=object).ravel())
     return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
+
+
+def check_labels(y: Any) -> None:
+    """Refuse targets that are no classes, as scikit-learn does, and name the cure."""
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        label = np.asarray(y).ravel()[:1]
+        if "Unknown label type: unknown" not in str(error) or not len(label):
+            raise
+        raise ValueError(
+            f"Unknown label type: y has labels of {type(label[0]).__name__}, such as "
+            f"{label[0]!r:.60}, and classes are strings, whole numbers or times: pass "
+            "[str(label) for label in y]"
+        ) from error
+
+
+def _is_ragged(y: ArrayLike | None) -> bool:
+    try:
+        np.asarray(y)
+    except ValueError:
+        return True
+    return False
 
 
 def _is_infinite(value: Any) -> bool:

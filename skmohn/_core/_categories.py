@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 
-from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_odd_tables
 from skmohn._core._meanings import IT, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
@@ -205,7 +205,7 @@ def read_table(
             # Columns in another order are refused as such.
             validate_data(estimator, X, reset=False, skip_check_array=True)
         refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
-    refuse_twin_names(X)
+    refuse_odd_tables(X)
     refuse_unreadable(known, columns)
     categorical = columns
     if not categorical and read_plain:

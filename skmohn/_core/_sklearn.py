@@ -427,6 +427,12 @@ class FoldScorer:
     ) -> None:
         scorers: tuple[Any, Any] = search._get_scorers()
         self.scorers, self.metric = scorers
+        # Names of all metrics; those of a function are known once it was called.
+        self.metrics: set[str] | None = None
+        if search.scoring is None or isinstance(search.scoring, str):
+            self.metrics = {"score"}
+        elif not callable(search.scoring):
+            self.metrics = {*search.scoring}
         self.X, self.y = indexable(X, y)
         params = _check_method_params(self.X, params=params)
         routed: Any = search._get_routed_params_for_fit(params)

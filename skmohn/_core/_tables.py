@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_consistent_length
 from skmohn._core._bad_values import (
     mark_unknown,
     name_bad_values,
+    refuse_odd_tables,
     refuse_times,
-    refuse_twin_names,
     warn_of_markers,
 )
 from skmohn._core._types import (
@@ -58,7 +58,7 @@ def validate_table(
         options["y_numeric"] = True
         refuse_times(to_numpy(y))
     given = (X,) if alone else (X, y)
-    refuse_twin_names(X)
+    refuse_odd_tables(X)
     with name_bad_values(*given):
         if check_columns:
             checked = validate_data(estimator, *given, reset=reset, **options)

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_odd_tables
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -147,7 +147,7 @@ def validate_columns(
     # Parameters and results are those of
     # :func:`sklearn.utils.validation.validate_data`.
     X, y = to_numpy(X), mark_unknown(to_numpy(y))
-    refuse_twin_names(X)
+    refuse_odd_tables(X)
     compare_zones(estimator, X, reset=reset)
     has_y = not (isinstance(y, str) and y == "no_validation")
     with name_bad_values(X, y if has_y else None):

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
+
+from skmohn._core._bad_values import check_labels
 
 # What JSON holds of the labels of each kind of numpy's types: moments and durations are
 # integers of their unit.
@@ -41,7 +43,7 @@ class Labels:
     @classmethod
     def learn(cls, y: Any, classes: NDArray | None = None) -> Self:
         """Take the classes of a target, or those given."""
-        check_classification_targets(y)
+        check_labels(y)
         if type_of_target(y) == "multilabel-indicator":
             return cls(np.arange(y.shape[1]), True)
         classes = np.unique(column_or_1d(y)) if classes is None else classes
@@ -92,7 +94,7 @@ class Labels:
 
     def encode(self, y: Any) -> NDArray[np.float64]:
         """Targets of the outputs, 0 or 1: shape (n_samples, n_outputs)."""
-        check_classification_targets(y)
+        check_labels(y)
         if (type_of_target(y) == "multilabel-indicator") != self.multilabel:
             raise ValueError("y must be of the same kind as in the first fit")
         if self.multilabel:

@@ -17,9 +17,9 @@ from sklearn.base import (
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skmohn._core._bad_values import check_labels
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
@@ -407,7 +407,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     _kind = MLPClassifier
 
     def _check_targets(self, y: NDArray) -> None:
-        check_classification_targets(y)
+        check_labels(y)
 
     def _count_outputs(self, y: NDArray) -> int:
         return y.shape[1] if y.ndim > 1 else len(np.unique(y))

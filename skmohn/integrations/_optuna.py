@@ -87,7 +87,8 @@ class MOHNSampler(optuna.samplers.BaseSampler):
     constraints counts as worse, by how much it violates them; one that failed is not
     repeated. Infinite values, and those beyond 1e149, count as the best or worst of the
     others. A trial whose parameters are not among the values searched, such as an
-    enqueued one, does not count. Once every combination of values has been tried, and
+    enqueued one, does not count; where TPESampler cannot read one, parameters are drawn
+    at random, with a warning. Once every combination of values has been tried, and
     repeated where there is noise, the independent sampler takes over.
 
     Examples
@@ -121,8 +122,10 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         self.noise = noise
         self.constraints_func = constraints_func
         self.independent_sampler = independent_sampler
+        self._random = None
         if independent_sampler is None:
             self.independent_sampler = optuna.samplers.TPESampler(seed=seed)
+            self._random = optuna.samplers.RandomSampler(seed=seed)
         self._seed = int(check_random_state(seed).randint(2**31))
         self._lock = threading.Lock()
         self._search = None
@@ -141,6 +144,8 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         if self._search is not None and self._search.process != os.getpid():
             self._search = None
         self.independent_sampler.reseed_rng()
+        if self._random is not None:
+            self._random.reseed_rng()
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         """Find the parameters that are searched together.
@@ -260,9 +265,18 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             The value.
         """
         self._raise_error_if_multi_objective(study)
-        return self.independent_sampler.sample_independent(
-            study, trial, param_name, param_distribution
-        )
+        where = study, trial, param_name, param_distribution
+        try:
+            return self.independent_sampler.sample_independent(*where)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            # A stored trial that it cannot read; what users pass has its own errors.
+            if self._random is None:
+                raise
+            warn_caller(
+                f"{param_name} is drawn at random, because TPESampler cannot read the "
+                f"trials of this study: {error}"
+            )
+            return self._random.sample_independent(*where)
 
     def before_trial(self, study: Any, trial: Any) -> None:
         """Tell the independent sampler that a trial begins.
@@ -454,11 +468,11 @@ def _losses(trials: Sequence[Any], direction: Any) -> dict[int, float]:
 
 def _violation(trial: Any) -> float:
     """Sum of what a trial lacks to satisfy its constraints, at most 1e149."""
-    if hasattr(trial, "constraints"):
-        constraints = trial.constraints.values()
-    else:  # before Optuna 5
-        constraints = trial.system_attrs.get("constraints") or ()
     try:
+        if hasattr(trial, "constraints"):
+            constraints = trial.constraints.values()
+        else:  # before Optuna 5
+            constraints = trial.system_attrs.get("constraints") or ()
         numbers = [float(value) for value in constraints]
     except (TypeError, ValueError, OverflowError):
         return _SAMPLER.max_value

@@ -17,7 +17,7 @@ from skmohn._core._bits import row_bits, words_of
 from skmohn._core._fitting import warn_caller
 from skmohn._core._tuned import tuned
 from skmohn.mohn import Genotypes
-from skmohn.mohn._engine import UNKNOWN_ALLELES
+from skmohn.mohn._engine import is_same_allele
 
 # A file whose variants follow each other, each with all samples.
 _HEAD = bytes([0x6C, 0x1B, 0x01])
@@ -39,8 +39,8 @@ _OF_BIM = "chromosome, variant, centimorgans, base pair, allele 1, allele 2"
 _OF_FAM = "family, individual, father, mother, sex, phenotype"
 # How the header of another format begins: of PLINK 2 and of VCF, or a comment.
 _HEADERS = ("#", "#FID", "#IID", "#CHROM", "#CHR")
-# PLINK's range of positions.
-_WHOLE = re.compile(r"-?[0-9]+")
+# No number of more digits is in PLINK's range of positions.
+_WHOLE = re.compile(r"-?[0-9]{1,10}")
 # Words for a phenotype that is unknown, beside the number -9.
 _UNKNOWN = {"na", "nan", "n/a", "."}
 
@@ -193,10 +193,10 @@ def _read_bim(file: Path) -> dict[str, Any]:
     for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
         if not _WHOLE.fullmatch(position) or int(position) > _LAST_POSITION:
             raise ValueError(
-                f"{where} has the position {position!r}, which is no integer up "
+                f"{where} has the position {position[:20]!r}, which is no integer up "
                 f"to {_LAST_POSITION}; fields are {_OF_BIM}"
             )
-        if pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES:
+        if is_same_allele(*pair):
             raise ValueError(f"{where} has the allele {pair[0]!r} twice")
         names.append(name)
         chromosomes.append(intern(chromosome))
@@ -291,7 +291,14 @@ def _map_variants(path: Path, n_samples: int, n_variants: int) -> NDArray[np.uin
             f"samples take {3 + width * n_variants}: do the three files belong "
             "together?"
         )
-    return np.memmap(path, np.uint8, "r", offset=3, shape=(n_variants, width))
+    rows = np.memmap(path, np.uint8, "r", offset=3, shape=(n_variants, width))
+    # The last byte of a variant has places for up to four samples.
+    if n_samples % 4 and np.any(rows[:, -1] >> 2 * (n_samples % 4)):
+        raise ValueError(
+            f"path: {path} has genotypes of more than {n_samples} samples: do the "
+            "three files belong together?"
+        )
+    return rows
 
 
 def _planes(

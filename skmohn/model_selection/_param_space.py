@@ -74,6 +74,7 @@ class ParamSpace:
         self._rows: dict[tuple[Any, ...], Setting] | None = None
         if len(self.grids) > 1:
             self._rows = {self._row(g, s): s for g, s in self._listed(seed)}
+            self._keys = {*map(self.key, self._rows.values())}
 
     def _join(self, name: str) -> Parameter:
         """Values of a parameter in all grids."""
@@ -181,7 +182,7 @@ class ParamSpace:
     def has(self, setting: Mapping[str, Any]) -> bool:
         """Whether a setting can be tried."""
         if self._rows is not None:
-            return self.key(setting) in map(self.key, self._rows.values())
+            return self.key(setting) in self._keys
         known = {p.name: p.indices for p in self.parameters}
         return known.keys() == setting.keys() and all(
             key_of(value) in known[name] for name, value in setting.items()

@@ -32,7 +32,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._types import TableLike
 from skmohn.model_selection._interactions import analyze_variance
 from skmohn.model_selection._param_space import ParamSpace, Setting
-from skmohn.model_selection._trials import Trials, read_results
+from skmohn.model_selection._trials import Outcomes, Trials, read_results
 from skmohn.optimize import BlackBoxOptimizer
 
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -291,9 +291,15 @@ class BlackBoxSearchCV(HTMLRepr, BaseSearchCV, CallbackSupportMixin):
             earlier = read_results(
                 self.initial_results, scorer, self.return_train_score
             )
+            # Of a setting that is there twice, what has more folds.
+            known: dict[Any, tuple[Setting, Outcomes]] = {}
             for setting, outcomes in earlier:
-                if space.has(setting):
-                    trials.add(setting, outcomes)
+                key = space.key(setting)
+                is_more = key not in known or len(outcomes) > len(known[key][1])
+                if space.has(setting) and is_more:
+                    known[key] = setting, outcomes
+            for setting, outcomes in known.values():
+                trials.add(setting, outcomes)
         if len(trials.settings) >= space.n_settings:
             raise ValueError(
                 f"initial_results has all {len(trials.settings)} settings of param_grid"

@@ -21,6 +21,8 @@ class RaceConstants:
     min_folds: int = tuned(2, "benchmarks/model_selection/search_cv.py")
     # Probability of the best mean below which a setting is given up.
     max_probability: float = tuned(0.05, "benchmarks/model_selection/search_cv.py")
+    # Larger scores count as those of fits that failed: their squares would be infinite.
+    max_score: float = tuned(1e149, "rounding")
 
 
 _RACE = RaceConstants()
@@ -85,14 +87,17 @@ class Trials:
         """Record what came of a setting."""
         scores = self._scores(outcomes)
         is_finished = len(scores) == len(self.scorer.folds)
-        value = float(np.mean(scores))
-        if not is_finished and self.best is not None:
-            value = expected_mean(scores, self.best)
-        elif np.isfinite(value) and (self.best is None or value > self.best.mean()):
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = float(np.mean(scores))
+            if not is_finished and self.best is not None:
+                value = expected_mean(scores, self.best)
+        if not abs(value) <= _RACE.max_score:
+            value = np.nan
+        elif is_finished and (self.best is None or value > self.best.mean()):
             self.best = scores
         self.settings.append(setting)
         self.outcomes.append(outcomes)
-        self.values.append(value if np.isfinite(value) else np.nan)
+        self.values.append(value)
 
     def _may_win(self, outcomes: Outcomes) -> bool:
         """Whether further folds could make a setting the best one."""
@@ -121,16 +126,24 @@ class Trials:
 
 
 def read_results(
-    results: Mapping[str, Any], scorer: FoldScorer, return_train_score: bool
+    results: Mapping[Any, Any], scorer: FoldScorer, return_train_score: bool
 ) -> Iterator[tuple[Setting, Outcomes]]:
     """Settings of an earlier `cv_results_`, and what came of them."""
     n_folds = len(scorer.folds)
-    names = [key[12:] for key in results if key.startswith("split0_test_")]
-    splits = {key.partition("_test_")[0] for key in results if "_test_" in key}
-    if sum(split.startswith("split") for split in splits) != n_folds:
+    keys = [key for key in results if isinstance(key, str)]
+    names = [key[12:] for key in keys if key.startswith("split0_test_")]
+    splits = {key.partition("_test_")[0] for key in keys if "_test_" in key}
+    if {split for split in splits if split.startswith("split")} != {
+        f"split{k}" for k in range(n_folds)
+    }:
         raise ValueError(
             f"initial_results must have the scores of {n_folds} folds: pass "
             "cv_results_ of a search with the same cv"
+        )
+    if scorer.metrics is not None and scorer.metrics != {*names}:
+        raise ValueError(
+            f"initial_results has scores named {sorted(names)}, but this search has "
+            f"{sorted(scorer.metrics)}: pass cv_results_ of one with the same scoring"
         )
     parts = ("test", "train") if return_train_score else ("test",)
     if not all(f"split0_{part}_{names[0]}" in results for part in parts):
@@ -138,19 +151,75 @@ def read_results(
             "initial_results has no scores of training rows: pass those of a search "
             "with return_train_score=True"
         )
-    for i, setting in enumerate(results["params"]):
-        n_run = results["n_splits_run"][i] if "n_splits_run" in results else n_folds
+    settings = _read_settings(results)
+    times, scores = (
+        {key: _read_column(results, key, len(settings)) for key in keys}
+        for keys in (
+            ("mean_fit_time", "mean_score_time"),
+            [
+                f"split{k}_{part}_{name}"
+                for k in range(n_folds)
+                for part in parts
+                for name in names
+            ],
+        )
+    )
+    n_run = _read_n_run(results, len(settings), n_folds)
+    for i, setting in enumerate(settings):
         outcomes: Outcomes = []
-        for k in range(n_run):
+        for k in range(n_run[i]):
             outcome: dict[str, Any] = {
                 "fit_error": None,
-                "fit_time": results["mean_fit_time"][i],
-                "score_time": results["mean_score_time"][i],
+                "fit_time": times["mean_fit_time"][i],
+                "score_time": times["mean_score_time"][i],
                 "n_test_samples": len(scorer.folds[k][1]),
             }
             for part in parts:
-                scores = {n: float(results[f"split{k}_{part}_{n}"][i]) for n in names}
+                found = {n: float(scores[f"split{k}_{part}_{n}"][i]) for n in names}
                 is_single = names == ["score"]
-                outcome[f"{part}_scores"] = scores["score"] if is_single else scores
+                outcome[f"{part}_scores"] = found["score"] if is_single else found
             outcomes.append(outcome)
-        yield dict(setting), outcomes
+        yield setting, outcomes
+
+
+def _read_settings(results: Mapping[Any, Any]) -> list[Setting]:
+    """Settings of an earlier search."""
+    try:
+        settings: list[Any] = list(results["params"])
+    except (KeyError, TypeError):
+        settings = [None]
+    if not all(isinstance(setting, Mapping) for setting in settings):
+        raise ValueError(
+            "initial_results must have 'params', a list of dicts as in cv_results_; "
+            "from text they are read by ast.literal_eval"
+        )
+    return [dict(setting) for setting in settings]
+
+
+def _read_column(
+    results: Mapping[Any, Any], key: str, n_settings: int
+) -> NDArray[np.float64]:
+    """Numbers of an earlier search, one for each setting."""
+    try:
+        column = np.asarray(results.get(key), dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        column = np.empty(0)
+    if column.shape != (n_settings,):
+        raise ValueError(
+            f"initial_results must have {key!r}, a number for each of the {n_settings} "
+            "settings in 'params': pass all of cv_results_"
+        )
+    return column
+
+
+def _read_n_run(results: Mapping[Any, Any], n_settings: int, n_folds: int) -> list[int]:
+    """How many folds of each setting were run; all of them in GridSearchCV."""
+    if "n_splits_run" not in results:
+        return [n_folds] * n_settings
+    n_run = _read_column(results, "n_splits_run", n_settings)
+    if not np.isin(n_run, np.arange(1, n_folds + 1)).all():
+        raise ValueError(
+            f"initial_results has 'n_splits_run' that are not 1 to {n_folds} folds: "
+            "pass all of cv_results_"
+        )
+    return n_run.astype(int).tolist()

@@ -31,13 +31,12 @@ from skmohn.mohn._table.coding import (
 )
 from skmohn.mohn._table.rows import Categorical, EncodedRows, standardize
 from skmohn.mohn._table.target import Logarithm, Unchanged
-from skmohn.mohn._table.variants import UNKNOWN_ALLELES
+from skmohn.mohn._table.variants import is_same_allele
 
 __all__ = [
     "CATEGORIES",
     "NUMERIC",
     "ONE_HOT",
-    "UNKNOWN_ALLELES",
     "Categorical",
     "Covariance",
     "EncodedRows",
@@ -52,6 +51,7 @@ __all__ = [
     "SparseClassModel",
     "Unchanged",
     "compile_kernels",
+    "is_same_allele",
     "join_equal_rows",
     "learn_prior",
     "make_design",

@@ -3,10 +3,11 @@
 import copy
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, Self, cast
+from typing import Any, Final, NoReturn, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
 
@@ -28,7 +29,7 @@ from skmohn.mohn._table.coding import (
 )
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.rows import EncodedRows, coded_blocks
-from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Alleles, Variants
+from skmohn.mohn._table.variants import Alleles, Variants, is_same_allele
 
 CODINGS = ("additive", "dominance", "both")
 
@@ -41,6 +42,8 @@ class GenotypeConstants:
 
 
 _GENOTYPES = GenotypeConstants()
+# PLINK's range of positions.
+_LAST_POSITION: Final = 2**31 - 2
 # What is known of variants, and of people; the first of each are their names.
 _OF_VARIANTS = ("names", "chromosomes", "positions", "alleles")
 _OF_SAMPLES = ("sample_names", "family_names", "phenotype")
@@ -96,7 +99,8 @@ class Genotypes:
     positions : array-like of int of shape (n_variants,), default=None
         Position of each variant on its chromosome, in base pairs; 0 where unknown.
     alleles : sequence of (str, str) of length n_variants, default=None
-        The allele that is counted, and the other one; "0" or "." where unknown.
+        The allele that is counted, and the other one, in upper or lower case; "0" or
+        "." where unknown.
     phenotype : ndarray of shape (n_samples,), default=None
         A target that came with the genotypes; NaN where unknown.
 
@@ -132,7 +136,7 @@ class Genotypes:
         self.sign, self.nonzero, self.known = sign, nonzero, known
         self.n_samples, self.coding = n_samples, coding
         self.names, self.chromosomes = _as_list(names), _as_list(chromosomes)
-        self.positions = None if positions is None else np.asarray(positions)
+        self.positions = None if positions is None else _read_positions(positions)
         self.alleles = alleles if alleles is None else _read_alleles(alleles)
         self.sample_names = _as_list(sample_names)
         self.family_names = _as_list(family_names)
@@ -192,20 +196,16 @@ class Genotypes:
         has_index = hasattr(counts, "columns") and index is not None
         if sample_names is None and has_index and type(index).__name__ != "RangeIndex":
             sample_names = [str(name) for name in cast(Iterable[Any], index)]
-        counts = np.asarray(to_numpy(counts))
-        if counts.ndim != 2 or not all(counts.shape):
-            raise ValueError(
-                f"counts must be a table of samples by variants, got {counts.shape}"
-            )
+        counts = _read_counts(counts)
         parts = []
         for start in range(0, counts.shape[1], _GENOTYPES.n_columns):
-            part = counts[:, start : start + _GENOTYPES.n_columns].T.astype(float)
+            part = _as_floats(counts[:, start : start + _GENOTYPES.n_columns].T, start)
             known = ~np.isnan(part)
             odd = known & ~np.isin(part, (0.0, 1.0, 2.0))
             if odd.any():
                 column, row = np.argwhere(odd)[0]
                 raise ValueError(
-                    f"counts has {part[column, row]:g} in row {row} of column "
+                    f"counts has {part[column, row]:.15g} in row {row} of column "
                     f"{start + column}: counts of an allele are 0, 1 or 2, or NaN"
                 )
             planes = part == 0.0, known & (part != 1.0), known
@@ -398,6 +398,8 @@ class Genotypes:
         """
         chosen = slice(None) if variants is None else np.asarray(variants, dtype=int)
         n = self.n_samples
+        if not len(self.sign[chosen]):
+            return np.empty((n, 0))
         nonzero = unpack_bits(self.nonzero[chosen], n)
         counts = 1.0 + nonzero - 2.0 * unpack_bits(self.sign[chosen], n)
         if self.known is not None:
@@ -427,14 +429,76 @@ def _take(values: Any, index: NDArray[np.intp]) -> Any:
     return [values[i] for i in index]
 
 
+def _read_counts(counts: TableLike) -> NDArray:
+    """Table of values, whatever they are."""
+    if issparse(counts):
+        raise ValueError("counts is a sparse matrix: pass counts.toarray()")
+    try:
+        table = np.asarray(to_numpy(counts))
+    except ValueError as error:
+        raise ValueError(f"counts is no table: {error}") from error
+    if table.ndim != 2 or not all(table.shape):
+        raise ValueError(
+            f"counts must be a table of samples by variants, got {table.shape}"
+        )
+    return table
+
+
+def _as_floats(part: NDArray, start: int) -> NDArray[np.float64]:
+    """Counts as floats, of columns from `start` on."""
+    try:
+        if part.dtype.kind == "c":
+            raise TypeError("complex numbers")
+        return part.astype(float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"counts has a value that is no number in columns {start} to "
+            f"{start + len(part) - 1} ({error}): counts of an allele are 0, 1 or 2, or "
+            "NaN"
+        ) from error
+
+
+def _read_positions(positions: ArrayLike) -> NDArray[np.int64]:
+    """Positions in base pairs; 0 for those that are unknown."""
+    try:
+        values = np.atleast_1d(np.asarray(positions, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"positions must be integers: {error}") from error
+    values = np.where(np.isnan(values), 0.0, values)
+    odd = (values != np.rint(values)) | (np.abs(values) > _LAST_POSITION)
+    if odd.any():
+        j = int(odd.argmax())
+        raise ValueError(
+            f"positions has {values[j]} for variant {j}: they are whole numbers of "
+            f"base pairs, up to {_LAST_POSITION}"
+        )
+    return values.astype(np.int64)
+
+
 def _read_alleles(alleles: Iterable[Sequence[str]]) -> Alleles:
-    pairs: list[Any] = [tuple(map(str, pair)) for pair in alleles]
-    for j, pair in enumerate(pairs):
-        if len(pair) != 2 or (pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES):
+    # There are few different pairs, which variants share.
+    pairs, known = [], dict[Any, tuple[str, ...]]()
+    for j, given in enumerate(alleles):
+        try:
+            pair = tuple(given)
+        except TypeError:
+            pair = (given,)
+        if pair not in known:
+            known[pair] = tuple(map(_read_allele, pair))
+        pair = known[pair]
+        if len(pair) != 2 or is_same_allele(*pair):
             raise ValueError(
                 f"alleles has {pair} for variant {j}: they are two, and differ"
             )
+        pairs.append(pair)
     return pairs
+
+
+def _read_allele(allele: Any) -> str:
+    """Name of an allele; "0" where it is missing."""
+    if allele is None or allele != allele:
+        return "0"
+    return (allele.decode() if isinstance(allele, bytes) else str(allele)).strip()
 
 
 def _in_one_order(parts: Sequence[Genotypes]) -> list[Genotypes]:
@@ -523,18 +587,32 @@ def _join_phenotypes(parts: Sequence[Genotypes]) -> NDArray[np.float64] | None:
         if part.phenotype is None:
             continue
         if joined is None:
-            joined = np.array(part.phenotype)
+            # Strings of an array would be cut to its width.
+            is_number = part.phenotype.dtype.kind in "biuf"
+            joined = np.array(part.phenotype, None if is_number else object)
             continue
-        known = np.isfinite(part.phenotype)
-        differs = known & np.isfinite(joined) & (part.phenotype != joined)
+        known = _is_known(part.phenotype)
+        differs = known & _is_known(joined) & (part.phenotype != joined)
         for row in np.flatnonzero(differs)[:1]:
             person = part.sample_names[row] if part.sample_names else f"row {row}"
+            here, before = map(_as_text, (part.phenotype[row], joined[row]))
             raise ValueError(
-                f"phenotype of {person} is {part.phenotype[row]:g} in parts[{k}] and "
-                f"{joined[row]:g} in a part before: are these the same people?"
+                f"phenotype of {person} is {here} in parts[{k}] and {before} in a part "
+                "before: are these the same people?"
             )
         joined[known] = part.phenotype[known]
     return joined
+
+
+def _as_text(phenotype: object) -> str:
+    return str(phenotype).removesuffix(".0")
+
+
+def _is_known(phenotype: NDArray) -> NDArray[np.bool_]:
+    """Which phenotypes are known, numbers or words."""
+    if phenotype.dtype.kind in "biuf":
+        return np.isfinite(phenotype)
+    return np.array([value is not None and value == value for value in phenotype])
 
 
 def read_inputs(

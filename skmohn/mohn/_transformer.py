@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from skmohn._core._bad_values import check_labels
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
 from skmohn._core._rows import join_blocks
@@ -152,14 +152,17 @@ class ProductFinder(BaseMOHN):
 def read_classes(y: Any) -> tuple[NDArray, NDArray]:
     """Class labels as numbers, and the classes."""
     y = read_targets(y)
-    check_classification_targets(y)
+    check_labels(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return numbers, classes
 
 
 def _holds_floats(y: Any) -> bool:
     """Whether targets are measurements: integers of type float, too."""
-    return np.asarray(to_numpy(y)).dtype.kind == "f"
+    try:
+        return np.asarray(to_numpy(y)).dtype.kind == "f"
+    except ValueError:  # of lists of different lengths
+        return False
 
 
 class MOHNTransformer(

@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._bad_values import name_bad_values, refuse_twin_names
+from skmohn._core._bad_values import name_bad_values, refuse_odd_tables
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._sklearn import (
@@ -238,7 +238,7 @@ class MOHNFeatureSelector(
         X, y = to_numpy(X), to_numpy(y)
         refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
         refuse_unreadable(X)
-        refuse_twin_names(X)
+        refuse_odd_tables(X)
         if y is None:
             with name_bad_values(X):
                 return validate_data(self, X, y, **options), None

@@ -1,6 +1,7 @@
 """Columns of types that no estimator reads: all are named at once, with the cures."""
 
 import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -176,3 +177,32 @@ def test_a_space_names_all_variables_that_cannot_be_hashed(as_table):
     space = {"a": [0, 1], "b": [[1], [2]], "c": [{}, {1}]}
     with pytest.raises(TypeError, match=r"'b', 'c' that cannot be hashed.*tuples"):
         BlackBoxOptimizer(pd.DataFrame(space) if as_table else space)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X.to_records(index=False), "a structured array with the fields 'a'"),
+        (lambda X: X.astype(pd.SparseDtype(float)), r"pass X\.sparse\.to_dense\(\)"),
+    ],
+)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_tables_of_other_kinds_are_refused_with_the_cure(model, change, message):
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(change(numbers()), np.arange(N) % 2)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [MOHNClassifier(), MOHNTransformer(), BLMClassifier(), EnergyNetClassifier()],
+    ids=lambda model: type(model).__name__,
+)
+def test_labels_that_are_no_classes_are_refused_with_the_cure(model):
+    days = [dt.date(2020, 1, 1 + i % 2) for i in range(N)]
+    for labels, message in (
+        ([Decimal(i % 2) for i in range(N)], r"labels of Decimal, such as .* pass \["),
+        (days, r"labels of date, such as datetime.date\(2020, 1, 1\), and classes"),
+        ([(1, 2), (3,)] * (N // 2), "y has values of several parts, such as tuples"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(numbers(), labels)

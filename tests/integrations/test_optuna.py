@@ -133,6 +133,28 @@ def test_other_parameters_are_left_to_the_independent_sampler():
     assert isinstance(MOHNSampler().independent_sampler, TPESampler)
 
 
+def test_a_trial_that_the_independent_sampler_cannot_read_does_not_end_a_study():
+    study = make_study()
+    for value in (0.25, 0.75):
+        study.add_trial(
+            create_trial(
+                params={"s0": value},
+                distributions={"s0": CategoricalDistribution([0.25, 0.75])},
+                value=1.0,
+            )
+        )
+    study.sampler.independent_sampler = TPESampler(seed=0, n_startup_trials=1)
+    with pytest.warns(UserWarning, match="s0 is drawn at random, because TPESampler"):
+        params = study.sampler.sample_independent(
+            study, study.trials[0], "s0", SWITCHES["s0"]
+        )
+    assert params in (False, True)
+    other = TPESampler(seed=0, n_startup_trials=1)
+    sampler = MOHNSampler(seed=0, independent_sampler=other)
+    with pytest.raises(ValueError, match="not in"):
+        sampler.sample_independent(study, study.trials[0], "s0", SWITCHES["s0"])
+
+
 def test_ranges_that_change_are_left_to_the_independent_sampler():
     study = make_study()
     for high in (5, 5, 9, 9):
@@ -326,7 +348,7 @@ def test_enqueued_values_out_of_range_or_between_steps_count_for_nothing(params)
 
 
 @pytest.mark.parametrize(
-    "constraints", [[np.inf], [np.nan], [1e300, 1e300], ["a"], [None]], ids=str
+    "constraints", [[np.inf], [np.nan], [1e300, 1e300], ["a"], [None], 5], ids=str
 )
 def test_constraints_that_are_no_numbers_count_as_violated(constraints):
     study = make_study(MOHNSampler(seed=0, noise=0))

@@ -107,6 +107,12 @@ def test_files_that_are_none(tmp_path):
             ValueError, match=rf"{n_bytes} bytes, but 9 variants of 20 samples take 48"
         ):
             read_plink(path)
+    # Nineteen people take as many bytes.
+    fam = path.with_suffix(".fam").read_text()
+    path.write_bytes(whole[:-1] + b"\xc0")
+    path.with_suffix(".fam").write_text("\n".join(fam.splitlines()[:19]))
+    with pytest.raises(ValueError, match="has genotypes of more than 19 samples"):
+        read_plink(path)
     path.write_bytes(whole[:2])
     with pytest.raises(ValueError, match="does not begin as a"):
         read_plink(path)
@@ -201,9 +207,13 @@ def test_ids_may_have_any_letters(tmp_path):
             {"bim": BIM.replace("20", "1_0")},
             r"line 2 of .*\.bim has the position '1_0'",
         ),
-        ({"bim": BIM.replace("20", "9" * 30)}, r"no integer up to 2147483646"),
+        ({"bim": BIM.replace("20", "9" * 5000)}, r"no integer up to 2147483646"),
         (
             {"bim": BIM.replace("TA", "C")},
+            r"line 2 of .*\.bim has the allele 'C' twice",
+        ),
+        (
+            {"bim": BIM.replace("TA", "c")},
             r"line 2 of .*\.bim has the allele 'C' twice",
         ),
         (

@@ -398,6 +398,50 @@ def test_a_grid_search_can_be_extended():
         search.fit(X, y)
 
 
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"params": None}, "must have 'params', a list of dicts"),
+        ({"params": ["{'a': 1}"] * 6}, "must have 'params', a list of dicts"),
+        ({"params": [{}] * 7}, "a number for each of the 7 settings"),
+        ({"split1_test_score": None}, "'split1_test_score', a number for each of"),
+        ({"split1_test_score": [0.5]}, "'split1_test_score', a number for each of"),
+        ({"split1_test_score": ["x"] * 6}, "'split1_test_score', a number for each"),
+        ({"split5_test_score": [0.5] * 6}, "scores of 2 folds"),
+        ({"split0_test_r2": [0.5] * 6}, "scores named .'r2', 'score'."),
+        ({"mean_fit_time": 3.0}, "'mean_fit_time', a number for each of the 6"),
+        ({"n_splits_run": [1, 2, 2, 2, 2, -1]}, "that are not 1 to 2 folds"),
+        ({"n_splits_run": [1, 2, 2, 2, 2, 1.5]}, "that are not 1 to 2 folds"),
+        ({"n_splits_run": [[1]] * 6}, "'n_splits_run', a number for each of the 6"),
+    ],
+)
+def test_initial_results_that_are_not_whole_are_refused(changes, match):
+    grid = {"a": range(4), "b": range(4), "c": [0.0, 0.5]}
+    search = BlackBoxSearchCV(Scored(), grid, n_evaluations=6, cv=2, random_state=0)
+    stored = search.fit(X, y).cv_results_ | {1: None} | changes
+    with pytest.raises(ValueError, match=f"initial_results .*{match}"):
+        search.set_params(initial_results=stored).fit(X, y)
+
+
+def test_of_settings_that_are_there_twice_the_one_of_more_folds_counts():
+    results = {
+        "params": [{"a": 1}, {"a": 1}, {"a": 2}, {"a": 1}],
+        "split0_test_score": [0.5, 0.5, 1e300, 0.5],
+        "split1_test_score": [np.nan, 0.25, 1e300, np.nan],
+        "n_splits_run": [1, 2, 2, 1],
+        "mean_fit_time": [0.0] * 4,
+        "mean_score_time": [0.0] * 4,
+    }
+    grid, options = {"a": range(40)}, {"cv": 2, "random_state": 0}
+    search = BlackBoxSearchCV(
+        Scored(), grid, n_evaluations=4, initial_results=results, **options
+    ).fit(X, y)
+    found = search.cv_results_
+    assert found["params"][:2] == [{"a": 1}, {"a": 2}]
+    assert found["mean_test_score"][0] == 0.375
+    assert len(found["params"]) == 6
+
+
 def test_interactions_are_parts_of_the_variance():
     # Of `c` uniform over 0, 1, 2 and 2 (a xor b), the variances are 2/3 and 1.
     grid = {"a": [0, 1], "b": [0, 1], "c": [0.0, 1.0, 2.0], "level": ["x", "y"]}

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_array
 
 from skmohn import (
     BLMRegressor,
@@ -113,6 +114,12 @@ def test_held_out_genotypes(scan):
         ([[0, 3]], r"counts has 3 in row 0 of column 1"),
         ([[0.5, 1]], r"counts has 0.5 in row 0 of column 0"),
         ([0, 1, 2], r"must be a table of samples by variants"),
+        ([[0.9999999999]], r"counts has 0.9999999999 in row 0"),
+        ([["A"]], r"no number in columns 0 to 0 .*: counts of an allele are 0, 1 or"),
+        ([[0, 10**400]], r"no number in columns 0 to 1"),
+        ([[1j]], r"no number in columns 0 to 0"),
+        ([[0, 1], [2]], r"counts is no table"),
+        (csr_array([[0, 1]]), r"counts is a sparse matrix: pass counts.toarray"),
     ],
 )
 def test_tables_that_are_no_counts(given, message):
@@ -180,6 +187,7 @@ def test_slices_keep_all_that_is_known():
     mask = np.arange(8) % 2 == 1
     assert_array_equal(genotypes[:, mask].counts(), counts[:, mask])
     assert_array_equal(genotypes[::-1].counts(), counts[::-1])
+    assert genotypes[::-1, []].counts().shape == (200, 0)
     with pytest.raises(ValueError, match="take lists of rows and of variants"):
         genotypes[3]
 
@@ -192,10 +200,16 @@ def test_what_is_known_must_fit_the_table():
         cohort(sample_names=["a", "b"])
     with pytest.raises(ValueError, match="phenotype has 1 phenotype for 200 samples"):
         cohort(phenotype=[1.0])
-    for pair in (("A", "A"), ("A", "G", "T"), ("A",)):
+    for positions in ([1.5] * 8, [2**40] * 8, ["a"] * 8, [np.inf] * 8):
+        with pytest.raises(ValueError, match=r"positions (has .* for variant 0|must)"):
+            cohort(positions=positions)
+    for pair in (("A", "A"), ("a", "A"), (b"A", "A "), ("A", "G", "T"), ("A",), 3):
         with pytest.raises(ValueError, match="for variant 7: they are two, and differ"):
             cohort(alleles=[("A", "G")] * 7 + [pair])
     assert cohort(alleles=[("0", "0")] * 8)[0].alleles[3] == ("0", "0")
+    read = cohort(alleles=[(None, b"G")] * 8, positions=["7", np.nan] * 4)[0]
+    assert read.alleles[3] == ("0", "G")
+    assert_array_equal(read.positions, [7, 0] * 4)
 
 
 def test_counts_of_swapped_alleles_are_turned(known_model):
@@ -345,6 +359,10 @@ def test_the_same_variants_may_be_written_otherwise(known_model):
         {"chromosomes": ["chr1"] * 4 + ["23"] * 4},
         {"chromosomes": ["0"] * 8, "positions": np.zeros(8, int)},
         {"names": None, "alleles": None, "positions": None, "chromosomes": None},
+        {"chromosomes": [1.0] * 4 + ["chrX"] * 4},
+        {"chromosomes": ["01"] * 4 + [None] * 4},
+        {"positions": [f"{float(p)}" for p in genotypes.positions]},
+        {"alleles": [(a.lower(), b) for a, b in genotypes.alleles]},
     ):
         assert_array_equal(known_model.predict(cohort(seed=1, **change)[0]), expected)
 
@@ -484,6 +502,15 @@ def test_what_cannot_be_joined():
     other.phenotype[0] = np.nan
     with pytest.raises(ValueError, match=r"phenotype of i1 is 1 in parts\[1\] and"):
         Genotypes.join([genotypes, other])
+
+
+def test_joined_phenotypes_may_be_words():
+    words = np.array(["ill", None] * 100, dtype=object)
+    parts = [cohort(phenotype=phenotype)[0] for phenotype in (words, ["other"] * 200)]
+    with pytest.raises(ValueError, match="phenotype of i0 is other in parts"):
+        Genotypes.join(parts)
+    parts[1].phenotype[::2] = ["ill"]
+    assert Genotypes.join(parts).phenotype.tolist() == ["ill", "other"] * 100
 
 
 def test_the_index_of_a_frame_names_people():

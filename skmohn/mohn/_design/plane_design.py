@@ -173,7 +173,7 @@ class Planes:
 def _take(
     plane: NDArray[np.uint64], n_samples: int, rows: NDArray[np.intp]
 ) -> NDArray[np.uint64]:
-    blocks = range(0, len(plane), _PLANES.n_columns_per_block)
+    blocks = range(0, max(len(plane), 1), _PLANES.n_columns_per_block)
     parts = (plane[start : start + _PLANES.n_columns_per_block] for start in blocks)
     return np.concatenate(
         [pack_bits(unpack_bits(part, n_samples)[:, rows]) for part in parts]

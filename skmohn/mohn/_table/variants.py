@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 # PLINK's codes of an allele, and of a chromosome, that is not known.
 UNKNOWN_ALLELES = frozenset({"0", "."})
-_UNKNOWN_CHROMOSOME = "0"
+_UNKNOWN_CHROMOSOMES = {"", "NAN", "NONE"}
 # PLINK's numbers of human chromosomes that have names.
 _CHROMOSOMES = {"23": "X", "24": "Y", "25": "XY", "26": "MT", "M": "MT"}
 # The other strand of the first has the alleles of the second, in the same order.
@@ -46,7 +46,7 @@ class Variants:
     def count_palindromes(self, variants: NDArray[np.intp]) -> int:
         """Count the variants whose alleles are the same on both strands."""
         alleles = cast(Alleles, self.alleles)
-        return sum(set(alleles[j]) in _PALINDROMES for j in variants)
+        return sum({a.upper() for a in alleles[j]} in _PALINDROMES for j in variants)
 
     def _compare_names(self, given: Self) -> None:
         if self.names is None or given.names is None:
@@ -98,17 +98,29 @@ class Variants:
 
 
 def _is_same_chromosome(one: str, other: str) -> bool:
-    names = {_CHROMOSOMES.get(c, c) for c in map(_without_prefix, (one, other))}
-    return len(names) == 1 or _UNKNOWN_CHROMOSOME in names
+    names = {_CHROMOSOMES.get(c, c) for c in map(_plain_name, (one, other))}
+    return len(names) == 1 or not names.isdisjoint(_UNKNOWN_CHROMOSOMES)
 
 
-def _without_prefix(chromosome: str) -> str:
-    return str(chromosome).upper().removeprefix("CHR")
+def _plain_name(chromosome: str) -> str:
+    """Name of a chromosome as PLINK has it; empty for 0."""
+    # Pandas makes 1.0 of 1 in a column with missing values.
+    name = str(chromosome).upper().removeprefix("CHR").removesuffix(".0")
+    return name.lstrip("0")
+
+
+def is_same_allele(one: str, other: str) -> bool:
+    """Whether two alleles are known and equal, in upper or lower case."""
+    # Lower case marks repeats of the reference sequence.
+    return one.upper() == other.upper() and one not in UNKNOWN_ALLELES
 
 
 def _fit_together(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two pairs share an allele and do not contradict each other."""
     # Where all rows have the same allele, PLINK does not have the other one.
     pairs = list(zip(one, other, strict=True))
-    shared = any(a == b and a not in UNKNOWN_ALLELES for a, b in pairs)
-    return shared and all(a == b or UNKNOWN_ALLELES & {a, b} for a, b in pairs)
+    is_shared = [is_same_allele(a, b) for a, b in pairs]
+    return any(is_shared) and all(
+        same or UNKNOWN_ALLELES & {*pair}
+        for same, pair in zip(is_shared, pairs, strict=True)
+    )
