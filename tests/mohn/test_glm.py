@@ -30,6 +30,9 @@ from skmohn.mohn._sparse.glm import (
     fit_weights,
 )
 from skmohn.mohn._sparse.logistic import LogisticControl
+from skmohn.mohn._sparse.logistic_selection import deal_folds
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._training_data import TrainingData
 
 LOSSES = tuple(DISTRIBUTIONS)
 TERMS = [(0,), (3,), (1, 2)]
@@ -573,3 +576,26 @@ def test_normal_noise_on_counts_is_worse():
         for part in (ours, squares)
     )
     assert own < other
+
+
+def test_products_that_are_barely_better_are_not_taken():
+    rng = np.random.default_rng(11)
+    X, y = rng.choice([-1.0, 1.0], (100, 6)), rng.poisson(2.0, 100)
+    model = MOHNGLMRegressor(random_state=0).fit(X, y)
+    losses = {
+        record["model"]: record["validation_log_loss"]
+        for record in model.history_
+        if "model" in record
+    }
+    assert 0.0 < 100.0 * (losses["constant"] - losses["sparse"]) < 3.0
+    assert model.terms_ == []
+
+
+def test_folds_have_events_each():
+    rng = np.random.default_rng(0)
+    inputs, y = rng.choice([-1, 1], (60, 12)), np.zeros(60)
+    y[:10], y[10] = 1.0, 1000.0
+    rows = EncodedRows(inputs, np.empty((60, 0), int))
+    for seed in range(5):
+        folds = deal_folds(TrainingData(rows, y, seed=seed), "cv", 5)
+        assert {np.count_nonzero(y[test]) for _, test in folds} == {2, 3}
