@@ -37,6 +37,7 @@ from skmohn.mohn._reports import (
     to_frame,
 )
 from skmohn.mohn._sparse.distributions import DISTRIBUTIONS
+from skmohn.mohn._sparse.glm import bounded_exp
 from skmohn.mohn._sparse.inference import label_collinear_terms
 from skmohn.mohn._strategies import strategies_for
 from skmohn.mohn._table.coding import InputCoding
@@ -341,7 +342,7 @@ class MOHNGLMRegressor(
             Expected targets.
         """
         found = [self.model_.log_rates(rows) for rows in self._to_blocks(X)]
-        means = np.exp(np.concatenate(found))
+        means = bounded_exp(np.concatenate(found))
         return means if exposure is None else means * _read_exposure(exposure, X)
 
     def predict_quantiles(

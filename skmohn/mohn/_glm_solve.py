@@ -21,6 +21,7 @@ from skmohn.mohn._sparse.glm import (
     GLMPath,
     Response,
     add_constant,
+    bounded_exp,
     covariance_root,
     fit_glm,
 )
@@ -118,11 +119,11 @@ class GLMModel:
         # The log rate is normal: with the same mean, the moments of a target are those
         # of a larger dispersion.
         columns = self.columns(rows)
-        mean = np.exp(columns[:, :-1] @ self.weights + self.constant) * exposure
+        mean = bounded_exp(columns[:, :-1] @ self.weights + self.constant) * exposure
         dispersion = np.full(len(mean), self.dispersion)
         if self.root is not None:
             variance = np.square(columns @ self.root).sum(axis=1)
-            dispersion = (1.0 + dispersion) * np.exp(variance) - 1.0
+            dispersion = (1.0 + dispersion) * bounded_exp(variance) - 1.0
         return self.distribution.frozen(mean, dispersion)
 
     def sample(
@@ -138,10 +139,11 @@ class GLMModel:
         if self.root is not None:
             draws = rng.standard_normal((self.root.shape[1], n_draws))
             log_rates = log_rates + columns @ (self.root @ draws)
-        means = np.exp(log_rates) * np.reshape(exposure, (-1, 1))
+        means = bounded_exp(log_rates) * np.reshape(exposure, (-1, 1))
         means = np.broadcast_to(means, (len(columns), n_draws))
         found = self.distribution.frozen(means, np.full(means.shape, self.dispersion))
-        return np.asarray(found.rvs(random_state=rng), dtype=float)
+        draws = found.rvs(size=means.shape, random_state=rng)
+        return np.asarray(draws, dtype=float)
 
     def importances(
         self, term_names: TermNames, marginals: Marginals | None

@@ -599,3 +599,15 @@ def test_folds_have_events_each():
     for seed in range(5):
         folds = deal_folds(TrainingData(rows, y, seed=seed), "cv", 5)
         assert {np.count_nonzero(y[test]) for _, test in folds} == {2, 3}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_one_row_has_draws_and_far_rows_have_finite_means(loss):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 2))
+    y = rng.gamma(2.0, np.exp(2.0 * X[:, 0])).round() + 1.0
+    model = MOHNGLMRegressor("full", loss, max_order=1, C=1.0).fit(X, y)
+    assert model.sample_y(X[:1], 3).shape == (1, 3)
+    assert model.sample_y(X[:2], 1).shape == (2, 1)
+    far = np.array([[1e6, 0.5], [-1e6, 0.5]])
+    assert np.all(np.isfinite(model.predict(far)))

@@ -34,7 +34,7 @@ class GLMConstants:
     # Nats by which a step of Newton must raise the posterior.
     min_gain: float = tuned(1e-9, "rounding")
     # Logarithms of means beyond these overflow in squares.
-    max_log_mean: float = tuned(300.0, "rounding")
+    max_log_mean: float = tuned(340.0, "rounding")
     # Events that are taken to be there where there are none: a mean of 0 has no
     # logarithm.
     min_events: float = tuned(0.5, "rounding")
@@ -72,8 +72,7 @@ class Response(NamedTuple):
 
     def means(self, log_rates: _Floats) -> _Floats:
         """Means of the targets."""
-        most = _GLM.max_log_mean
-        return np.exp(np.clip(log_rates + self.log_exposure, -most, most))
+        return bounded_exp(log_rates + self.log_exposure)
 
     def losses(self, log_rates: _Floats, dispersion: float) -> _Floats:
         """Negative log likelihood by sample."""
@@ -270,6 +269,11 @@ class GLMPath(ScorePath):
         given = self.response.y, self.fitted, self.dispersions[-1]
         deviances = self.response.distribution.deviance(*given)
         return float(np.average(deviances, weights=self.weights))
+
+
+def bounded_exp(values: _Floats) -> _Floats:
+    """Exponentials with finite squares."""
+    return np.exp(np.clip(values, -_GLM.max_log_mean, _GLM.max_log_mean))
 
 
 def add_constant(columns: _Floats) -> _Floats:
