@@ -64,10 +64,14 @@ INNER_SUBPACKAGES = {
         *("_sparse", "_gp", "_spike_slab", "_models", "_missing_inputs"),
         *("_training_data", "_term_search", *_SHARED),
     },
+    "_glm_solve": {
+        *("_sparse", "_models", "_training_data", "_term_search"),
+        *_SHARED,
+    },
     "_export": {"_export", "_genotypes", *_SHARED},
     "_strategies": {
         *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
-        *("_term_search", "_stacking", *_SHARED),
+        *("_term_search", "_stacking", "_glm_solve", *_SHARED),
     },
 }
 

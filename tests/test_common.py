@@ -39,6 +39,7 @@ from skmohn import (
     InfiniteRBMOptions,
     MOHNClassifier,
     MOHNFeatureSelector,
+    MOHNGLMRegressor,
     MOHNRegressor,
     MOHNTransformer,
 )
@@ -53,6 +54,7 @@ CHEAP = [
     MOHNRegressor("full", max_order=1),
     MOHNTransformer("full", 1),
     MOHNClassifier("full", 1),
+    MOHNGLMRegressor("full", max_order=1, C=1.0),
     BLMRegressor((3,), max_flips=1500),
     BLMClassifier((3,), max_flips=1500),
     FEW_UNITS,
@@ -99,6 +101,11 @@ CLASSIFIERS = [
     MOHNClassifier(),
     MOHNClassifier("pursuit", C=1.0, max_terms=30, include_inputs=False),
 ]
+GLMS = [
+    MOHNGLMRegressor(),
+    MOHNGLMRegressor(loss="negative_binomial", max_order=2),
+    MOHNGLMRegressor("full", "gamma", max_order=1),
+]
 NETWORKS = [
     BLMRegressor((), loss="pinball", n_bits=4),
     BLMRegressor((5, 3), "relu", loss="huber", n_restarts=3, ensemble=2),
@@ -128,7 +135,7 @@ ENERGY_NETS = [
         init="generative",
     ),
 ]
-OTHERS = MOHNS + PRODUCTS + CLASSIFIERS + NETWORKS + STACKS + ENERGY_NETS
+OTHERS = MOHNS + PRODUCTS + CLASSIFIERS + GLMS + NETWORKS + STACKS + ENERGY_NETS
 # Those of the classes that are not among the others by their defaults.
 DEFAULTS = [
     BLMRegressor(),

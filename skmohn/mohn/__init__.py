@@ -3,6 +3,7 @@
 from skmohn.mohn._association import AssociationScan, association_scan
 from skmohn.mohn._classifier import MOHNClassifier
 from skmohn.mohn._genotypes import Genotypes
+from skmohn.mohn._glm import MOHNGLMRegressor
 from skmohn.mohn._interaction_graph import InteractionGraph
 from skmohn.mohn._options import DeltaOptions, GPOptions, MSDAOptions
 from skmohn.mohn._regressor import MOHNRegressor
@@ -15,6 +16,7 @@ __all__ = [
     "Genotypes",
     "InteractionGraph",
     "MOHNClassifier",
+    "MOHNGLMRegressor",
     "MOHNRegressor",
     "MOHNTransformer",
     "MSDAOptions",

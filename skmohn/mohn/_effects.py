@@ -8,17 +8,18 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
-from scipy.stats import qmc
+from scipy.stats import norm, qmc
 
 from skmohn._core._categories import column_names
 from skmohn._core._options import control_of
 from skmohn._core._tuned import tuned
 from skmohn.mohn._base import Table
+from skmohn.mohn._glm_solve import GLMModel
 from skmohn.mohn._gp.classification import LINES
 from skmohn.mohn._models import Model
 from skmohn.mohn._sparse.sobol import contrast_rows
@@ -31,6 +32,10 @@ from skmohn.mohn._table.variables import Contrast, Marginals, Variable
 from skmohn.mohn._training_data import TrainingData
 
 OBSERVED, UNIFORM = "observed", "uniform"
+# Ends of a 95 % interval, in standard errors.
+NORMAL_INTERVAL: Final = norm.ppf([0.025, 0.975])
+# Of a column that changes no mean: ratio, its interval, change and its error.
+_NO_RATIO: Final = (1.0, 1.0, 1.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ _Move: TypeAlias = tuple[int, int, tuple[float, int], tuple[float, int], Any, An
 
 def measure(
     samples: TrainingData,
-    model: Model | SparseClassModel | StackedClassModel,
+    model: Model | SparseClassModel | StackedClassModel | GLMModel,
     terms: Sequence[tuple[Any, ...]],
 ) -> Marginals:
     """Measure the distributions of columns of a fit: all, or those of the terms."""
@@ -68,9 +73,9 @@ def measure(
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
     known = samples.rows, samples.coding, samples.sample_weight, inputs
-    # Of transformed targets and of classes more than moments is asked for.
-    has_members = hasattr(model, "members")
-    with_values = has_members or getattr(model, "is_transformed", False)
+    # Of transformed targets, classes and log means more than moments is asked for.
+    has_link = hasattr(model, "members") or isinstance(model, GLMModel)
+    with_values = has_link or getattr(model, "is_transformed", False)
     return Marginals.of(*known, with_values=with_values)
 
 
@@ -170,6 +175,27 @@ def tabulate_class_effects(estimator: Any) -> Table:
     ]
     titles = ["feature", "total", "from", "to", "class", "effect", "standard_error"]
     titles += ["log_odds", "log_odds_error"]
+    return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def tabulate_rate_ratios(estimator: Any) -> Table:
+    """List effects of moves on the mean of the target, the most important first."""
+    total = estimator.feature_importances_.tolist()
+    names, marginals = column_names(estimator), marginals_of(estimator, OBSERVED)
+    variables, columns = estimator.term_names_.columns(marginals)
+    moves = _list_moves(estimator, variables, columns, marginals)
+    moved = [move[1:4] if total[move[0]] else None for move in moves]
+    effects = _Rates(estimator, variables, marginals).effects(moved)
+    found = {j: [] for j in range(estimator.n_features_in_)}
+    for (column, *_, start, end), effect in zip(moves, effects, strict=True):
+        found[column].append((start, end, *effect))
+    rows = [
+        (names[j], total[j], *effect)
+        for j in sorted(found, key=lambda j: -total[j])
+        for effect in found[j] or [(None, None, *_NO_RATIO)]
+    ]
+    titles = ["feature", "total", "from", "to", "rate_ratio", "ci_low", "ci_high"]
+    titles += ["effect", "standard_error"]
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 
@@ -511,6 +537,45 @@ class _Classes(_Averages):
         if self.n_classes > 2:
             return log_odds
         return log_odds[:, 1:] - log_odds[:, :1]
+
+
+class _Rates(_Averages):
+    """Mean of a target with a log link, for an exposure of 1."""
+
+    def effects(
+        self, wanted: Sequence[Contrast | None]
+    ) -> list[tuple[float, float, float, float, float]]:
+        """Ratios of averages by moves, with intervals, and changes, with errors."""
+        rows = self._rows(self._points(_EFFECTS.n_rows_effects, len(self.variables)))
+        return [
+            _NO_RATIO if move is None else self._compare(rows, move) for move in wanted
+        ]
+
+    def _compare(
+        self, rows: EncodedRows, move: Contrast
+    ) -> tuple[float, float, float, float, float]:
+        """Ratio and change of the average rate by one move, by the delta method."""
+        number, *ends = move
+        means, slopes = [], []
+        for end in ends:
+            moved = _moved(rows, self.variables[number], end)
+            log_rates = self.model.log_rates(moved)
+            rates = np.exp(log_rates - log_rates.max())
+            means.append(float(log_rates.max() + np.log(rates.mean())))
+            slopes.append(rates / rates.sum() @ self.model.columns(moved))
+        log_ratio, start, end = means[1] - means[0], *np.exp(means)
+        errors = np.full(2, np.nan)
+        if self.model.root is not None:
+            gradients = [slopes[1] - slopes[0], end * slopes[1] - start * slopes[0]]
+            errors = np.linalg.norm(gradients @ self.model.root, axis=1)
+        low, high = np.exp(log_ratio + NORMAL_INTERVAL * errors[0])
+        return float(np.exp(log_ratio)), low, high, float(end - start), float(errors[1])
+
+    def _n_observed(self) -> float:
+        return 0.0
+
+    def _values(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(self.model.log_rates(self._rows(points)))
 
 
 def _change(log_proba: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -18,8 +18,9 @@ _FRACTION = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_FRACTION = [Interval(Real, 0, 1, closed="right")]
 _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
-# What is learned: numbers, classes, or which products matter for either.
-Task: TypeAlias = Literal["regression", "classification", "terms"]
+# What is learned: numbers, classes, which products matter for either, or means on a log
+# scale.
+Task: TypeAlias = Literal["regression", "classification", "terms", "glm"]
 # Rows of STRATEGIES that have a solver for the task.
 RegressionStrategy: TypeAlias = Literal[
     "auto", "pursuit", "gp", "spike_slab", "msda", "full", "given"
@@ -27,6 +28,7 @@ RegressionStrategy: TypeAlias = Literal[
 ClassificationStrategy: TypeAlias = Literal[
     "auto", "gp", "logistic", "pursuit", "full", "given"
 ]
+GLMStrategy: TypeAlias = Literal["auto", "full", "given"]
 TermsStrategy: TypeAlias = Literal["auto", "logistic", "pursuit", "full", "given"]
 # Given a record and what was found so far; whether to stop.
 Report: TypeAlias = Callable[..., bool]

@@ -101,6 +101,30 @@ def tabulate_classes(
     }
 
 
+def tabulate_rate_ratios_of_terms(
+    term_names: TermNames,
+    terms: _Labels,
+    weights: NDArray[np.float64],
+    standard_errors: NDArray[np.float64],
+    interval: NDArray[np.float64],
+) -> Table:
+    """List the weights of a log mean, the largest first; an interval is in errors."""
+    order = np.argsort(-np.abs(weights), kind="stable")
+    names = term_names.name_terms(term_names.indices(terms))
+    with np.errstate(over="ignore"):
+        ends = np.exp(2.0 * (weights + np.outer(interval, standard_errors)))
+        ratios = np.exp(2.0 * weights)
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight": weights[order].tolist(),
+        "standard_error": standard_errors[order].tolist(),
+        "rate_ratio": ratios[order].tolist(),
+        "ci_low": ends[0, order].tolist(),
+        "ci_high": ends[1, order].tolist(),
+    }
+
+
 def tabulate_significance(
     term_names: TermNames, terms: _Labels, tests: TermTests
 ) -> Table:

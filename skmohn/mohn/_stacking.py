@@ -117,7 +117,7 @@ class ProductClassModel:
         terms, weights = self.whole.terms, self.whole.weights
         variables, _ = term_names.columns(marginals)
         indices = sobol_variances_of_products(terms, weights, term_names, variables)
-        return _by_column(term_names, indices)
+        return term_names.by_column(indices)
 
     def parts(
         self, rows: EncodedRows, term_names: TermNames
@@ -349,7 +349,7 @@ class StackedClassModel:
             term_names = term_names.without_levels()
         variables, _ = term_names.columns(marginals)
         variance, total = self.gp.sobol_variances(variables)
-        return _by_column(term_names, total / (variance or 1.0))
+        return term_names.by_column(total / (variance or 1.0))
 
     def relevance(self) -> tuple[NDArray[np.float64], list[float]]:
         """``tau`` of inputs and of categoricals, by the prior of `gp`."""
@@ -366,16 +366,6 @@ class StackedClassModel:
         return np.asarray(
             logsumexp(parts + np.log(self.ensemble_weights)[:, None, None], axis=0)
         )
-
-
-def _by_column(
-    term_names: TermNames, indices: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Sobol indices of variables as those of columns."""
-    found = np.zeros(term_names.n_features)
-    for columns, index in zip(term_names.columns()[1], indices, strict=True):
-        found[list(columns)] = index
-    return found
 
 
 # A member with its data, and its held-out log probability of each observation.

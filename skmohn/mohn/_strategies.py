@@ -16,6 +16,7 @@ from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import with_kept
+from skmohn.mohn._glm_solve import find_candidates, find_listed, solve_glm
 from skmohn.mohn._gp.marginal_likelihood import EVIDENCE_SEARCH
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
@@ -587,6 +588,7 @@ STRATEGIES = {
             "regression": solve_auto,
             "classification": partial(solve_ensemble, has_few=True),
             "terms": partial(solve_terms, find=find_by_kind),
+            "glm": partial(solve_glm, find=find_candidates),
         },
         _steps_of_auto,
         may_be_dense=True,
@@ -626,6 +628,7 @@ STRATEGIES = {
             "regression": solve_full,
             "classification": partial(solve_few, find=find_all),
             "terms": partial(solve_terms, find=find_all),
+            "glm": partial(solve_glm, find=partial(find_listed, is_full=True)),
         },
         _steps_of_search,
     ),
@@ -634,6 +637,7 @@ STRATEGIES = {
             "regression": solve_given,
             "classification": partial(solve_few, find=find_given),
             "terms": partial(solve_terms, find=find_given),
+            "glm": partial(solve_glm, find=partial(find_listed, is_full=False)),
         },
         _steps_of_search,
     ),

@@ -21,7 +21,7 @@ from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.exact_classes import find_exact_products
-from skmohn.mohn._sparse.logistic import LogisticControl, LogisticPath
+from skmohn.mohn._sparse.logistic import LogisticControl, ScorePath
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
     deal_folds,
@@ -129,7 +129,7 @@ def find_by_pursuit(
 
 def find_all(samples: TrainingData, settings: FitSettings, report: Report) -> FitResult:
     """All products up to `max_order`, none with two categories of a categorical."""
-    return _take_terms(_all_terms(samples, settings), samples, settings, report)
+    return _take_terms(all_terms(samples, settings), samples, settings, report)
 
 
 def find_given(
@@ -138,7 +138,7 @@ def find_given(
     """Terms of the parameter `terms`, which is required."""
     if settings.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    return _take_terms(_read_terms(samples, settings), samples, settings, report)
+    return _take_terms(read_terms(samples, settings), samples, settings, report)
 
 
 def _search(
@@ -147,7 +147,7 @@ def _search(
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if settings.include_inputs else []
-    start = in_order({*start, *_read_terms(samples, settings)})
+    start = in_order({*start, *read_terms(samples, settings)})
     most = _room(settings, len(start))
     if not n_inputs:
         return FitResult([], "no column of X varies: there are no products", [])
@@ -194,7 +194,7 @@ def _take_terms(
     return FitResult(terms, "the requested terms", [], selection=selection)
 
 
-def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
+def all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """All products up to `max_order`, none with two categories of a categorical."""
     term_names = samples.term_names
     most = term_names.n_categoricals
@@ -214,7 +214,7 @@ def _all_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     ]
 
 
-def _read_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
+def read_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """Terms of the parameter `terms`, checked; none for None."""
     if settings.terms is None:
         return []
@@ -248,7 +248,7 @@ def _by_score(
         start=tuple(start),
     )
 
-    def tell(path: LogisticPath, position: int, loss: float | None) -> bool:
+    def tell(path: ScorePath, position: int, loss: float | None) -> bool:
         record = {
             "n_terms": path.sizes[position],
             "training_log_loss": path.deviances[position],
@@ -361,7 +361,7 @@ def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
     return replace(
         settings,
         strategy="pursuit",
-        terms=_read_terms(samples, settings) or None,
+        terms=read_terms(samples, settings) or None,
         selection=selection,
         cv=settings.cv if folds is None else folds,
     )

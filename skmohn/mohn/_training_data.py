@@ -83,6 +83,10 @@ class TrainingData(NamedTuple):
     raw_weight: np.ndarray | None = None  # (n_samples,); weights as they were passed
     # (n_classes,); labels; None when the targets are numbers.
     classes: np.ndarray | None = None
+    # (n_samples,); positive; None when all are 1. Of a generalized linear model, as is
+    # the distribution of its targets, a `Distribution`.
+    exposure: np.ndarray | None = None
+    distribution: Any = None
     validation: ValidationData | None = None
     folds: Folds | None = None  # those that the user passed; None for a number of them
     seed: int = 0
@@ -199,8 +203,8 @@ def read_training_data(
     # Numeric columns have levels where the strategy may end with all weights:
     # `choose_transform_and_levels` drops them where lines are better.
     names = name_columns(columns, table.shape[1])
-    # A search for terms ends with few weights.
-    is_dense = strategy.may_be_dense and task != "terms"
+    # A search for terms ends with few weights, and so does a generalized linear model.
+    is_dense = strategy.may_be_dense and task not in ("terms", "glm")
     is_regression = task == "regression"
     weights = _weigh(sample_weight, class_factor, table, unit)
     how = classes is not None, split_params, groups

@@ -53,6 +53,10 @@ class ProductFinder(BaseMOHN):
         "terms": ("auto", "logistic", "pursuit", "given"),
     }
     _terms: list[Term]
+    stopping_reason_: str
+    search_coverage_: list[dict]
+    history_: History
+    n_iter_: int
     # Those that need no table of numbers.
     _genotype_strategies: tuple[str, ...] = ("logistic", "given")
 
@@ -86,6 +90,9 @@ class ProductFinder(BaseMOHN):
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
         factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
+        # Adds what the training data have beside targets.
+        complete: Callable[[TrainingData], TrainingData] = lambda samples: samples,
+        metadata: Mapping[str, Any] | None = None,  # of callbacks that score
     ) -> tuple[TrainingData, FitResult]:
         """Read the samples of a fit and search; set the attributes of the search."""
         if y is None:
@@ -114,11 +121,13 @@ class ProductFinder(BaseMOHN):
             classes=classes,
             class_factor=factor,
         )
+        samples = complete(samples)
+        metadata = {"sample_weight": sample_weight, **(metadata or {})}
         loop = FitLoop(
             self,
             table,
             y,
-            None if sample_weight is None else {"sample_weight": sample_weight},
+            {k: part for k, part in metadata.items() if part is not None} or None,
             None,
             lambda found: attributes(samples, found),
         )
@@ -126,11 +135,14 @@ class ProductFinder(BaseMOHN):
             settings = replace(settings, watch=loop.watch)
             found = STRATEGIES[self.strategy].solve[task](samples, settings, loop.step)
         loop.finish(found.terms if found.model is None else found.model)
+        self._expose_search(found, loop.history)
+        return samples, found
+
+    def _expose_search(self, found: FitResult, history: History) -> None:
+        """Set the attributes of a search."""
         self.stopping_reason_ = found.stopping_reason
         self.search_coverage_ = found.coverage
-        self.history_ = loop.history
-        self.n_iter_ = max(len(loop.history), 1)
-        return samples, found
+        self.history_, self.n_iter_ = history, max(len(history), 1)
 
     def _check_options(self) -> None:
         """Refuse options that concern none of the estimator's targets."""

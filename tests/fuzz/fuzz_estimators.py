@@ -14,6 +14,7 @@ from skmohn import (
     EnergyNetTransformer,
     GPOptions,
     MOHNClassifier,
+    MOHNGLMRegressor,
     MOHNRegressor,
     MOHNTransformer,
     SearchOptions,
@@ -61,6 +62,13 @@ ESTIMATORS = {
     ),
     "MOHNClassifier, C": MOHNClassifier(
         "full", 1, C=1.0, class_weight="balanced", **_SMALL_MOHN
+    ),
+    "MOHNGLMRegressor": MOHNGLMRegressor(**_SMALL_MOHN),
+    "MOHNGLMRegressor, negative binomial": MOHNGLMRegressor(
+        loss="negative_binomial", max_order=2, handle_unknown="missing", **_SMALL_MOHN
+    ),
+    "MOHNGLMRegressor, gamma": MOHNGLMRegressor(
+        "full", "gamma", max_order=1, C=1.0, **_SMALL_MOHN
     ),
     "MOHNTransformer": MOHNTransformer(max_order=2, max_terms=5, **_SMALL_MOHN),
     "MOHNTransformer, pursuit": MOHNTransformer(
@@ -125,6 +133,7 @@ FAMILIES = {
         for n, e in ESTIMATORS.items()
         if isinstance(e, MOHNClassifier | MOHNTransformer)
     ],
+    "glm": [n for n, e in ESTIMATORS.items() if isinstance(e, MOHNGLMRegressor)],
     "blm": [n for n in ESTIMATORS if n.startswith("BLM")],
     "energynet": [n for n in ESTIMATORS if n.startswith("EnergyNet")],
 }
@@ -150,6 +159,8 @@ def fine_targets(estimator):
         EnergyNetTransformer | EnergyNetImputer | EnergyNetOutlierDetector,
     ):
         return ("none", "plain", "two")
+    if isinstance(estimator, MOHNGLMRegressor):
+        return ("positive", "whole", "bits", "constant", "far")
     return ("plain", "whole", "bits", "constant", "large", "small", "far", "column")
 
 

@@ -221,6 +221,7 @@ class Target:
         thirds = np.arange(n) % 3
         made = {
             "plain": lambda: numbers,
+            "positive": lambda: np.exp(numbers),
             "whole": lambda: numbers.round().astype(int),
             "bits": lambda: (numbers > 1).astype(float),
             "constant": lambda: np.full(n, 2.5),

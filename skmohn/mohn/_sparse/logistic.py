@@ -10,6 +10,7 @@
 # and Abe, AISTATS (2011), for the greedy search.
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -74,38 +75,29 @@ class LogisticControl:
 Validation: TypeAlias = tuple[Design, NDArray[np.integer], NDArray[np.float64] | None]
 
 
-class LogisticPath:
+class ScorePath(ABC):
     """Models of growing size on one training set, with their losses on another."""
+
+    n_free_outputs = 1  # weights of each product that are free
 
     def __init__(
         self,
         design: Design,  # unweighted: sample weights enter by the residuals
-        labels: NDArray[np.integer],  # (n_samples,), int; class indices, from 0
-        sample_weight: NDArray[np.float64] | None,  # (n_samples,)
-        n_classes: int,
+        weights: NDArray[np.float64],  # (n_samples,)
         control: LogisticControl,
-        validation: Validation | None = None,
+        held_design: Design | None = None,  # of the validation samples
         pairs: PairCacheView | None = None,  # cached pairs of a wide table
     ) -> None:
-        self.labels = labels
-        self.weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.weights = weights
         self.control = control
-        # Class indices and sample weights; None without.
-        self.validation: Any = None
         self.design = design
-        self.indicators = np.eye(n_classes)[labels]
         # All products found so far, those of `control.start` first.
         self.terms = list(control.start)
         self.columns = self._columns(self.terms)
-        if validation is not None:
-            self.held_design, held_labels, held_weight = validation
-            if held_weight is None:
-                held_weight = np.ones(len(held_labels))
-            self.validation = held_labels, held_weight
+        # Targets and weights of the validation samples; None without.
+        self.validation: Any = None
+        self.held_design: Any = held_design
         self.sizes: list[int] = []  # number of these in each model
-        # (n_validation, n_classes); log-probabilities of the classes of each validation
-        # sample by model.
-        self.held_chances: list[NDArray[np.float64]] = []
         # Mean log loss of the training samples by model.
         self.deviances: list[float] = []
         # By model, the score of the best product that it adds, relative to the chance
@@ -116,11 +108,35 @@ class LogisticPath:
             design, control.max_order, control.work_budget, pairs=pairs
         )
         self.pairs = pairs
-        # For two classes products of two variants are joined; more have a score each.
-        self.variant_pairs = VariantPairs.of(design) if n_classes == 2 else None
+        # For one output products of two variants are joined; more have a score each.
+        is_single = self.n_free_outputs == 1
+        self.variant_pairs = VariantPairs.of(design) if is_single else None
         # Whether to make a pass over all pairs where no cached one is significant.
         self._is_thorough = True
-        self._learn()
+
+    @abstractmethod
+    def losses(self, position: int, temperature: float = 1.0) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, weights times a temperature."""
+
+    @abstractmethod
+    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, refitted with penalty C."""
+
+    @abstractmethod
+    def _learn(self) -> None:
+        """Fit the model of all products so far."""
+
+    @abstractmethod
+    def _unexplained(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Residuals and variances of the outputs, shape (n_samples, n_outputs)."""
+
+    def n_observations(self) -> float:
+        """Number of observations that tell weights."""
+        return self.weights.sum()
+
+    def _error(self) -> float:
+        """Error of the last model, which is positive."""
+        return self.deviances[-1]
 
     def extend(self, sizes: Sequence[int]) -> Self:
         """Grow to sizes beyond the start; return the path, for other processes."""
@@ -153,52 +169,8 @@ class LogisticPath:
         """Products of one model; a path that ended early keeps its last one."""
         return self.terms[: self.sizes[min(position, len(self.sizes) - 1)]]
 
-    def losses(self, position: int, temperature: float = 1.0) -> NDArray[np.float64]:
-        """Validation log loss by sample of one model, log odds times a temperature."""
-        chances = self.held_chances[min(position, len(self.held_chances) - 1)]
-        return _log_loss(log_softmax(temperature * chances, axis=1), self.validation[0])
-
-    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]:
-        """Validation log loss by sample of one model, refitted with penalty C."""
-        terms = self.model(position)
-        chances = self._fit(len(terms), C)(_unpack(self.held_design, terms))
-        return _log_loss(_log(chances), self.validation[0])
-
-    # ------------------------------------------------------------------ learning
-
     def _columns(self, terms: Sequence[Term]) -> NDArray[np.float64]:
-        return _unpack(self.design, terms)
-
-    def _fit(
-        self, size: int, C: float
-    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
-        """Logistic regression on the first products, as a function of columns."""
-        present = np.unique(self.labels)
-        if len(present) == 1 or not size:
-            priors = np.average(self.indicators, axis=0, weights=self.weights)
-            return lambda columns: np.tile(priors, (len(columns), 1))
-        model = LogisticRegression(C=C, tol=1e-3, max_iter=200)
-        model.fit(self.columns[:, :size], self.labels, sample_weight=self.weights)
-
-        def probabilities(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-            found = np.zeros((len(columns), self.indicators.shape[1]))
-            found[:, present] = model.predict_proba(columns)
-            return found
-
-        return probabilities
-
-    def _learn(self) -> None:
-        """Fit the model of all products so far."""
-        predict = self._fit(len(self.terms), LOGISTIC_SEARCH.C)
-        self.fitted = predict(self.columns)
-        self.sizes.append(len(self.terms))
-        loss = _log_loss(_log(self.fitted), self.labels)
-        self.deviances.append(float(np.average(loss, weights=self.weights)))
-        if self.validation is not None:
-            held = predict(_unpack(self.held_design, self.terms))
-            self.held_chances.append(_log(held))
-
-    # ----------------------------------------------------------------- proposing
+        return unpack_columns(self.design, terms)
 
     def _look(self, batch: int) -> Generator[None, None, tuple[list[Term], float]]:
         """Propose products, from all pairs if no cached one is significant."""
@@ -221,14 +193,6 @@ class LogisticPath:
         yield
         pairs.wait()
 
-    def _unexplained(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Residuals and variances of the classes, shape (n_samples, n_classes)."""
-        # The residuals of two classes are opposite: one suffices.
-        last = slice(1, None) if self.fitted.shape[1] == 2 else slice(None)
-        fitted = self.fitted[:, last]
-        residuals = self.weights[:, None] * (self.indicators[:, last] - fitted)
-        return residuals, self.weights[:, None] * fitted * (1 - fitted)
-
     def _propose(
         self, residuals: NDArray[np.float64], spreads: NDArray[np.float64], batch: int
     ) -> tuple[list[Term], float]:
@@ -244,7 +208,7 @@ class LogisticPath:
         if ratio < LOGISTIC_SEARCH.min_ratio_significant:
             least = max(ratio, SCREENING.min_ratio)
             raised = self.frontier.raise_order(
-                residuals.T, self.deviances[-1], size, terms=self.terms
+                residuals.T, self._error(), size, terms=self.terms
             )
             for order, found in raised:
                 higher = self._select(found, residuals, spreads, batch)
@@ -320,7 +284,86 @@ class LogisticPath:
         return columns @ residual, (columns * spread) @ columns.transpose(0, 2, 1)
 
 
-def _unpack(design: Design, terms: Sequence[Term]) -> NDArray[np.float64]:
+class LogisticPath(ScorePath):
+    """Models of classes."""
+
+    def __init__(
+        self,
+        design: Design,
+        labels: NDArray[np.integer],  # (n_samples,), int; class indices, from 0
+        sample_weight: NDArray[np.float64] | None,  # (n_samples,)
+        n_classes: int,
+        control: LogisticControl,
+        validation: Validation | None = None,
+        pairs: PairCacheView | None = None,
+    ) -> None:
+        weights = np.ones(len(labels)) if sample_weight is None else sample_weight
+        self.n_free_outputs = max(n_classes - 1, 1)
+        held_design = None if validation is None else validation[0]
+        super().__init__(design, weights, control, held_design, pairs)
+        self.labels = labels
+        self.indicators = np.eye(n_classes)[labels]
+        if validation is not None:
+            _, held_labels, held_weight = validation
+            if held_weight is None:
+                held_weight = np.ones(len(held_labels))
+            self.validation = held_labels, held_weight
+        # (n_validation, n_classes); log-probabilities of the classes of each validation
+        # sample by model.
+        self.held_chances: list[NDArray[np.float64]] = []
+        self._learn()
+
+    def losses(self, position: int, temperature: float = 1.0) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, log odds times a temperature."""
+        chances = self.held_chances[min(position, len(self.held_chances) - 1)]
+        return _log_loss(log_softmax(temperature * chances, axis=1), self.validation[0])
+
+    def refit_losses(self, position: int, C: float) -> NDArray[np.float64]:
+        """Validation log loss by sample of one model, refitted with penalty C."""
+        terms = self.model(position)
+        chances = self._fit(len(terms), C)(unpack_columns(self.held_design, terms))
+        return _log_loss(_log(chances), self.validation[0])
+
+    def _fit(
+        self, size: int, C: float
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Logistic regression on the first products, as a function of columns."""
+        present = np.unique(self.labels)
+        if len(present) == 1 or not size:
+            priors = np.average(self.indicators, axis=0, weights=self.weights)
+            return lambda columns: np.tile(priors, (len(columns), 1))
+        model = LogisticRegression(C=C, tol=1e-3, max_iter=200)
+        model.fit(self.columns[:, :size], self.labels, sample_weight=self.weights)
+
+        def probabilities(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+            found = np.zeros((len(columns), self.indicators.shape[1]))
+            found[:, present] = model.predict_proba(columns)
+            return found
+
+        return probabilities
+
+    def _learn(self) -> None:
+        """Fit the model of all products so far."""
+        predict = self._fit(len(self.terms), LOGISTIC_SEARCH.C)
+        self.fitted = predict(self.columns)
+        self.sizes.append(len(self.terms))
+        loss = _log_loss(_log(self.fitted), self.labels)
+        self.deviances.append(float(np.average(loss, weights=self.weights)))
+        if self.validation is not None:
+            held = predict(unpack_columns(self.held_design, self.terms))
+            self.held_chances.append(_log(held))
+
+    def _unexplained(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Residuals and variances of the classes, shape (n_samples, n_classes)."""
+        # The residuals of two classes are opposite: one suffices.
+        last = slice(1, None) if self.fitted.shape[1] == 2 else slice(None)
+        fitted = self.fitted[:, last]
+        residuals = self.weights[:, None] * (self.indicators[:, last] - fitted)
+        return residuals, self.weights[:, None] * fitted * (1 - fitted)
+
+
+def unpack_columns(design: Design, terms: Sequence[Term]) -> NDArray[np.float64]:
+    """Columns of products, (n_samples, n_terms)."""
     if not terms:
         return np.empty((design.n_samples, 0))
     columns: Any = design.columns(terms)

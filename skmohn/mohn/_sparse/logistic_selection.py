@@ -1,4 +1,4 @@
-"""Number of products that the classes support."""
+"""Number of products that classes, counts or positive targets support."""
 
 # A path on all samples and one on each fold grow side by side; the out-of-fold log loss
 # determines the size. With too few samples for folds, the extended BIC does (Chen and
@@ -19,10 +19,12 @@ from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
 from skmohn.mohn._models import Folds, SelectedModel, SolverData
+from skmohn.mohn._sparse.glm import GLMPath, Response
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
     LogisticControl,
     LogisticPath,
+    ScorePath,
     Validation,
 )
 from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
@@ -97,7 +99,7 @@ def choose_products(
     memory_budget: float = 1e9,
     n_jobs: int | None = None,
     watch: Callable[..., Any] = no_progress,
-    report: Callable[[LogisticPath, int, float | None], bool],
+    report: Callable[[ScorePath, int, float | None], bool],
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
     """Search for products and choose their number."""
     # `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
@@ -113,11 +115,13 @@ def choose_products(
     folds = deal_folds(samples, selection, cv)
     room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(
-        LOGISTIC_SELECTION.max_weights_fraction * path.weights.sum(),
+        LOGISTIC_SELECTION.max_weights_fraction * path.n_observations(),
         room - len(control.start),
     )
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
+    # Log densities, unlike probabilities, have no end.
+    min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
     shown = chosen = 0
     for start in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
         stage = sizes[start : start + LOGISTIC_SELECTION.n_models_per_stage]
@@ -133,7 +137,7 @@ def choose_products(
             run_together(cast(list[Search], searches))
         ended = path.is_full
         if parts:
-            losses, weights = _losses_of(parts, len(path.sizes))
+            losses, weights = _losses_of(parts, len(path.sizes), min_loss)
             chosen, best = _judge(path, losses, weights)
             means = np.average(losses, axis=1, weights=weights).tolist()
             ended |= (
@@ -164,8 +168,16 @@ def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
         return []
     if samples.folds is not None:
         return samples.folds
+    n_classes = 2
+    if samples.classes is None:
+        # Of counts there are zeros and others, of positive targets small and large.
+        middle = np.average(labels, weights=sample_weight)
+        labels = labels > (0.0 if np.any(labels == 0.0) else middle)
+        labels = labels.astype(int)
+    else:
+        n_classes = len(samples.classes)
     # The class of a group is the weighted majority.
-    votes = np.zeros((groups.max() + 1, len(samples.classes)))
+    votes = np.zeros((groups.max() + 1, n_classes))
     np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
     votes = votes.argmax(axis=1)
     n_folds = int(min(cv, np.bincount(votes).max()))
@@ -203,8 +215,11 @@ def _path(
     samples: SolverData,
     control: LogisticControl,
     pair_cache: PairCache | None,
-) -> LogisticPath:
+) -> ScorePath:
     """Path of all samples."""
+    if samples.classes is None:
+        whole = pair_cache and pair_cache.whole
+        return GLMPath(design, Response.of(samples), control, pairs=whole)
     return LogisticPath(
         design,
         samples.y,
@@ -222,13 +237,18 @@ def _fold(
     train: NDArray[np.intp],
     test: NDArray[np.intp],
     pair_cache: PairCache | None = None,
-) -> LogisticPath:
+) -> ScorePath:
     """Path of a fold's training samples, validated on its held-out samples."""
 
     def take(rows: NDArray[np.intp]) -> Validation:
         weight = None if samples.sample_weight is None else samples.sample_weight[rows]
         return design.take(rows), samples.y[rows], weight
 
+    if samples.classes is None:
+        own, response = design.take(train), Response.of(samples)
+        view = pair_cache and pair_cache.view(own, train)
+        held = design.take(test), response.take(test)
+        return GLMPath(own, response.take(train), control, held, view)
     own, labels, weight = take(train)
     view = pair_cache and pair_cache.view(own, train)
     return LogisticPath(
@@ -237,7 +257,9 @@ def _fold(
 
 
 def _losses_of(
-    parts: Sequence[LogisticPath], length: int
+    parts: Sequence[ScorePath],
+    length: int,
+    min_loss: float = LOGISTIC_SELECTION.min_loss,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Out-of-fold log losses by model, at the best temperature; sample weights."""
     weights = np.concatenate([part.validation[1] for part in parts])
@@ -251,11 +273,11 @@ def _losses_of(
         ]
     )
     least = np.average(losses, axis=2, weights=weights).min(axis=1)
-    return np.maximum(losses[least.argmin()], LOGISTIC_SELECTION.min_loss), weights
+    return np.maximum(losses[least.argmin()], min_loss), weights
 
 
 def _judge(
-    path: LogisticPath, losses: NDArray[np.float64], weights: NDArray[np.float64]
+    path: ScorePath, losses: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[int, int]:
     """Positions of the model to take and of the one with the least loss."""
     # Where products within chance lower the loss significantly, the function is dense,
@@ -270,7 +292,7 @@ def _judge(
     return min(sparsest, beyond), best
 
 
-def _last_beyond_chance(path: LogisticPath) -> int:
+def _last_beyond_chance(path: ScorePath) -> int:
     """Position of the last model before the first that adds a product within chance."""
     by_chance = np.flatnonzero(np.array(path.ratios) < 1)
     return int(by_chance[0]) - 1 if by_chance.size else len(path.ratios) - 1
@@ -283,18 +305,18 @@ def _in_errors(differences: NDArray[np.float64], weights: NDArray[np.float64]) -
     return mean / np.sqrt(max(variance, 1e-300))
 
 
-def _ebic(path: LogisticPath, position: int) -> float:
+def _ebic(path: ScorePath, position: int) -> float:
     """Extended BIC of one model, without terms common to all models."""
     n = path.weights.sum()
     found = path.model(position)[len(path.control.start) :]
-    n_weights = len(found) * max(path.indicators.shape[1] - 1, 1)
+    n_weights = len(found) * path.n_free_outputs
     code = choice_length(found, path.design.n_features, path.design.variants)
     return 2 * n * path.deviances[position] + n_weights * np.log(n) + 2 * code
 
 
 def _settle(
-    path: LogisticPath,
-    parts: list[LogisticPath],
+    path: ScorePath,
+    parts: list[ScorePath],
     position: int,
     how: str,
     folds: Folds,

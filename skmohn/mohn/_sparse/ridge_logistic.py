@@ -10,6 +10,7 @@ from scipy.special import expit, log_expit, logsumexp
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._models import JOINT, find_significant
+from skmohn.mohn._sparse.newton import find_maximum
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # Prior standard deviations of the log odds, from negligible ones to those of separated
@@ -18,17 +19,14 @@ _SPREADS = 2.0 ** np.arange(-8.0, 6.0)
 
 
 @dataclass(frozen=True)
-class NewtonConstants:
-    """Newton's method for the posterior of classes."""
+class RidgeLogisticConstants:
+    """Ridge logistic regression."""
 
     # Variance of a column below which it is constant but for rounding.
     min_variance: float = tuned(1e-9, "rounding")
-    # Steps, and halvings of one; a few do.
-    max_iter: int = tuned(100, "rounding")
-    max_halvings: int = tuned(20, "rounding")
 
 
-_NEWTON = NewtonConstants()
+_RIDGE = RidgeLogisticConstants()
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def fit_ridge_logistic(
     inputs = np.asarray(inputs, dtype=float)
     means = np.average(inputs, axis=0, weights=weight)
     scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
-    vary = scales > np.sqrt(_NEWTON.min_variance)
+    vary = scales > np.sqrt(_RIDGE.min_variance)
     scales[~vary] = np.inf
     # In principal axes, which are fewer, the penalty is the same.
     left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
@@ -204,24 +202,15 @@ def _find_mode(
     def height(mode: NDArray[np.float64]) -> float:
         return weight @ log_expit(signs * (wider @ mode)) - 0.5 * mode[:-1] @ mode[:-1]
 
-    mode = np.zeros(wider.shape[1])
-    best = height(mode)
-    for _ in range(_NEWTON.max_iter):
+    def newton_step(mode: NDArray[np.float64]) -> NDArray[np.float64]:
         chance = expit(wider @ mode)
         slope = wider.T @ (weight * (is_success - chance))
         slope[:-1] -= mode[:-1]
-        step = np.linalg.solve(
+        return np.linalg.solve(
             _curvature(wider, weight * chance * (1.0 - chance)), slope
         )
-        for _ in range(_NEWTON.max_halvings):
-            value = height(mode + step)
-            if value > best:
-                break
-            step *= 0.5
-        else:
-            break
-        mode, best = mode + step, value
-    return mode
+
+    return find_maximum(np.zeros(wider.shape[1]), height, newton_step)
 
 
 def _curvature(

@@ -165,6 +165,13 @@ class TermNames:
             variables = [marginals.variable(variable) for variable in variables]
         return variables, [columns[p] for p in kept]
 
+    def by_column(self, indices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sobol indices of variables as those of columns."""
+        found = np.zeros(self.n_features)
+        for columns, index in zip(self.columns()[1], indices, strict=True):
+            found[list(columns)] = index
+        return found
+
     def indices(self, terms: Iterable[tuple[Any, ...]]) -> list[tuple[int, ...]]:
         """Members of sets, from their labels in `terms_`."""
         index = {label: m for m, label in enumerate(self.labels)}

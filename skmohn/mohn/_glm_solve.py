@@ -1,0 +1,321 @@
+"""Generalized linear models of few weights, chosen by held-out rows."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, cast
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+
+from skmohn._core._tuned import tuned
+from skmohn._core._types import Term
+from skmohn.mohn._design.design import product_columns
+from skmohn.mohn._design.terms import in_order, with_kept
+from skmohn.mohn._models import JOINT, FitResult, SelectedModel
+from skmohn.mohn._options import FitSettings, Report
+from skmohn.mohn._sparse.distributions import Distribution
+from skmohn.mohn._sparse.glm import (
+    GLMPath,
+    Response,
+    add_constant,
+    bounded_exp,
+    covariance_root,
+    fit_glm,
+)
+from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, LogisticControl, ScorePath
+from skmohn.mohn._sparse.logistic_selection import choose_products, learn_on_folds
+from skmohn.mohn._sparse.sobol import sobol_variances_of_products
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.term_names import TermNames
+from skmohn.mohn._table.variables import Marginals
+from skmohn.mohn._term_search import all_terms, expand, expand_rows, read_terms
+from skmohn.mohn._training_data import TrainingData
+
+
+@dataclass(frozen=True)
+class GLMChoiceConstants:
+    """Choice of a generalized linear model by held-out rows."""
+
+    # Penalties that are compared for C="auto".
+    penalties: tuple[float, ...] = tuned(
+        (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 10.0), "benchmarks/mohn/counts.py"
+    )
+    # Nats by which products that were found, which the held-out rows flatter, must
+    # predict them better than models without: "strong" evidence.
+    min_gain_found: float = tuned(3.0, "Kass and Raftery (1995), section 3")
+    # Rough nanoseconds that models with all columns may take on all folds.
+    max_work: float = tuned(3e10, "cost")
+
+
+_CHOICE = GLMChoiceConstants()
+# What the models are called in sentences.
+_NOUNS = {
+    "constant": "mean",
+    "sparse": "products found",
+    "additive": "single columns",
+    "both": "single columns beside the products found",
+}
+_REASONS = {
+    "cv": "k-fold validation of the likelihood chose {}",
+    "ebic": "the extended BIC chose the {}",
+    "stopped": "a callback stopped the search at the {}",
+    "given": "the requested terms",
+}
+
+
+@dataclass(frozen=True)
+class GLMModel:
+    """Log mean that is a sum of products of inputs."""
+
+    terms: list[Term]
+    weights: NDArray[np.float64]  # (n_terms,)
+    constant: float
+    C: float  # inverse strength of the penalty
+    dispersion: float
+    distribution: Distribution
+    coding: InputCoding
+    # (n_terms + 1, rank); times its transpose the covariance of the weights and, last,
+    # the constant; None where they are too many.
+    root: NDArray[np.float64] | None
+    is_sparse = True
+
+    @classmethod
+    def learn(
+        cls, samples: TrainingData, terms: Sequence[Term], C: float
+    ) -> "GLMModel":
+        """Fit weights of products of one-hot inputs."""
+        response = Response.of(samples)
+        columns = product_columns(samples.inputs, terms)
+        mode, dispersion = fit_glm(columns, response, C, is_adjusted=True)
+        root = None
+        if len(mode) <= JOINT.max_joint:
+            root = covariance_root(columns, response, mode, dispersion, C)
+        known = response.distribution, samples.coding, root
+        return cls(list(terms), mode[:-1], float(mode[-1]), C, dispersion, *known)
+
+    def log_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Log means for an exposure of 1."""
+        return self.columns(rows)[:, :-1] @ self.weights + self.constant
+
+    def columns(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Products and, last, ones: what weights and constant are multiplied by."""
+        inputs = expand_rows(rows, self.coding)
+        return add_constant(product_columns(inputs, self.terms))
+
+    def standard_errors(self) -> NDArray[np.float64]:
+        """Posterior standard deviations of the weights; NaN where they are too many."""
+        if self.root is None:
+            return np.full(len(self.weights), np.nan)
+        return np.sqrt(np.einsum("ij,ij->i", self.root, self.root))[:-1]
+
+    def predictive(
+        self, rows: EncodedRows, exposure: NDArray[np.float64] | float
+    ) -> Any:
+        """Distribution of new targets, of scipy.stats."""
+        # The log rate is normal: with the same mean, the moments of a target are those
+        # of a larger dispersion.
+        columns = self.columns(rows)
+        mean = bounded_exp(columns[:, :-1] @ self.weights + self.constant) * exposure
+        dispersion = np.full(len(mean), self.dispersion)
+        if self.root is not None:
+            variance = np.square(columns @ self.root).sum(axis=1)
+            dispersion = (1.0 + dispersion) * bounded_exp(variance) - 1.0
+        return self.distribution.frozen(mean, dispersion)
+
+    def sample(
+        self,
+        rows: EncodedRows,
+        exposure: NDArray[np.float64] | float,
+        n_draws: int,
+        rng: np.random.RandomState,
+    ) -> NDArray[np.float64]:
+        """Draw targets, jointly for all rows, (n_rows, n_draws)."""
+        columns = self.columns(rows)
+        log_rates = (columns[:, :-1] @ self.weights + self.constant)[:, None]
+        if self.root is not None:
+            draws = rng.standard_normal((self.root.shape[1], n_draws))
+            log_rates = log_rates + columns @ (self.root @ draws)
+        means = bounded_exp(log_rates) * np.reshape(exposure, (-1, 1))
+        means = np.broadcast_to(means, (len(columns), n_draws))
+        found = self.distribution.frozen(means, np.full(means.shape, self.dispersion))
+        draws = found.rvs(size=means.shape, random_state=rng)
+        return np.asarray(draws, dtype=float)
+
+    def importances(
+        self, term_names: TermNames, marginals: Marginals | None
+    ) -> NDArray[np.float64]:
+        """Total Sobol index of each column, for the log mean."""
+        term_names = term_names.without_levels()
+        variables, _ = term_names.columns(marginals)
+        terms, weights = self.terms, self.weights[None]
+        indices = sobol_variances_of_products(terms, weights, term_names, variables)
+        return term_names.by_column(indices)
+
+
+class _Candidate(NamedTuple):
+    """Model that is compared on held-out rows."""
+
+    terms: list[Term]  # learned from all rows
+    # Terms on the path of a fold, which may have found others.
+    of_fold: Callable[[ScorePath], list[Term]]
+    is_found: bool = False  # some of the terms were chosen by held-out rows
+
+
+# Of training data and settings: what was found on all rows and folds, the models to
+# compare, and the coverage of the search.
+Candidates: TypeAlias = tuple[
+    SelectedModel, dict[str, _Candidate], list[dict[str, Any]]
+]
+
+
+def solve_glm(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    *,
+    find: Callable[[TrainingData, FitSettings, Report], Candidates],
+) -> FitResult:
+    """Find products, and learn the model that predicts held-out rows best."""
+    samples = expand(samples)
+    selection, candidates, coverage = find(samples, settings, report)
+    chosen = next(iter(candidates))
+    C = LOGISTIC_SEARCH.C if settings.C == "auto" else float(settings.C)
+    if selection.how != "stopped" and selection.paths:
+        chosen, C = _choose(samples, settings, report, selection, candidates)
+    terms = candidates[chosen].terms
+    model = GLMModel.learn(samples, terms, C)
+    noun = _NOUNS.get(chosen, chosen)
+    if selection.how == "cv":
+        noun = f"the {noun}" if terms else "the mean: nothing predicts better"
+    reason = _REASONS[selection.how].format(noun)
+    coverage = with_kept(coverage, terms)
+    return FitResult(terms, reason, coverage, model, selection=selection)
+
+
+def find_candidates(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> Candidates:
+    """Search for products; compare them with the mean and with single columns."""
+    start = read_terms(samples, settings)
+    n_inputs, most = samples.inputs.shape[1], settings.max_terms
+    if not n_inputs:
+        return SelectedModel([], "cv"), {"constant": _fixed([])}, []
+    n_categoricals = samples.term_names.n_categoricals
+    control = LogisticControl(
+        max_order=min(settings.max_order or n_categoricals, n_categoricals),
+        most=cast(int, math.inf if most is None else max(most - len(start), 0)),
+        work_budget=settings.work_budget,
+        groups=samples.term_names.groups,
+        start=tuple(start),
+    )
+
+    def tell(path: ScorePath, position: int, loss: float | None) -> bool:
+        record = {
+            "n_terms": path.sizes[position],
+            "training_log_loss": path.deviances[position],
+            "validation_log_loss": loss,
+        }
+        terms = in_order(path.model(position))
+        return report(
+            record, partial(GLMModel.learn, samples, terms, LOGISTIC_SEARCH.C)
+        )
+
+    selection, coverage = choose_products(
+        samples,
+        control,
+        selection="cv",
+        cv=settings.cv,
+        max_rounds=settings.max_iter,
+        memory_budget=settings.memory_budget,
+        n_jobs=settings.n_jobs,
+        watch=settings.watch,
+        report=tell,
+    )
+    position = selection.position
+    found = _Candidate(
+        in_order(selection.terms), lambda path: path.model(position), is_found=True
+    )
+    if selection.how != "cv":
+        return selection, {"sparse": found}, coverage
+    candidates = {"constant": _fixed(start), "sparse": found}
+    inputs = in_order({*start, *((j,) for j in range(n_inputs))})
+    if len(inputs) <= (most or math.inf) and _is_affordable(samples, selection):
+        candidates["additive"] = _fixed(inputs)
+        both = in_order({*inputs, *found.terms})
+        if len(both) <= (most or math.inf) and len(both) > len(inputs):
+            candidates["both"] = _Candidate(
+                both, lambda path: in_order({*inputs, *found.of_fold(path)}), True
+            )
+    return selection, candidates, coverage
+
+
+def find_listed(
+    samples: TrainingData, settings: FitSettings, report: Report, *, is_full: bool
+) -> Candidates:
+    """All products up to `max_order`, or those of the parameter `terms`."""
+    if not is_full and settings.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of columns')
+    terms = (all_terms if is_full else read_terms)(samples, settings)
+    selection = learn_on_folds(samples, terms, "cv", settings.cv)
+    return selection, {"given": _fixed(terms)}, []
+
+
+def _fixed(terms: list[Term]) -> _Candidate:
+    """Model of the same terms on all folds."""
+    return _Candidate(terms, lambda _: terms)
+
+
+def _is_affordable(samples: TrainingData, selection: SelectedModel) -> bool:
+    """Whether models with all columns take seconds."""
+    n_rows, n_inputs = samples.inputs.shape
+    n_fits = len(_CHOICE.penalties) * (len(selection.paths) + 1)
+    return 10.0 * n_fits * n_rows * float(n_inputs) ** 2 <= _CHOICE.max_work
+
+
+def _choose(
+    samples: TrainingData,
+    settings: FitSettings,
+    report: Report,
+    selection: SelectedModel,
+    candidates: dict[str, _Candidate],
+) -> tuple[str, float]:
+    """Name and penalty of the model that predicts held-out rows best."""
+    penalties = _CHOICE.penalties
+    if settings.C != "auto":
+        penalties = (float(settings.C),)
+    paths = cast(Sequence[GLMPath], selection.paths)
+    weights = np.concatenate([path.validation[1] for path in paths])
+    workers: Any = Parallel(n_jobs=settings.n_jobs)
+    losses, best = [], []
+    for name, candidate in candidates.items():
+        by_fold = workers(
+            delayed(_held_out_losses)(path, candidate.of_fold(path), penalties)
+            for path in paths
+        )
+        of_penalties = np.concatenate(by_fold, axis=1)
+        means = np.average(of_penalties, axis=1, weights=weights)
+        k = int(np.argmin(means))
+        losses.append(float(means[k]))
+        best.append(penalties[k])
+        record = {"model": name, "validation_log_loss": losses[-1]}
+        learn = partial(GLMModel.learn, samples, candidate.terms, penalties[k])
+        if report(record, learn):
+            break
+    handicap = _CHOICE.min_gain_found / weights.sum()
+    compared = zip(losses, candidates.values(), strict=False)
+    lengths = [loss + handicap * candidate.is_found for loss, candidate in compared]
+    chosen = int(np.argmin(lengths))  # of equal ones, the sparsest
+    return list(candidates)[chosen], best[chosen]
+
+
+def _held_out_losses(
+    path: GLMPath, terms: list[Term], penalties: Sequence[float]
+) -> NDArray[np.float64]:
+    """Log losses of the held-out rows of a fold, (n_penalties, n_rows)."""
+    if not terms:  # no weight has a penalty
+        return np.tile(path.held_out_losses(terms, penalties[0]), (len(penalties), 1))
+    return np.array([path.held_out_losses(terms, C) for C in penalties])
