@@ -38,6 +38,7 @@ from skmohn import (
     GPOptions,
     InfiniteRBMOptions,
     MOHNClassifier,
+    MOHNDensity,
     MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
@@ -53,6 +54,7 @@ CHEAP = [
     MOHNRegressor("full", max_order=1),
     MOHNTransformer("full", 1),
     MOHNClassifier("full", 1),
+    MOHNDensity(2),
     BLMRegressor((3,), max_flips=1500),
     BLMClassifier((3,), max_flips=1500),
     FEW_UNITS,
@@ -138,6 +140,7 @@ DEFAULTS = [
     EnergyNetImputer(),
     EnergyNetOutlierDetector(),
     EnergyNetRegressor(),
+    MOHNDensity(),
     MOHNFeatureSelector(RidgeClassifier()),
     BlackBoxSearchCV(RidgeClassifier(), {"alpha": [0.1, 1.0]}, error_score="raise"),
 ]
@@ -306,7 +309,8 @@ def test_checks_of_names_that_check_estimator_leaves_out(transformer, check):
 
 def output(estimator, X):
     """What a fitted estimator is for."""
-    use = getattr(estimator, "transform", None) or estimator.predict
+    names = "transform", "predict", "score_samples"
+    use = next(filter(None, (getattr(estimator, name, None) for name in names)))
     return use(X)
 
 

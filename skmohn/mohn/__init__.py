@@ -2,6 +2,7 @@
 
 from skmohn.mohn._association import AssociationScan, association_scan
 from skmohn.mohn._classifier import MOHNClassifier
+from skmohn.mohn._density import MOHNDensity
 from skmohn.mohn._genotypes import Genotypes
 from skmohn.mohn._interaction_graph import InteractionGraph
 from skmohn.mohn._options import DeltaOptions, GPOptions, MSDAOptions
@@ -15,6 +16,7 @@ __all__ = [
     "Genotypes",
     "InteractionGraph",
     "MOHNClassifier",
+    "MOHNDensity",
     "MOHNRegressor",
     "MOHNTransformer",
     "MSDAOptions",

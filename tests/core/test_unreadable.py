@@ -18,6 +18,7 @@ from skmohn import (
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNDensity,
     MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
@@ -29,6 +30,7 @@ N = 12
 MODELS = [
     MOHNRegressor(),
     MOHNClassifier(),
+    MOHNDensity(),
     MOHNTransformer(),
     BLMRegressor(),
     BLMClassifier(),

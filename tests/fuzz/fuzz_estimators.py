@@ -14,6 +14,7 @@ from skmohn import (
     EnergyNetTransformer,
     GPOptions,
     MOHNClassifier,
+    MOHNDensity,
     MOHNRegressor,
     MOHNTransformer,
     SearchOptions,
@@ -65,6 +66,10 @@ ESTIMATORS = {
     "MOHNTransformer": MOHNTransformer(max_order=2, max_terms=5, **_SMALL_MOHN),
     "MOHNTransformer, pursuit": MOHNTransformer(
         "pursuit", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
+    ),
+    "MOHNDensity": MOHNDensity(random_state=0),
+    "MOHNDensity, levels": MOHNDensity(
+        2, max_levels=2, ebic_gamma=0.0, random_state=0
     ),
     "BLMRegressor": BLMRegressor((3,), **_SMALL_BLM),
     "BLMRegressor, huber": BLMRegressor(
@@ -125,6 +130,7 @@ FAMILIES = {
         for n, e in ESTIMATORS.items()
         if isinstance(e, MOHNClassifier | MOHNTransformer)
     ],
+    "densities": [n for n in ESTIMATORS if n.startswith("MOHNDensity")],
     "blm": [n for n in ESTIMATORS if n.startswith("BLM")],
     "energynet": [n for n in ESTIMATORS if n.startswith("EnergyNet")],
 }
@@ -147,7 +153,10 @@ def fine_targets(estimator):
         return ("two", "three", "words", "truth")
     if isinstance(
         estimator,
-        EnergyNetTransformer | EnergyNetImputer | EnergyNetOutlierDetector,
+        EnergyNetTransformer
+        | EnergyNetImputer
+        | EnergyNetOutlierDetector
+        | MOHNDensity,
     ):
         return ("none", "plain", "two")
     return ("plain", "whole", "bits", "constant", "large", "small", "far", "column")
