@@ -23,7 +23,7 @@ INNER_LAYERS = [
     ["_table", "_design", "_options"],
     ["_models"],
     ["_sparse", "_gp"],
-    ["_spike_slab", "_export"],
+    ["_spike_slab", "_field", "_export"],
     ["estimators"],
 ]
 

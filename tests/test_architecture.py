@@ -69,6 +69,7 @@ INNER_SUBPACKAGES = {
         *_SHARED,
     },
     "_export": {"_export", "_genotypes", *_SHARED},
+    "_field": {"_field", *_SHARED},
     "_strategies": {
         *("_sparse", "_gp", "_spike_slab", "_models", "_training_data"),
         *("_term_search", "_stacking", "_glm_solve", *_SHARED),
@@ -110,6 +111,7 @@ STRICT_SUBPACKAGES = (
     "integrations",
     "mohn",
     "mohn._export",
+    "mohn._field",
     "mohn._gp",
     "mohn._sparse",
     "mohn._spike_slab",

@@ -38,6 +38,7 @@ from skmohn import (
     GPOptions,
     InfiniteRBMOptions,
     MOHNClassifier,
+    MOHNDensity,
     MOHNFeatureSelector,
     MOHNGLMRegressor,
     MOHNRegressor,
@@ -54,6 +55,7 @@ CHEAP = [
     MOHNRegressor("full", max_order=1),
     MOHNTransformer("full", 1),
     MOHNClassifier("full", 1),
+    MOHNDensity(2),
     MOHNGLMRegressor("full", max_order=1, C=1.0),
     BLMRegressor((3,), max_flips=1500),
     BLMClassifier((3,), max_flips=1500),
@@ -145,6 +147,7 @@ DEFAULTS = [
     EnergyNetImputer(),
     EnergyNetOutlierDetector(),
     EnergyNetRegressor(),
+    MOHNDensity(),
     MOHNFeatureSelector(RidgeClassifier()),
     BlackBoxSearchCV(RidgeClassifier(), {"alpha": [0.1, 1.0]}, error_score="raise"),
 ]
@@ -313,7 +316,8 @@ def test_checks_of_names_that_check_estimator_leaves_out(transformer, check):
 
 def output(estimator, X):
     """What a fitted estimator is for."""
-    use = getattr(estimator, "transform", None) or estimator.predict
+    names = "transform", "predict", "score_samples"
+    use = next(filter(None, (getattr(estimator, name, None) for name in names)))
     return use(X)
 
 

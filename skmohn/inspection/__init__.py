@@ -1,4 +1,4 @@
-"""Displays of fitted models, stability selection, and explanations of games."""
+"""Displays of fitted models, stability selection, games, and imputations."""
 
 from skmohn.inspection._black_box import (
     ImportancesDisplay,
@@ -12,6 +12,11 @@ from skmohn.inspection._comparison import (
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
+from skmohn.inspection._imputations import (
+    CombinedEstimates,
+    analyze_imputations,
+    combine_estimates,
+)
 from skmohn.inspection._likelihood import LikelihoodDisplay
 from skmohn.inspection._manhattan import ManhattanDisplay
 from skmohn.inspection._qq import QQDisplay
@@ -26,6 +31,7 @@ from skmohn.inspection._walsh_explainer import (
 from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
+    "CombinedEstimates",
     "CriticalDifferenceDisplay",
     "DescriptionLengthDisplay",
     "DifferencesDisplay",
@@ -45,6 +51,8 @@ __all__ = [
     "WalshExplainer",
     "WalshExplanation",
     "WeightsDisplay",
+    "analyze_imputations",
+    "combine_estimates",
     "explain_game",
     "selection_stability",
 ]

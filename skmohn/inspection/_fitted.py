@@ -16,7 +16,7 @@ from skmohn.energynet import (
     EnergyNetRegressor,
     EnergyNetTransformer,
 )
-from skmohn.mohn import MOHNRegressor
+from skmohn.mohn import MOHNDensity, MOHNRegressor
 from skmohn.mohn._engine import require_regressor
 
 # Estimators that have layers.
@@ -40,11 +40,14 @@ def get_layers(estimator: object) -> EnergyNetTransformer:
 
 
 def get_terms(
-    estimator: MOHNRegressor,
+    estimator: MOHNRegressor | MOHNDensity,
 ) -> tuple[list[Term], NDArray[np.float64], list[str]]:
-    """Terms and weights of a fitted MOHNRegressor, and names of what they connect."""
+    """Terms and weights of a fitted estimator, and names of what they connect."""
     # These are columns, or categories of columns.
-    require_regressor(estimator, "estimator")
+    if isinstance(estimator, MOHNDensity):
+        check_is_fitted(estimator)
+    else:
+        require_regressor(estimator, "estimator")
     vocabulary = estimator.term_names_
     return vocabulary.indices(estimator.terms_), estimator.weights_, vocabulary.names
 

@@ -18,7 +18,7 @@ from skmohn.inspection._fitted import (
 )
 from skmohn.inspection._labels import fit_legend, lay_out, shorten
 from skmohn.inspection._layout import position_components
-from skmohn.mohn import InteractionGraph, MOHNRegressor
+from skmohn.mohn import InteractionGraph, MOHNDensity, MOHNRegressor
 
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MAX_NAMES: Final = 130
@@ -100,13 +100,13 @@ class HypergraphDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: MOHNRegressor, *, ax: Any = None, **text_kw: Any
+        cls, estimator: MOHNRegressor | MOHNDensity, *, ax: Any = None, **text_kw: Any
     ) -> Self:
         """Draw the network of a fitted estimator.
 
         Parameters
         ----------
-        estimator : MOHNRegressor
+        estimator : MOHNRegressor or MOHNDensity
             Fitted estimator. Of a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.

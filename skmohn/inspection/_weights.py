@@ -15,7 +15,7 @@ from skmohn.inspection._fitted import (
     read_weights,
 )
 from skmohn.inspection._labels import lay_out, shorten
-from skmohn.mohn import InteractionGraph, MOHNRegressor
+from skmohn.mohn import InteractionGraph, MOHNDensity, MOHNRegressor
 
 # More names than this in a row, or weights in a line, cannot be read.
 _MAX_NAMES: Final = 60
@@ -99,13 +99,13 @@ class WeightsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: MOHNRegressor, *, ax: Any = None, **im_kw: Any
+        cls, estimator: MOHNRegressor | MOHNDensity, *, ax: Any = None, **im_kw: Any
     ) -> Self:
         """Draw the weights of a fitted estimator.
 
         Parameters
         ----------
-        estimator : MOHNRegressor
+        estimator : MOHNRegressor or MOHNDensity
             Fitted estimator. Of a Gaussian process, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure, as large as the weights need.

@@ -2,6 +2,7 @@
 
 from skmohn.mohn._association import AssociationScan, association_scan
 from skmohn.mohn._classifier import MOHNClassifier
+from skmohn.mohn._density import MOHNDensity
 from skmohn.mohn._genotypes import Genotypes
 from skmohn.mohn._glm import MOHNGLMRegressor
 from skmohn.mohn._interaction_graph import InteractionGraph
@@ -16,6 +17,7 @@ __all__ = [
     "Genotypes",
     "InteractionGraph",
     "MOHNClassifier",
+    "MOHNDensity",
     "MOHNGLMRegressor",
     "MOHNRegressor",
     "MOHNTransformer",

@@ -16,6 +16,7 @@ from skmohn import (
     EnergyNetTransformer,
     Genotypes,
     MOHNClassifier,
+    MOHNDensity,
     MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
@@ -33,6 +34,7 @@ MODELS = [
     MOHNRegressor("gp", random_state=0),
     MOHNRegressor("pursuit", max_order=1),
     MOHNClassifier("logistic", max_order=1),
+    MOHNDensity(),
     MOHNTransformer("logistic", max_order=1),
     BLMRegressor(**NETWORK),
     BLMClassifier(**NETWORK),
@@ -75,7 +77,8 @@ def fitted(model, X, **given):
 
 def used(model, X):
     """What a fitted model makes of a table."""
-    return (model.predict if hasattr(model, "predict") else model.transform)(X)
+    uses = "predict", "transform", "score_samples"
+    return getattr(model, next(name for name in uses if hasattr(model, name)))(X)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
@@ -97,7 +100,7 @@ def test_what_is_masked_is_unknown(model):
 def test_masked_targets_and_weights_are_refused(model):
     name = type(model).__name__
     hidden = np.ma.masked_array(targets(model), np.arange(40) < 5)
-    takes_no_target = ("Imputer", "Detector", "EnergyNetTransformer")
+    takes_no_target = ("Imputer", "Detector", "EnergyNetTransformer", "Density")
     if not any(part in name for part in takes_no_target):
         with pytest.raises(ValueError, match=r"y.* contains NaN"):
             clone(model).fit(X, hidden)

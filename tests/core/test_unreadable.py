@@ -19,6 +19,7 @@ from skmohn import (
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNDensity,
     MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
@@ -30,6 +31,7 @@ N = 12
 MODELS = [
     MOHNRegressor(),
     MOHNClassifier(),
+    MOHNDensity(),
     MOHNTransformer(),
     BLMRegressor(),
     BLMClassifier(),

@@ -14,6 +14,7 @@ from skmohn import (
     EnergyNetTransformer,
     GPOptions,
     MOHNClassifier,
+    MOHNDensity,
     MOHNGLMRegressor,
     MOHNRegressor,
     MOHNTransformer,
@@ -74,6 +75,10 @@ ESTIMATORS = {
     "MOHNTransformer, pursuit": MOHNTransformer(
         "pursuit", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN
     ),
+    "MOHNDensity": MOHNDensity(random_state=0),
+    "MOHNDensity, levels": MOHNDensity(
+        2, max_levels=2, ebic_gamma=0.0, random_state=0
+    ),
     "BLMRegressor": BLMRegressor((3,), **_SMALL_BLM),
     "BLMRegressor, huber": BLMRegressor(
         (2, 2), "relu", loss="huber", ensemble=2, n_restarts=2, **_SMALL_BLM
@@ -133,6 +138,7 @@ FAMILIES = {
         for n, e in ESTIMATORS.items()
         if isinstance(e, MOHNClassifier | MOHNTransformer)
     ],
+    "densities": [n for n in ESTIMATORS if n.startswith("MOHNDensity")],
     "glm": [n for n, e in ESTIMATORS.items() if isinstance(e, MOHNGLMRegressor)],
     "blm": [n for n in ESTIMATORS if n.startswith("BLM")],
     "energynet": [n for n in ESTIMATORS if n.startswith("EnergyNet")],
@@ -156,7 +162,10 @@ def fine_targets(estimator):
         return ("two", "three", "words", "truth")
     if isinstance(
         estimator,
-        EnergyNetTransformer | EnergyNetImputer | EnergyNetOutlierDetector,
+        EnergyNetTransformer
+        | EnergyNetImputer
+        | EnergyNetOutlierDetector
+        | MOHNDensity,
     ):
         return ("none", "plain", "two")
     if isinstance(estimator, MOHNGLMRegressor):

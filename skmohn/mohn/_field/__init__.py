@@ -1,0 +1,1 @@
+"""Markov random fields of few terms: their search, weights and samples."""
