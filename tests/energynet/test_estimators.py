@@ -306,7 +306,7 @@ def test_container_of_features_does_not_matter_inside(container, estimator, mlp)
 @pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_whole_weights_are_repeated_rows(estimator, init):
-    X, y = (part[::2] for part in load_iris(return_X_y=True))
+    X, y = (part[::3] for part in load_iris(return_X_y=True))
     weights = np.random.default_rng(0).integers(0, 3, len(y))
     net = estimator(STACK, init=init, random_state=0)
     weighted = clone(net).fit(X, y, weights)
