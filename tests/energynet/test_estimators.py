@@ -34,7 +34,7 @@ def digits():
 
 @pytest.fixture(scope="module")
 def diabetes():
-    return load_diabetes(return_X_y=True, scaled=False)
+    return tuple(part[:240] for part in load_diabetes(return_X_y=True, scaled=False))
 
 
 def hidden_layers(mlp, X):

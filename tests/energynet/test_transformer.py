@@ -37,7 +37,7 @@ from skmohn.energynet._stack_trainer import GIVEN_DEPTH, STOPPED
 
 @pytest.fixture(scope="module")
 def digits():
-    return load_digits().data / 16
+    return load_digits().data[:1200] / 16
 
 
 @pytest.fixture(scope="module")
