@@ -49,6 +49,7 @@ from skmohn.datasets import make_sparse_walsh
 # parameters. Others pass the checks that another path of a fit could fail. `make
 # test-slow` makes every check of all of them, and of the defaults.
 FEW_UNITS = EnergyNetTransformer(None, 3, n_final_epochs=5)
+MLP_OF_CLASSES = MLPClassifier((4,), solver="lbfgs", max_iter=50)
 CHEAP = [
     MOHNRegressor("full", max_order=1),
     MOHNTransformer("full", 1),
@@ -167,6 +168,12 @@ CHECKS_OF_FITS = {
 }
 
 
+# Sparse matrices take the path of sparse arrays, and weighted sparse tables do.
+REPEATED_CHECKS = {
+    "check_estimator_sparse_matrix",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
+
 # Checks that are wrong themselves, by version of scikit-learn; the table has no place
 # for what an estimator does wrong.
 WRONG_CHECKS = {
@@ -220,8 +227,7 @@ def without_repeats(mark):
         for estimator, check in pairs
         if (
             any(estimator is cheap for cheap in CHEAP)
-            # Sparse arrays take the same path.
-            and check.func.__name__ != "check_estimator_sparse_matrix"
+            and check.func.__name__ not in REPEATED_CHECKS
         )
         # Of those that are made of several containers and types, the first.
         or (check.func.__name__ in CHECKS_OF_FITS and not check.keywords)
@@ -327,7 +333,8 @@ def output(estimator, X):
         BLMRegressor((2,), max_flips=100),
         BLMClassifier((2,), max_flips=100),
         FEW_UNITS,
-        EnergyNetClassifier(FEW_UNITS),
+        EnergyNetClassifier(FEW_UNITS, MLP_OF_CLASSES),
+        # The network is selected among several.
         EnergyNetRegressor(FEW_UNITS),
     ],
     ids=label,

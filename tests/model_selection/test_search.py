@@ -252,6 +252,7 @@ def test_another_seed_is_another_search():
     assert first == again != other
 
 
+@pytest.mark.slow_cases("accuracy")
 @pytest.mark.parametrize("refit", ["recall", "accuracy", False])
 def test_several_metrics(refit):
     scoring = {
