@@ -58,11 +58,13 @@ CHEAP = [
     BLMClassifier((3,), max_flips=1500),
     FEW_UNITS,
     EnergyNetClassifier(
-        FEW_UNITS, MLPClassifier(solver="lbfgs", activation="tanh", max_iter=100)
+        FEW_UNITS, MLPClassifier((5,), solver="lbfgs", activation="tanh", max_iter=100)
     ),
     EnergyNetImputer(FEW_UNITS),
     EnergyNetOutlierDetector(FEW_UNITS),
-    EnergyNetRegressor(FEW_UNITS, MLPRegressor(solver="lbfgs", max_iter=50)),
+    EnergyNetRegressor(
+        FEW_UNITS, MLPRegressor(hidden_layer_sizes=(5,), solver="lbfgs", max_iter=50)
+    ),
     MOHNFeatureSelector(RidgeClassifier(), n_evaluations=2, cv=2),
     # Errors of data are those of the estimator, as in scikit-learn's own checks.
     BlackBoxSearchCV(
