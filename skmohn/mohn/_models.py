@@ -129,7 +129,20 @@ class ResidualConstants:
     min_shrinkage: float = tuned(1e-8, "rounding")
 
 
+@dataclass(frozen=True)
+class ExtrapolationConstants:
+    """Predictions beyond the training rows."""
+
+    # Largest absolute input of models of sums of products, whose inputs were in [-1,
+    # 1]: a quarter of the range of a column beyond it. Of a table of gifts, in which
+    # one column is 40 times as large in test rows, R2 was -2e5 without a limit. Limits
+    # of 1, 1.25, 1.5 and 2 gave 0.20, 0.19, 0.16 and 0.06 (four fits), and on eight
+    # other tables at most 0.015, 0.01, 0.004 and 0.001 less than none.
+    reach: float = tuned(1.5, "benchmarks/mohn/weak_signals.py")
+
+
 RESIDUALS = ResidualConstants()
+EXTRAPOLATION = ExtrapolationConstants()
 _R2_GRID = expit(np.arange(-9.0, 12.0, _AVERAGING.log_odds_step))
 # Training and test rows of each fold.
 Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
@@ -539,6 +552,11 @@ class Model(ABC):
     def is_transformed(self) -> bool:
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
+
+    @property
+    def reach(self) -> float:
+        """Largest absolute input: predictions further out are those there."""
+        return math.inf
 
     @property
     def mean_reads_terms(self) -> bool:

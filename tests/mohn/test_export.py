@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -147,6 +148,16 @@ def test_settings_are_equal_but_for_jitter():
     assert 0 in model.coding_.settings
     found, wanted = run_sql(model.to_sql(), X)["prediction"], model.predict(X)
     assert_allclose(found, wanted, rtol=1e-12, atol=1e-6)
+
+
+def test_numbers_far_out_count_as_those_at_the_limit():
+    X = pd.DataFrame(RNG.uniform(2.0, 6.0, (60, 3)), columns=list("abc"))
+    model = MOHNRegressor("given", terms=[("a",), ("a", "b"), ("c",)])
+    model.fit(X, X["a"] * X["b"] + RNG.normal(size=60))
+    model.coding_ = replace(model.coding_, reach=1.5)
+    far = 3.0 * X - 8.0
+    assert not np.allclose(model.predict(far), model.predict(far.clip(2.0, 6.0)))
+    assert_same(run_sql(model.to_sql(), far)["prediction"], model.predict(far))
 
 
 def test_an_unknown_category_is_the_mean_over_all_for_classes():

@@ -42,7 +42,7 @@ from skmohn.mohn._export.expressions import (
     write,
 )
 from skmohn.mohn._genotypes import read_inputs
-from skmohn.mohn._table.coding import CATEGORIES, TWO_VALUED, InputCoding
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, TWO_VALUED, InputCoding
 from skmohn.mohn._table.target import GAUSS_HERMITE, Logarithm, Transform
 
 T = TypeVar("T")
@@ -419,7 +419,11 @@ class _Coder:
             settings = self._coding.settings[column]
             for setting, is_near in _find_near(settings, value):
                 cases.append((is_near, Number(line.at(setting))))
-        return Piecewise(tuple(cases), line.expression(value))
+        code, reach = line.expression(value), self._coding.reach
+        if self._coding.kind[column] == NUMERIC and reach < math.inf:
+            cases.append((Less(code, Number(-reach)), Number(-reach)))
+            cases.append((Less(Number(reach), code), Number(reach)))
+        return Piecewise(tuple(cases), code)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import DenseDesign, Design
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
+    EXTRAPOLATION,
     PRIOR,
     Model,
     NoPosteriorError,
@@ -151,6 +152,11 @@ class SparseModel(Model):
             variance_factor,
             choices,
         )
+
+    @property
+    def reach(self) -> float:
+        """Largest absolute input: none where the weights are certain, or a request."""
+        return math.inf if self.factor is None else EXTRAPOLATION.reach
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of the terms."""

@@ -18,6 +18,7 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._models import (
+    EXTRAPOLATION,
     LISTING,
     PRIOR,
     Model,
@@ -200,6 +201,11 @@ class SpikeSlabModel(Model):
     def _constant_unit(self) -> float:
         """Divisor of the weight of the constant."""
         return math.sqrt(PRIOR.constant_variance * self.posterior.precision)
+
+    @property
+    def reach(self) -> float:
+        """Largest absolute input, that of a model of noisy targets."""
+        return EXTRAPOLATION.reach
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of all terms."""
