@@ -7,6 +7,7 @@ import ast
 import io
 import tokenize
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
@@ -22,7 +23,8 @@ COLUMNS = (
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def code_lines(source: str) -> set[int]:
+@cache
+def code_lines(source: str) -> frozenset[int]:
     """Lines with code on them: no docstring, comment or blank line."""
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -31,7 +33,7 @@ def code_lines(source: str) -> set[int]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, Definition | ast.Module) and (text := docstring(node)):
             lines.difference_update(range(text.lineno, (text.end_lineno or 0) + 1))
-    return lines
+    return frozenset(lines)
 
 
 def docstring(node: Definition | ast.Module) -> ast.stmt | None:

@@ -473,7 +473,8 @@ def test_scikit_learns_private_names_pass_one_door(folder):
     for path in (PACKAGE.parent / folder).rglob("*.py"):
         if path != DOOR and "_build" not in path.parts:
             source = path.read_text(encoding="utf-8")
-            found[str(path)] = private_scikit_learn("", source, listed)
+            if listed or "sklearn" in source:
+                found[str(path)] = private_scikit_learn("", source, listed)
     assert {path: names for path, names in found.items() if names} == {}
 
 

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neural_network import MLPRegressor
 
 from skmohn import (
     BLMClassifier,
@@ -33,6 +34,9 @@ EFFECT = (3.0 * DOSE + RNG.normal(scale=0.1, size=N)).round(3)
 LAYER = EnergyNetTransformer(None, 2, max_layers=1, n_final_epochs=1, n_temperatures=10)
 
 
+MLP_OF_NUMBERS = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=50)
+
+
 def mohn():
     """Without a search for what takes the time of most fits here."""
     options = GPOptions(target_transform=None)
@@ -44,7 +48,7 @@ def blm():
 
 
 def energynet():
-    return EnergyNetRegressor(LAYER, random_state=0)
+    return EnergyNetRegressor(LAYER, MLP_OF_NUMBERS, random_state=0)
 
 
 FAMILIES = pytest.mark.parametrize("family", [mohn, blm, energynet])

@@ -75,7 +75,7 @@ class GrowthDisplay:
     >>> from sklearn.datasets import load_digits
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import GrowthDisplay
-    >>> X = load_digits(n_class=2).data / 16
+    >>> X = load_digits(n_class=2).data[:120] / 16
     >>> net = EnergyNetTransformer(max_layers=1, n_final_epochs=0, random_state=0).fit(
     ...     X
     ... )
@@ -269,7 +269,7 @@ class DescriptionLengthDisplay:
     >>> from sklearn.datasets import load_digits
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import DescriptionLengthDisplay
-    >>> X = load_digits(n_class=2).data / 16
+    >>> X = load_digits(n_class=2).data[:120] / 16
     >>> net = EnergyNetTransformer(
     ...     max_layers=1, n_final_epochs=5, n_temperatures=100, random_state=0
     ... )

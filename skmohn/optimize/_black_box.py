@@ -667,7 +667,7 @@ def minimize_black_box(
     >>> from skmohn.optimize import minimize_black_box
     >>> def cost(x):
     ...     return abs(x.sum() - 3) + 2 * x[0] * x[1]
-    >>> result = minimize_black_box(cost, 8, n_evaluations=100, random_state=0)
+    >>> result = minimize_black_box(cost, 8, n_evaluations=40, random_state=0)
     >>> result.fun
     0.0
     """

@@ -295,14 +295,14 @@ def test_targets_have_to_stay_of_one_kind():
 def frames(make, names=("a", "b"), seed=0):
     """Sequences as data frames, and whether the first column ends above zero."""
     rng = np.random.default_rng(seed)
-    arrays = [rng.normal(size=(rng.integers(3, 9), 2)) for _ in range(40)]
+    arrays = [rng.normal(size=(rng.integers(3, 9), 2)) for _ in range(25)]
     y = np.array([float(part[-1, 0] > 0) for part in arrays])
     parts = [make(dict(zip(names, part.T, strict=True))) for part in arrays]
     return arrays, parts, y
 
 
 def learn(X, y, network=BLMClassifier):
-    model = network((3,), recurrent="sequences", max_flips=2000, random_state=0)
+    model = network((3,), recurrent="sequences", max_flips=300, random_state=0)
     return model.fit(X, y)
 
 

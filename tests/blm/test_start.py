@@ -123,7 +123,7 @@ def test_training_lowers_the_loss_of_the_rounded_network():
 
 
 def test_large_networks_start_quantized():
-    X, y = load_digits(return_X_y=True)
+    X, y = (part[::4] for part in load_digits(return_X_y=True))
     options = {"n_bits": 4, "max_flips": 2000, "random_state": 0}
     large, small = (20,), (10,)
     fits = {

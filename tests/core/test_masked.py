@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import Ridge
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn import (
     BLMClassifier,
@@ -29,6 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 STACK = EnergyNetTransformer(
     None, 2, n_final_epochs=1, n_temperatures=10, random_state=0
 )
+MLP_OF_CLASSES = MLPClassifier((4,), solver="lbfgs", max_iter=50)
+MLP_OF_NUMBERS = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=50)
 NETWORK = {"hidden_layer_sizes": (2,), "n_bits": 4, "max_flips": 50, "random_state": 0}
 MODELS = [
     MOHNRegressor("gp", random_state=0),
@@ -41,8 +44,8 @@ MODELS = [
     STACK,
     EnergyNetImputer(STACK),
     EnergyNetOutlierDetector(STACK),
-    EnergyNetClassifier(STACK, random_state=0),
-    EnergyNetRegressor(STACK, random_state=0),
+    EnergyNetClassifier(STACK, MLP_OF_CLASSES, random_state=0),
+    EnergyNetRegressor(STACK, MLP_OF_NUMBERS, random_state=0),
     MOHNFeatureSelector(Ridge(), n_features_to_select=1, random_state=0),
 ]
 RNG = np.random.default_rng(0)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import BLMRegressor, EnergyNetRegressor, EnergyNetTransformer, MOHNRegressor
@@ -33,10 +34,11 @@ POLARS_HAS_NAMES = hasattr(
     StandardScaler().fit(pl.DataFrame({"a": [1.0, 2.0]})), "feature_names_in_"
 )
 STACK = EnergyNetTransformer(None, 3, n_final_epochs=1, random_state=0)
+MLP_OF_NUMBERS = MLPRegressor(hidden_layer_sizes=(4,), solver="lbfgs", max_iter=50)
 MODELS = [
     BLMRegressor((2,), n_bits=4, max_flips=50, random_state=0),
     STACK,
-    EnergyNetRegressor(STACK, random_state=0),
+    EnergyNetRegressor(STACK, MLP_OF_NUMBERS, random_state=0),
     MOHNRegressor("full", max_order=1),
 ]
 

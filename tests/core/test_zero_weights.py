@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone, is_classifier
+from sklearn.neural_network import MLPClassifier
 
 from skmohn import (
     BLMClassifier,
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 STACK = EnergyNetTransformer(
     None, 2, n_final_epochs=1, n_temperatures=10, random_state=0
 )
+MLP_OF_CLASSES = MLPClassifier((4,), solver="lbfgs", max_iter=50)
 NETWORK = {"hidden_layer_sizes": (2,), "n_bits": 4, "max_flips": 50, "random_state": 0}
 MODELS = [
     MOHNRegressor("gp", random_state=0),
@@ -30,7 +32,7 @@ MODELS = [
     MOHNClassifier("gp", random_state=0),
     MOHNTransformer("logistic", max_order=1),
     STACK,
-    EnergyNetClassifier(STACK, random_state=0),
+    EnergyNetClassifier(STACK, MLP_OF_CLASSES, random_state=0),
     EnergyNetRegressor(STACK, random_state=0),
 ]
 NETWORKS = [BLMRegressor(**NETWORK), BLMClassifier(**NETWORK)]

@@ -28,7 +28,7 @@ def covariance(model):
 
 def test_covariance_is_that_of_factor_analysis(replace_constants):
     X, _ = rows_of_factors(500, 10, 2)
-    replace_constants(_factors, max_iter=3000, precision=0.0)
+    replace_constants(_factors, max_iter=1000, precision=0.0)
     found = GaussianFactors.learn(X, 2)
     expected = FactorAnalysis(2, tol=1e-7, max_iter=5000, svd_method="lapack").fit(X)
     assert_allclose(covariance(found), expected.get_covariance(), atol=2e-3)
@@ -75,7 +75,7 @@ def test_no_factors_are_column_means():
 
 @pytest.mark.parametrize("is_good", [True, False])
 def test_the_better_imputer_has_the_weight(is_good):
-    complete, X = rows_of_factors(40, 30, 1)
+    complete, X = rows_of_factors(24, 18, 1)
 
     def other(masked):
         return np.where(np.isnan(masked), complete if is_good else 50.0, masked)
@@ -93,7 +93,7 @@ def short():
 
 
 def test_wide_tables_are_filled_better_than_by_means():
-    complete, X = rows_of_factors(25, 40, 1)
+    complete, X = rows_of_factors(18, 24, 1)
     imputer = EnergyNetImputer(short(), random_state=0).fit(X)
     assert imputer.factor_weight_ > 0.0
     filled, unknown = imputer.transform(X), np.isnan(X)

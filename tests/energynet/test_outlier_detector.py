@@ -64,7 +64,7 @@ def test_a_cluster_among_the_rows_of_fit_is_not_learned(fitted):
 
 
 def test_as_many_clean_rows_are_flagged_as_promised(fitted):
-    new = clean(4000, seed=5)
+    new = clean(2000, seed=5)
     assert 0.002 < np.mean(fitted.predict(new) < 0) < 0.025
     for rate in (0.01, 0.1):
         model = detector(false_alarm_rate=rate).fit(clean(400))
@@ -201,7 +201,7 @@ def mixed(n=300):
 
 
 def test_tables_of_numbers_and_categories():
-    X = mixed()
+    X = mixed(150)
     X.loc[::10, "weight"] = np.nan
     X.loc[::17, "sport"] = None
     # Rows that are left out have a category alone.
@@ -228,15 +228,15 @@ def test_tables_of_numbers_and_categories():
 
 
 def test_scores_do_not_depend_on_units():
-    X = with_cluster(150, 10)
+    X = with_cluster(90, 6)
     X[::7, 1] = np.nan
     scale = np.array([1.0, 1e-6, 1e3])
     scores = detector().fit(X).score_samples(X)
     others = detector().fit(X * scale).score_samples(X * scale)
     assert np.corrcoef(scores, others)[0, 1] > 0.99
     # Nor is a row suspect, or above suspicion, by what is not known of it.
-    is_unknown = np.isnan(X[:150, 1])
-    medians = [np.median(scores[:150][mask]) for mask in (is_unknown, ~is_unknown)]
+    is_unknown = np.isnan(X[:90, 1])
+    medians = [np.median(scores[:90][mask]) for mask in (is_unknown, ~is_unknown)]
     assert abs(medians[0] - medians[1]) < 0.4
 
 

@@ -600,7 +600,7 @@ def rmse(filled, whole, holes):
 @pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("n_factors", [0, 1])
 def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
-    whole, holes = wide(n_factors)
+    whole, holes = wide(n_factors, shape=(20, 30))
     filled = EnergyNetImputer(random_state=0).fit_transform(holes)
     by_means = SimpleImputer().fit_transform(holes)
     # Of independent columns chance is left.

@@ -39,7 +39,7 @@ def test_records_of_growth_are_drawn_too(bits):
         random_state=0,
     )  # fmt: skip
     with pytest.warns(match="still growing"):
-        net.fit(bits)
+        net.fit(bits[:300])
     display = LikelihoodDisplay.from_estimator(net)
     assert display.validation_line_ is None
     n_epochs = max(record.get("epoch", 0) for record in net.history_)

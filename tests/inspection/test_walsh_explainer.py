@@ -257,19 +257,19 @@ def test_sparse_games_are_found_exactly_from_few_values():
 @pytest.fixture(scope="module")
 def smooth():
     """A game with all weights, which few evaluations cannot determine."""
-    weights = np.random.default_rng(0).uniform(size=11)
+    weights = np.random.default_rng(0).uniform(size=10)
 
     def game(z):
         return np.tanh(z @ weights - 2.0) + 0.3 * z[:, 0] * z[:, 1]
 
-    return game, explain_game(game, 11, n_evaluations=300, random_state=0)
+    return game, explain_game(game, 10, n_evaluations=200, random_state=0)
 
 
 def test_dense_games_are_predicted_and_their_ends_are_met(smooth):
     game, found = smooth
-    complete = explain_game(game, 11, n_evaluations=2**11)
+    complete = explain_game(game, 10, n_evaluations=2**10)
     assert not found.is_exact
-    z = sample_coalitions(11, 2**11, np.random.RandomState(0))
+    z = sample_coalitions(10, 2**10, np.random.RandomState(0))
     values = game(z)
     r2 = 1.0 - np.mean((values - found.predict(z)) ** 2) / np.var(values)
     assert r2 > 0.95
@@ -282,7 +282,7 @@ def test_dense_games_are_predicted_and_their_ends_are_met(smooth):
 
 
 def test_what_is_met_has_no_error(smooth):
-    coalitions = sample_coalitions(11, 60, np.random.RandomState(0))
+    coalitions = sample_coalitions(10, 60, np.random.RandomState(0))
     values = smooth[0](coalitions)
     ends = []
     for n_met in (2, 0):
@@ -296,15 +296,15 @@ def test_what_is_met_has_no_error(smooth):
 
 
 def test_faithfulness_of_what_cannot_be_predicted_is_low():
-    noise = np.random.default_rng(0).normal(size=2**12)
+    noise = np.random.default_rng(0).normal(size=2**10)
 
     def game(z):
-        return noise[z @ (1 << np.arange(12))]
+        return noise[z @ (1 << np.arange(10))]
 
-    found = explain_game(game, 12, n_evaluations=200, random_state=0)
+    found = explain_game(game, 10, n_evaluations=150, random_state=0)
     assert found.faithfulness < 0.2
-    assert explain_game(game, 12, n_evaluations=2**12).faithfulness == 1.0
-    assert np.isnan(explain_game(game, 12, n_evaluations=30).faithfulness)
+    assert explain_game(game, 10, n_evaluations=2**10).faithfulness == 1.0
+    assert np.isnan(explain_game(game, 10, n_evaluations=30).faithfulness)
 
 
 def coverage(n_games, n=8, n_evaluations=120):
@@ -374,7 +374,7 @@ def test_explanations_can_be_pickled(smooth):
     found = smooth[1]
     again = pickle.loads(pickle.dumps(found))
     assert again.terms == found.terms
-    assert "11 players" in repr(again)
+    assert "10 players" in repr(again)
 
 
 # ------------------------------------------------------------- constraints, tables
@@ -594,7 +594,7 @@ def test_bad_arguments_of_results_are_refused(smooth):
     with pytest.raises(ValueError, match="masks must have shape"):
         found.predict([[1, 0]])
     with pytest.raises(ValueError, match="masks must have only True and False"):
-        found.predict(np.full((1, 11), 2))
+        found.predict(np.full((1, 10), 2))
 
 
 def test_too_many_subsets_are_refused():

@@ -137,6 +137,8 @@ def run_sympy(expression, X):
         return compute(*(X[str(symbol)].to_numpy() for symbol in symbols))
 
 
+# One target and several.
+@pytest.mark.slow_cases("[23]")
 @pytest.mark.parametrize("seed", range(4))
 def test_sympy_predicts_what_the_model_does(seed):
     pytest.importorskip("sympy")

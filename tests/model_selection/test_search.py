@@ -155,13 +155,13 @@ def test_no_setting_is_tried_twice_and_none_is_invented():
 def test_an_optimum_is_found_from_few_evaluations(racing):
     X, y = load_diabetes(return_X_y=True)
     grid = {
-        "alpha": np.logspace(-5, 5, 41),
+        "alpha": np.logspace(-5, 5, 21),
         "fit_intercept": [False, True],
         "positive": [False, True],
     }
     best = GridSearchCV(Ridge(), grid).fit(X, y).best_score_
     search = BlackBoxSearchCV(
-        Ridge(), grid, n_evaluations=30, racing=racing, random_state=0
+        Ridge(), grid, n_evaluations=20, racing=racing, random_state=0
     )
     assert search.fit(X, y).best_score_ == pytest.approx(best, abs=0.002)
 
@@ -252,6 +252,7 @@ def test_another_seed_is_another_search():
     assert first == again != other
 
 
+@pytest.mark.slow_cases("accuracy")
 @pytest.mark.parametrize("refit", ["recall", "accuracy", False])
 def test_several_metrics(refit):
     scoring = {

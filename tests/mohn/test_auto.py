@@ -274,12 +274,10 @@ def test_exact_models_are_sparse_and_certain():
         _ = model.relevance_
 
 
-@pytest.mark.slow_cases("1")
-@pytest.mark.parametrize("seed", [0, 1])
-def test_sparse_functions_with_noise_lose_nothing(seed):
-    data = make_sparse(400, seed=seed)
-    model = MOHNRegressor(random_state=0).fit(data.X, data.y)
-    pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
+def test_sparse_functions_with_noise_lose_nothing(sparse_fit):
+    model, data = sparse_fit[0], make_sparse(2400)
+    pursuit = MOHNRegressor("pursuit", random_state=0)
+    pursuit.fit(data.X[:400], data.y[:400])
     assert model.terms_ == pursuit.terms_
     assert_array_equal(model.weights_, pursuit.weights_)
     assert model.stopping_reason_.startswith("the sparse model")
@@ -418,7 +416,7 @@ def make_noise(kind, n_rows, n_columns, seed):
     ],
 )
 def test_nothing_stands_out_of_noise(kind, n_rows):
-    X, rng = make_noise(kind, n_rows, 20, 0)
+    X, rng = make_noise(kind, n_rows, 12, 0)
     y = 5.0 + 3.0 * rng.standard_normal(n_rows)
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.stopping_reason_.startswith("nothing is significant")

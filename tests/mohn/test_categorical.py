@@ -92,6 +92,8 @@ def on_signs(request):
         return request.param.fit(signs, y)
 
 
+# Each strategy reads one kind of table, and one strategy all kinds.
+@pytest.mark.slow_cases("(?!(pursuit-.*|.*-frame)$).*")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "convert",

@@ -658,7 +658,7 @@ def test_changes_are_those_of_chances_and_log_odds():
 
 @pytest.mark.parametrize("strategy", ["auto", "gp", "logistic"])
 def test_draws_are_centered_at_predictions(strategy):
-    X, model = make_table(100)[0], fit_to_table(strategy, 3)
+    X, model = make_table(100)[0], fit_to_table(strategy, 2)
     rows = model._to_rows(X[:4])
     for member in model.model_.members:
         draws = member.sampler()(rows, 400, np.random.default_rng(0))

@@ -642,9 +642,9 @@ def test_rare_classes_are_learned():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_contributions_add_up_to_the_score(strategy, n_classes):
     rng = np.random.default_rng(0)
-    X = rng.choice([-1.0, 1.0], (300, 6))
+    X = rng.choice([-1.0, 1.0], (160, 6))
     odds = 1.5 * X[:, 2] - 2.0 * X[:, 0] * X[:, 5]
-    y = (odds + rng.logistic(size=300) > 0).astype(int)
+    y = (odds + rng.logistic(size=160) > 0).astype(int)
     y = np.array(["a", "b", "c"])[y + (X[:, 4] > 0) * (n_classes - 2)]
     model = MOHNClassifier(strategy, random_state=0).fit(X, y)
     scores = model.decision_function(X[:1])[0]

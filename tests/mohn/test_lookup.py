@@ -17,8 +17,16 @@ from skmohn.mohn._design.lookup import Stems, lay_out
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
 
-# All remainders mod 64, and both sides of the blocks of 512 samples.
-SIZES = [*range(1, 66), 127, 128, 129, *range(510, 515), 1025]
+# Both sides of half-bytes, bytes, words of 64 and blocks of 512 samples.
+SIZES = [
+    *range(1, 10),
+    *(16 * n + i for n in (1, 2, 3, 4) for i in (-1, 0, 1)),
+    127,
+    128,
+    129,
+    *range(510, 515),
+    1025,
+]
 
 needs_look_up = pytest.mark.skipif(
     not _numba.can_look_up(), reason="this machine counts bits"

@@ -40,7 +40,7 @@ def without(X, y, *rows):
 
 
 @pytest.mark.slow_cases(
-    r"-1000000\.0-auto|-1000000\.0-pursuit|1e\+300-auto|1e\+300-pursuit|20\.0-auto|20\.0-pursuit"
+    r"(?!(20\.0-(gp|spike_slab)|-1000000\.0-spike_slab|1e\+300-gp)$).*"
 )
 @pytest.mark.parametrize("strategy", LEAVE_OUT)
 @pytest.mark.parametrize("wild", [20.0, -1e6, 1e300])
@@ -69,7 +69,7 @@ def test_wild_targets_hide_others():
 
 
 def test_functions_without_noise_are_exact_but_for_wild_targets():
-    X, y = make_pairs(200, noise=0.0)
+    X, y = make_pairs(100, noise=0.0)
     y[[3, 90]] = 50.0, -70.0
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.terms_ == [(2,), (0, 1)]
@@ -80,8 +80,8 @@ def test_functions_without_noise_are_exact_but_for_wild_targets():
 @pytest.mark.slow_cases("spike_slab")
 @pytest.mark.parametrize("strategy", ["pursuit", "spike_slab"])
 def test_normal_noise_has_no_outliers(strategy):
-    for seed in range(20):
-        X, y = make_pairs(50, noise=1.0, seed=seed)
+    for seed in range(10):
+        X, y = make_pairs(40, noise=1.0, seed=seed)
         assert not MOHNRegressor(strategy, random_state=0).fit(X, y).outliers_.any()
 
 

@@ -2,6 +2,7 @@
 
 import pickle
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -49,6 +50,11 @@ def fitted(X, y, transform="auto", **data):
 # --------------------------------------------------------------------- the scales
 
 
+@cache
+def fitted_peer():
+    return PowerTransformer(standardize=False).fit(np.arange(5.0)[:, None])
+
+
 @given(
     st.integers(0, 20).map(lambda tenths: tenths / 10.0),
     st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=9),
@@ -59,7 +65,7 @@ def test_yeo_johnson_is_that_of_scikit_learn(power, values, center, scale):
     """Forward and back."""
     y = np.array(values)
     transform = YeoJohnson(power, center, scale)
-    peer = PowerTransformer(standardize=False).fit(np.arange(5.0)[:, None])
+    peer = fitted_peer()
     peer.lambdas_ = np.array([power])
     standard = (y - center) / scale
     theirs = peer.transform(standard[:, None])[:, 0]

@@ -195,7 +195,7 @@ def test_noise_has_hardly_any_products():
     counts = []
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        table, y = rng.choice([-1, 1], (200, 12)), rng.integers(2, size=200)
+        table, y = rng.choice([-1, 1], (120, 12)), rng.integers(2, size=120)
         features = MOHNTransformer(include_inputs=False, random_state=0).fit(table, y)
         counts.append(len(features.terms_))
     assert sum(counts) <= 3

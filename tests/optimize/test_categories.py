@@ -232,15 +232,21 @@ def test_sparse_models_of_two_categories(strategy):
     assert annealed.x[4:6].tolist() == frame.iloc[0, 4:6].tolist()
 
 
-@pytest.mark.parametrize("x0", [None, ["b", 0, 1, 0, 2.5]])
-def test_a_model_of_nothing(x0):
+@pytest.fixture(scope="module")
+def nothing():
+    """A model of noise, and its table."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"base": rng.choice(list("abc"), 400)})
     frame[["u", "v", "w"]] = np.eye(3, dtype=int)[rng.integers(0, 3, 400)]
     frame["dose"] = rng.uniform(2.0, 3.0, 400)
     control = GPOptions(one_hot="auto")
     y = rng.standard_normal(400)
-    model = MOHNRegressor(gp_options=control).fit(frame, y)
+    return MOHNRegressor(gp_options=control).fit(frame, y), frame
+
+
+@pytest.mark.parametrize("x0", [None, ["b", 0, 1, 0, 2.5]])
+def test_a_model_of_nothing(x0, nothing):
+    model, frame = nothing
     assert model.model_.is_sparse
     result = maximize(model, x0=x0)
     assert result.fun == model.intercept_
