@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 
-from skmohn import MOHNRegressor
+from skmohn import MOHNGLMRegressor, MOHNRegressor
 
 
 def make_table(noise, n=120, seed=0):
@@ -96,3 +96,15 @@ def test_rows_that_are_learned_later_widen_the_limit():
     wider = wide.copy()
     wider[:, 0] = 100.0
     assert_array_equal(model.predict(wider), model.predict(wide))
+
+
+def test_counts_of_numbers_far_out_are_those_at_the_limit():
+    X, y = make_table(0.0)
+    counts = np.random.default_rng(0).poisson(np.exp(0.1 * y))
+    far, end = np.full((2, 1, 4), [[[7.0]]])
+    far[:, :3] = 200.0
+    far[:, 3] = end[:, 3] = 1.0
+    model = MOHNGLMRegressor(random_state=0).fit(X, counts)
+    assert_array_equal(model.predict(far), model.predict(end))
+    listed = MOHNGLMRegressor("given", terms=[(0,), (1, 2)], C=1.0).fit(X, counts)
+    assert listed.predict(far)[0] > 10.0 * listed.predict(end)[0]
