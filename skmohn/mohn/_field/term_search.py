@@ -178,28 +178,20 @@ def _keep_high(
 def _remove_terms(
     fit: FieldFit, criterion: TermCriterion, removed: set[Term], l2: float
 ) -> FieldFit:
-    """Take out terms that are not worth their cost beside all others."""
-    scores = fit.scores(fit.terms, fit.products)
-    information = fit.information(fit.terms, fit.products)
-    information[np.diag_indices_from(information)] += l2
-    errors = sandwich(scores, fit.data.weight, information)
-    squares = (fit.weights / np.maximum(errors, np.finfo(float).tiny)) ** 2
-    excess = criterion.excess(fit.terms, squares)
-    weakest = [fit.terms[j] for j in np.argsort(excess, kind="stable") if excess[j] < 0]
-    for term in weakest:
-        if len(term) == 1:
-            continue
-        others = [j for j, other in enumerate(fit.terms) if other != term]
-        reduced = fit_pseudo_likelihood(
+    """Take out terms that are not worth their cost beside all others, one by one."""
+    while True:
+        scores = fit.scores(fit.terms, fit.products)
+        information = fit.information(fit.terms, fit.products)
+        information[np.diag_indices_from(information)] += l2
+        errors = sandwich(scores, fit.data.weight, information)
+        squares = (fit.weights / np.maximum(errors, np.finfo(float).tiny)) ** 2
+        excess = criterion.excess(fit.terms, squares)
+        excess[[len(term) == 1 for term in fit.terms]] = np.inf
+        if not np.any(excess < 0.0):
+            return fit
+        weakest = int(np.argmin(excess))
+        removed.add(fit.terms[weakest])
+        others = np.delete(np.arange(len(fit.terms)), weakest).tolist()
+        fit = fit_pseudo_likelihood(
             fit.data, [fit.terms[j] for j in others], fit.weights[others], l2
         )
-        # Errors grow faster than large weights do, so the likelihood ratio decides. It
-        # is a square of a standard normal times spread over information.
-        scores, information = _project(reduced, [term], l2)
-        spread = np.maximum(fit.data.weight @ scores**2, np.finfo(float).tiny)
-        gain = 2.0 * (fit.value - reduced.value)
-        square = gain * information.diagonal() / spread
-        if criterion.excess([term], square)[0] < 0.0:
-            removed.add(term)
-            fit = reduced
-    return fit
