@@ -30,8 +30,9 @@ def search(X, y, n_classes=2):
     return find_exact_products(signs, y, n_classes, None, 1e9, 1e9)
 
 
-def test_parity_is_predicted_from_two_thirds_of_its_rows():
-    X = all_rows(5)
+@pytest.mark.parametrize("n_columns", [5, 6])
+def test_parity_is_predicted_from_two_thirds_of_its_rows(n_columns):
+    X = all_rows(n_columns)
     y, cv = parity(X), StratifiedKFold(3, shuffle=True, random_state=0)
     chances = cross_val_predict(
         MOHNClassifier(random_state=0), X, y, cv=cv, method="predict_proba"
@@ -103,7 +104,7 @@ def test_one_contradiction_or_noise_ends_it():
 
 def test_nothing_is_found_in_noise():
     rng = np.random.default_rng(0)
-    for _ in range(40):
+    for _ in range(200):
         shape = rng.integers(6, 60), rng.integers(2, 9)
         X = rng.integers(0, 2, shape).astype(float)
         X = np.unique(X, axis=0)
