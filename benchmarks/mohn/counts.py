@@ -131,7 +131,7 @@ def read_tables(n_rows):
     folder = common.data_folder()
     for name, path in (
         ("abalone", folder / "abalone.csv"),
-        ("Ornstein", folder / "tables" / "regression" / "Ornstein.csv"),
+        ("Ornstein", folder / "tables/regression/Ornstein.csv"),
     ):
         if not path.exists():
             results.leave_out(f"{name}: no such table in SKMOHN_DATA")

@@ -33,6 +33,7 @@ from skmohn.mohn._spike_slab.solve import (
     solve_spike_slab,
 )
 from skmohn.mohn._stacking import solve_ensemble, solve_few
+from skmohn.mohn._table.rows import count_observations
 from skmohn.mohn._table.target import Transform, Unchanged, sum_log_slope
 from skmohn.mohn._term_search import (
     find_all,
@@ -376,6 +377,8 @@ def _choose(
             )
         if chosen == "additive" and _has_interaction(found, lengths):
             chosen, how = "gp", "the additive model lacks a significant product"
+        if _loses_by_scale(found, lengths, chosen, samples):
+            chosen, how = "spike_slab", "the other scale of y costs accuracy"
         sparse, other = found.get("sparse"), found[chosen].model
         if (
             chosen != "sparse"
@@ -474,6 +477,32 @@ def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> 
     )
 
 
+def _loses_by_scale(
+    found: dict[str, FitResult],
+    lengths: dict[str, float],
+    chosen: str,
+    samples: TrainingData,
+) -> bool:
+    """Whether a spike-and-slab model predicts better than one on a scale, as short."""
+    # A density may gain by a scale on which means are worse: of a table of hours of
+    # work, many of them zero, R2 was 0.34 for 0.61, with descriptions 0.8 nats apart.
+    most = min(
+        lengths[chosen] + _AUTO.min_gain_over_additive,
+        lengths["nothing"] - _AUTO.min_gain,
+    )
+    is_plain = isinstance(found[chosen].model.transform, Unchanged)
+    if is_plain or lengths.get("spike_slab", math.inf) >= most:
+        return False
+    own, other = (
+        _left_out_squares(found[name].model, samples) for name in (chosen, "spike_slab")
+    )
+    weights = _weights_of(samples)
+    gain = np.average(own - other, weights=weights)
+    variance = np.average((own - other - gain) ** 2, weights=weights)
+    n_observed = count_observations(weights).sum()
+    return bool(gain > _AUTO.n_errors * math.sqrt(variance / (n_observed - 1.0)))
+
+
 def _is_trusted(sparse: FitResult | None, lengths: dict[str, float]) -> bool:
     """Whether errors on folds are those of a model that was not chosen by them."""
     # Terms of the search of all rows were; they count where chance is no explanation.
@@ -529,15 +558,22 @@ def _left_out_errors(
     model: Model, folds: Sequence[tuple[NDArray, NDArray]], samples: TrainingData
 ) -> NDArray[np.float64]:
     """Mean squares of leave-one-out errors in the rows of each fold."""
+    squares, weights = _left_out_squares(model, samples), _weights_of(samples)
+    return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
+
+
+def _left_out_squares(model: Model, samples: TrainingData) -> NDArray[np.float64]:
+    """Squares of leave-one-out errors, in the sparse model's unit."""
     data = samples.rows.as_float(), samples.y, samples.sample_weight
     (mean,) = model.left_out_means(*data)
-    squares = ((samples.y - mean) / power_of_two_scale(samples.y)) ** 2
-    weights = (
-        np.ones(len(squares))
-        if samples.sample_weight is None
-        else samples.sample_weight
-    )
-    return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
+    mean = np.clip(mean, model.y_min, model.y_max)
+    return ((samples.y - mean) / power_of_two_scale(samples.y)) ** 2
+
+
+def _weights_of(samples: TrainingData) -> NDArray[np.float64]:
+    """Weights of the rows, one each without any."""
+    weights = samples.sample_weight
+    return np.ones(len(samples.y)) if weights is None else weights
 
 
 def _fold_errors(

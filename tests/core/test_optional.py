@@ -18,6 +18,8 @@ from skmohn import (
     EnergyNetOutlierDetector,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNDensity,
+    MOHNGLMRegressor,
     MOHNRegressor,
     inspection,
 )
@@ -96,6 +98,23 @@ def explanation():
 def detector(data):
     transformer = EnergyNetTransformer(n_components=1, max_steps=10)
     return EnergyNetOutlierDetector(transformer).fit(data[0])
+
+
+@pytest.fixture(scope="module")
+def rates(data):
+    X, y = data
+    terms = [(0, 1), (2,)]
+    return MOHNGLMRegressor("given", terms=terms, C=1.0).fit(X, np.exp(y))
+
+
+@pytest.fixture(scope="module")
+def density(data):
+    return MOHNDensity(2).fit(data[0])
+
+
+@pytest.fixture(scope="module")
+def combined():
+    return inspection.combine_estimates([[1.0], [2.0], [1.5]], [[0.1], [0.2], [0.1]])
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +258,9 @@ TABLES = [
         "comparison": ("to_frame",),
         "explanation": ("to_frame",),
         "detector": ("reasons_table",),
+        "rates": ("terms_table", "explain", "effects_table"),
+        "density": ("terms_table", "explain"),
+        "combined": ("to_frame",),
     }.items()
     for name in names
 ]  # fmt: skip
@@ -249,6 +271,9 @@ OWNERS = {
     "comparison": "Comparison",
     "explanation": "WalshExplanation",
     "detector": "EnergyNetOutlierDetector",
+    "rates": "MOHNGLMRegressor",
+    "density": "MOHNDensity",
+    "combined": "CombinedEstimates",
 }
 
 

@@ -31,7 +31,7 @@ from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import EncodedRows
-from skmohn.mohn._table.target import UNCHANGED
+from skmohn.mohn._table.target import UNCHANGED, Logarithm
 from skmohn.mohn._training_data import TrainingData
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
@@ -709,7 +709,12 @@ def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected)
 def solution_of(length, terms=(), highest=3):
     """A solution of a known description length."""
     graph = WalshPolynomial(tuple(terms), np.ones(len(terms)), 0.0)
-    model = SimpleNamespace(description_length=lambda: length, transform=UNCHANGED)
+    model = SimpleNamespace(
+        description_length=lambda: length,
+        transform=UNCHANGED,
+        y_min=-np.inf,
+        y_max=np.inf,
+    )
     coverage = [{"order": highest}]
     return FitResult.of_weights(
         graph, np.zeros(len(terms)), 1.0, "", coverage, model=model
@@ -767,6 +772,34 @@ def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
         "nothing": solution_of(140.0),
     }
     samples = SimpleNamespace(y=np.arange(100.0))
+    chosen = _strategies._choose(found, samples, FitSettings(), lambda *_: None)
+    assert chosen.model is found[expected].model
+
+
+@pytest.mark.parametrize(
+    ("transform", "apart", "off", "expected"),
+    [
+        (Logarithm(), 2.9, 0.5, "spike_slab"),
+        (Logarithm(), -2.9, 0.5, "spike_slab"),  # tied with the Gaussian process
+        (Logarithm(), 3.1, 0.5, "gp"),
+        (Logarithm(), 2.9, 0.01, "gp"),  # not clearly better
+        (UNCHANGED, 2.9, 0.5, "gp"),
+    ],
+)
+def test_of_models_as_short_a_scale_costs_no_accuracy(transform, apart, off, expected):
+    rng = np.random.default_rng(0)
+    y = np.arange(100.0)
+    errors = rng.standard_normal((2, 100))
+    found = {
+        "spike_slab": solution_of(100.0 + apart),
+        "gp": solution_of(100.0),
+        "nothing": solution_of(200.0),
+    }
+    found["gp"].model.transform = transform
+    for name, error in zip(found, (errors[0], (1.0 + off) * errors[1]), strict=False):
+        found[name].model.left_out_means = lambda *_, error=error: [y + error]
+    rows = SimpleNamespace(as_float=lambda: None)
+    samples = SimpleNamespace(y=y, rows=rows, sample_weight=None)
     chosen = _strategies._choose(found, samples, FitSettings(), lambda *_: None)
     assert chosen.model is found[expected].model
 

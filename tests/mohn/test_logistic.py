@@ -370,6 +370,10 @@ class Products:
         self.validation = None, self.weights
         self.sizes, self.ratios = [0], [np.inf]
 
+    def n_observations(self):
+        """All rows and their repeats."""
+        return self.weights.sum()
+
     def extend(self, sizes):
         """Models with so many products."""
         self.sizes += sizes
