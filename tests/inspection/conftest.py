@@ -12,6 +12,7 @@ def no_screen():
     """Draw without a screen; skip where matplotlib is missing."""
     plt = pytest.importorskip("matplotlib.pyplot")
     before = plt.get_backend()
+    plt.close("all")
     plt.switch_backend("Agg")
     yield
     plt.close("all")

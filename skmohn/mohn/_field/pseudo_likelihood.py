@@ -152,5 +152,7 @@ def sandwich(
     information: NDArray[np.float64],  # (n_terms, n_terms), with the penalty
 ) -> NDArray[np.float64]:
     """Standard errors of weights by Godambe's sandwich, whatever the model misses."""
+    if not len(information):  # scipy of 2024 refuses it
+        return np.zeros(0)
     half = cho_solve(cho_factor(information), scores.T)
     return np.sqrt(half**2 @ weight)
