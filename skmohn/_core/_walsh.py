@@ -135,6 +135,25 @@ class WalshPolynomial:
         return math.fsum([self.intercept, *(self.weights * list(signs))])
 
 
+def within_cube(
+    values: NDArray[np.float64],
+    inputs: NDArray[np.float64],
+    constant: float,
+    weights: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Values of a sum of products, in rows beyond the cube no more than within it."""
+    # Where all inputs are in [-1, 1], no value is further from the constant than the
+    # weights together. Products of inputs further out grow without end, and nothing is
+    # known there.
+    is_beyond = np.any(np.abs(inputs) > 1.0, axis=1)
+    if not is_beyond.any():
+        return values
+    most = float(np.sum(np.abs(weights)))
+    return np.where(
+        is_beyond, np.clip(values, constant - most, constant + most), values
+    )
+
+
 def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sums of ``values[x] * prod_{i in Q} x_i`` over all vertices, for all sets Q."""
     # Bit i of an index is 1 where input i is -1, or where it is in the set. The

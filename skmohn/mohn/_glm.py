@@ -1,8 +1,6 @@
 """MOHNGLMRegressor: counts and positive targets, by products on a log scale."""
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
@@ -31,7 +29,6 @@ from skmohn.mohn._base import Table
 from skmohn.mohn._effects import NORMAL_INTERVAL, measure, tabulate_rate_ratios
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._glm_solve import GLMModel
-from skmohn.mohn._models import EXTRAPOLATION
 from skmohn.mohn._options import GLMStrategy
 from skmohn.mohn._reports import (
     add_summary,
@@ -171,9 +168,9 @@ class MOHNGLMRegressor(
     Notes
     -----
     Columns are coded as by :class:`MOHNRegressor`. Numeric columns are lines on the log
-    scale; of ``strategy="auto"`` they count up to a quarter of their range in `fit`
-    beyond it. NaN means missing: the log mean is averaged over the values it could
-    have.
+    scale; beyond their ranges in `fit`, log means stay within the bounds that the
+    weights allow there. NaN means missing: the log mean is averaged over the values it
+    could have.
 
     References
     ----------
@@ -640,8 +637,6 @@ class MOHNGLMRegressor(
 
     def _fitted_attributes(self, samples: TrainingData, model: Any) -> dict[str, Any]:
         model = model() if callable(model) else model
-        # Means grow exponentially with inputs, see `ExtrapolationConstants`.
-        reach = EXTRAPOLATION.reach if self.strategy == "auto" else math.inf
         return {
             "terms_": [samples.term_names.label(term) for term in model.terms],
             "weights_": model.weights,
@@ -649,7 +644,7 @@ class MOHNGLMRegressor(
             "standard_errors_": model.standard_errors(),
             "dispersion_": model.dispersion,
             "C_": model.C,
-            "coding_": replace(samples.coding, reach=reach),
+            "coding_": samples.coding,
             "model_": model,
             "_terms": model.terms,
         }

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
+from skmohn._core._walsh import within_cube
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import JOINT, FitResult, SelectedModel
@@ -99,7 +100,14 @@ class GLMModel:
 
     def log_rates(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Log means for an exposure of 1."""
-        return self.columns(rows)[:, :-1] @ self.weights + self.constant
+        return self._log_rates(self.columns(rows))
+
+    def _log_rates(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log means of rows with these columns."""
+        products = columns[:, :-1]
+        values = products @ self.weights + self.constant
+        # Means grow exponentially with products beyond the cube.
+        return within_cube(values, products, self.constant, self.weights)
 
     def columns(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Products and, last, ones: what weights and constant are multiplied by."""
@@ -119,7 +127,7 @@ class GLMModel:
         # The log rate is normal: with the same mean, the moments of a target are those
         # of a larger dispersion.
         columns = self.columns(rows)
-        mean = bounded_exp(columns[:, :-1] @ self.weights + self.constant) * exposure
+        mean = bounded_exp(self._log_rates(columns)) * exposure
         dispersion = np.full(len(mean), self.dispersion)
         if self.root is not None:
             variance = np.square(columns @ self.root).sum(axis=1)
@@ -135,7 +143,7 @@ class GLMModel:
     ) -> NDArray[np.float64]:
         """Draw targets, jointly for all rows, (n_rows, n_draws)."""
         columns = self.columns(rows)
-        log_rates = (columns[:, :-1] @ self.weights + self.constant)[:, None]
+        log_rates = self._log_rates(columns)[:, None]
         if self.root is not None:
             draws = rng.standard_normal((self.root.shape[1], n_draws))
             log_rates = log_rates + columns @ (self.root @ draws)

@@ -26,7 +26,7 @@ from scipy.stats import t as student
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._walsh import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial, within_cube
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.coding import InputCoding
@@ -129,21 +129,7 @@ class ResidualConstants:
     min_shrinkage: float = tuned(1e-8, "rounding")
 
 
-@dataclass(frozen=True)
-class ExtrapolationConstants:
-    """Predictions beyond the training rows."""
-
-    # Largest absolute input of models of sums of products, whose inputs were in [-1,
-    # 1]: a quarter of the range of a column beyond it. Of a table of gifts, in which
-    # one column is 40 times as large in test rows, R2 was -2e5 without a limit. Limits
-    # of 1, 1.25, 1.5 and 2 gave 0.20, 0.19, 0.16 and 0.06 (four fits). On eight other
-    # tables, two fits each, they cost at most 0.015, 0.01, 0.004 and 0.001, but 0.10,
-    # 0.08, 0.08 and 0.06 in one of ten further ones, whose function is a line there.
-    reach: float = tuned(1.5, "benchmarks/mohn/weak_signals.py")
-
-
 RESIDUALS = ResidualConstants()
-EXTRAPOLATION = ExtrapolationConstants()
 _R2_GRID = expit(np.arange(-9.0, 12.0, _AVERAGING.log_odds_step))
 # Training and test rows of each fold.
 Folds: TypeAlias = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
@@ -503,6 +489,15 @@ def count_and_precision(
     return count, weight / count
 
 
+def evaluate_within_cube(
+    graph: WalshPolynomial, rows: EncodedRows
+) -> NDArray[np.float64]:
+    """Evaluate rows, those beyond the training ranges within what these allow."""
+    values = graph.predict(rows.inputs)
+    inputs = rows.inputs[:, np.unique(graph.members)]
+    return within_cube(values, inputs, graph.intercept, graph.weights)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """A function found, in coded inputs, and how far it may be off.
@@ -561,9 +556,9 @@ class Model(ABC):
         return not isinstance(self.transform, Unchanged)
 
     @property
-    def reach(self) -> float:
-        """Largest absolute input: predictions further out are those there."""
-        return math.inf
+    def is_bounded(self) -> bool:
+        """Whether it is a sum of products as of `evaluate_within_cube`."""
+        return False
 
     @property
     def mean_reads_terms(self) -> bool:

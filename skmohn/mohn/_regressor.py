@@ -1,7 +1,6 @@
 """MOHNRegressor: validate, encode and search in fit, then evaluate the model."""
 
 import copy
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -263,11 +262,11 @@ class MOHNRegressor(
     levels. Dates, times and durations count as seconds. Constant columns are ignored.
     NaN means missing: the prediction is the exact mean over the values it could have.
 
-    Models of noisy targets do not extrapolate far: numbers count up to a quarter of
-    their column's range in `fit` beyond it, and those of a Gaussian process predict no
-    more than `GPOptions.clip` allows. Exact models, and strategies that estimate by
-    least squares alone ("pursuit", "msda", "full" and "given"), follow their terms
-    anywhere.
+    Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
+    in `fit`, predictions stay within the bounds that the weights allow there, and those
+    of a Gaussian process where `GPOptions.clip` says. Exact models, and strategies that
+    estimate by least squares alone ("pursuit", "msda", "full" and "given"), follow
+    their terms anywhere.
 
     References
     ----------
@@ -1160,7 +1159,6 @@ class MOHNRegressor(
         self._marginals = effects.measure(samples, self._model, self.terms_)
         self.history_, self.n_iter_ = fit.history, max(len(fit.history), 1)
         # What unknown inputs hide is part of the noise that was found.
-        self.coding_ = replace(samples.coding, reach=self._model.reach)
         known = samples.rows, samples.y, samples.sample_weight
         self.model_ = self._model.with_missing_inputs(*known, samples.coding)
         if control_of(self, "gp_options").noise == "auto":
@@ -1191,14 +1189,10 @@ class MOHNRegressor(
         check_parameters(control)
         weights = positive_weights(sample_weight, table, unit=self._weight_unit)
         weight, rows, _ = weights
-        coding = replace(self.coding_, reach=math.inf)
-        new = encode(coding, table[rows], self._names())
+        new = self._to_rows(table[rows])
         model = self._model.update(new, y[rows], weight, control)
-        if self.coding_.reach < math.inf:
-            farthest = float(np.max(np.abs(new.inputs), initial=self.coding_.reach))
-            coding = replace(coding, reach=farthest)
         graph, self.standard_errors_ = model.significant_terms(self.max_order)
-        vars(self).update(self._fitted_attributes(coding, graph, model))
+        vars(self).update(self._fitted_attributes(self.coding_, graph, model))
         self._expose_inference(TermTests.unknown(len(self.terms_)))
         self.noise_std_ = model.noise_std()
         self.n_iter_ += 1

@@ -28,6 +28,8 @@ _Labels = Sequence[tuple[Any, ...]]
 
 # Terms and classes in a report.
 _MAX_TERMS: Final = 10
+# Fraction of contributions that their sum may miss.
+_ROUNDING: Final = 1e-9
 _MAX_CLASSES: Final = 6
 _HEADS = {
     "standard_error": "standard error",
@@ -171,16 +173,15 @@ def tabulate_parts(
     parts = listed.weights * values + 0.0
     names = term_names.name_terms(listed.terms)
     found = list(zip(names, values, listed.weights, parts, strict=True))
-    whole = None
     if not model.is_sparse:
-        (whole,) = model.latent_mean(rows)
         others = term_names.distribute_others(listed.terms, parts, model.split(rows))
         found += list_others(term_names, others)
     last = []
-    if whole is not None:
-        (clipped,) = model.predictive_mean(rows, clip)
-        if clipped != whole and not model.is_transformed:
-            last = [("(clip)", clipped - whole)]
+    if not model.is_transformed:
+        contributions = [listed.intercept, *(part for *_, part in found)]
+        apart = float(model.predictive_mean(rows, clip)[0]) - sum(contributions)
+        if abs(apart) > _ROUNDING * np.sum(np.abs(contributions)):
+            last = [("(clip)", apart)]
     return tabulate_contributions(listed.intercept, found, last)
 
 

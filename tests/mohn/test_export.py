@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,9 @@ from numpy.testing import assert_allclose
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn import GPOptions
+from skmohn.mohn._design.design import make_design
 from skmohn.mohn._export.formula import Formula
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import member_values
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -150,14 +151,19 @@ def test_settings_are_equal_but_for_jitter():
     assert_allclose(found, wanted, rtol=1e-12, atol=1e-6)
 
 
-def test_numbers_far_out_count_as_those_at_the_limit():
+def test_numbers_far_out_are_bounded_as_predictions_are():
     X = pd.DataFrame(RNG.uniform(2.0, 6.0, (60, 3)), columns=list("abc"))
-    model = MOHNRegressor("given", terms=[("a",), ("a", "b"), ("c",)])
-    model.fit(X, X["a"] * X["b"] + RNG.normal(size=60))
-    model.coding_ = replace(model.coding_, reach=1.5)
-    far = 3.0 * X - 8.0
-    assert not np.allclose(model.predict(far), model.predict(far.clip(2.0, 6.0)))
-    assert_same(run_sql(model.to_sql(), far)["prediction"], model.predict(far))
+    y = X["a"] * X["b"] + 0.1 * RNG.normal(size=60)
+    model = MOHNRegressor("pursuit", random_state=0).fit(X, y)
+    inputs = model._to_rows(X.to_numpy()).inputs
+    design = make_design(inputs)
+    model.model_ = SparseModel.condition(model._listed_weights(), design, y.to_numpy())
+    far = 30.0 * X - 100.0
+    with_bounds = model.predict(far)
+    model.model_ = SparseModel.point(model.model_.polynomial)
+    assert not np.allclose(with_bounds, model.predict(far))
+    model.model_ = SparseModel.condition(model._listed_weights(), design, y.to_numpy())
+    assert_same(run_sql(model.to_sql(), far)["prediction"], with_bounds)
 
 
 def test_an_unknown_category_is_the_mean_over_all_for_classes():

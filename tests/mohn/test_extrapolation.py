@@ -1,7 +1,6 @@
-"""Where predictions stay beyond the training rows: a quarter of a column's range."""
+"""Where predictions stay beyond the training rows: within the bounds of the weights."""
 
-import math
-from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,32 +26,44 @@ def fit(strategy: Any = "spike_slab", noise=0.5, **parameters):
     return model.fit(X, y), X, y
 
 
+def bounds_of(model):
+    graph = model.model_.polynomial
+    most = np.abs(graph.weights).sum()
+    return graph.intercept - most, graph.intercept + most
+
+
 @pytest.mark.parametrize("strategy", ["auto", "spike_slab"])
-def test_numbers_count_up_to_a_quarter_of_their_range_beyond_it(strategy):
+def test_far_rows_stay_within_what_the_weights_allow(strategy):
     model, X, _ = fit(strategy)
-    assert np.isfinite(model.coding_.reach)
-    far, end = X[:20].copy(), X[:20].copy()
-    far[:10, :3], end[:10, :3] = 1e6, 7.0
-    far[10:, :3], end[10:, :3] = -1e6, 1.0
-    for method in (model.predict, model.predict_quantiles):
-        assert_array_equal(method(far), method(end))
-    assert_array_equal(
-        model.log_density(far, far[:, 0]), model.log_density(end, far[:, 0])
-    )
-    parts = model.explain(far[:1])["contribution"]
-    assert_allclose(parts.sum(), model.predict(end[:1])[0])
-    # The limit is where the code is 1.5, and nearer values count as they are.
-    near = end - np.where(end > 6.0, 0.01, 0.0)
-    assert not np.any(model.predict(near)[:10] == model.predict(end)[:10])
+    low, high = bounds_of(model)
+    far = X[:40].copy()
+    far[:, :3] = np.random.default_rng(0).choice([-1e6, 4.0, 1e6], (40, 3))
+    mean = model.predict(far)
+    assert low <= mean.min() < mean.max() <= high
+    assert_allclose([mean.min(), mean.max()], [low, high])
+    median = model.predict_quantiles(far, [0.5])[:, 0]
+    assert_allclose(median, mean)
+    assert np.all(np.isfinite(model.log_density(far, mean)))
+    parts = model.explain(far[:1])
+    assert parts["term"].iloc[-1] == "(clip)"
+    assert_allclose(parts["contribution"].sum(), mean[0])
 
 
-def test_predictions_within_the_range_are_those_without_a_limit():
+def test_within_the_range_no_prediction_is_bounded():
     model, X, _ = fit()
-    found = model.predict(X)
-    limited = model.coding_
-    model.coding_ = replace(limited, reach=math.inf)
-    assert_array_equal(model.predict(X), found)
-    assert np.max(np.abs(limited.encode(X).inputs)) == 1.0
+    corners = np.array(list(product([2.0, 6.0], [2.0, 6.0], [2.0, 6.0], [0.0, 1.0])))
+    low, high = bounds_of(model)
+    for rows in (X, corners):
+        found = model.predict(rows)
+        inputs = (rows - [4.0, 4.0, 4.0, 0.5]) / [2.0, 2.0, 2.0, 0.5]
+        assert_allclose(found, model.model_.polynomial.predict(inputs), rtol=1e-12)
+        assert low - 1e-9 <= found.min() <= found.max() <= high + 1e-9
+        assert "(clip)" not in model.explain(rows[:1])["term"].tolist()
+    # Further ones that the bounds allow are as the terms have them.
+    near = X[X[:, 0] < 3.0][:1].copy()
+    near[0, 0] = 6.5
+    inputs = (near - [4.0, 4.0, 4.0, 0.5]) / [2.0, 2.0, 2.0, 0.5]
+    assert_allclose(model.predict(near), model.model_.polynomial.predict(inputs))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"strategy": "pursuit"}])
@@ -85,26 +96,15 @@ def _subsets(term):
         yield from _subsets(term[:k] + term[k + 1 :])
 
 
-def test_rows_that_are_learned_later_widen_the_limit():
-    model, X, _ = fit()
-    wide = X[:5].copy()
-    wide[:, 0] = 20.0  # code 8
-    before = model.predict(wide)
-    model.partial_fit(wide, before + 1.0)
-    assert_allclose(model.coding_.reach, 8.0)
-    assert np.all(model.predict(wide) > before)
-    wider = wide.copy()
-    wider[:, 0] = 100.0
-    assert_array_equal(model.predict(wider), model.predict(wide))
-
-
-def test_counts_of_numbers_far_out_are_those_at_the_limit():
+def test_counts_far_out_stay_within_what_the_weights_allow():
     X, y = make_table(0.0)
     counts = np.random.default_rng(0).poisson(np.exp(0.1 * y))
-    far, end = np.full((2, 1, 4), [[[7.0]]])
-    far[:, :3] = 200.0
-    far[:, 3] = end[:, 3] = 1.0
     model = MOHNGLMRegressor(random_state=0).fit(X, counts)
-    assert_array_equal(model.predict(far), model.predict(end))
-    listed = MOHNGLMRegressor("given", terms=[(0,), (1, 2)], C=1.0).fit(X, counts)
-    assert listed.predict(far)[0] > 10.0 * listed.predict(end)[0]
+    most = np.abs(model.weights_).sum()
+    far = X[:40].copy()
+    far[:, :3] = np.random.default_rng(0).choice([-1e6, 4.0, 1e6], (40, 3))
+    found = np.log(model.predict(far))
+    ends = [model.intercept_ - most, model.intercept_ + most]
+    assert_allclose([found.min(), found.max()], ends)
+    assert_array_equal(np.isfinite(model.predict_quantiles(far, [0.05, 0.95])), True)
+    assert_array_equal(np.isfinite(model.sample_y(far, 3, random_state=0)), True)

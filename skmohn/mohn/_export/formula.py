@@ -188,16 +188,31 @@ def _read_targets(estimator: Any, X: TableLike | None, what: str) -> Formula:
 
 def _predict(part: Any, score: Score, X: TableLike | None) -> Expression:
     """Prediction of a target, given the value of its polynomial."""
-    model, value = part.model_, score
+    model = part.model_
+    value = _clip(score, *_cube_bounds(part))
     if model.is_transformed:
-        value = _mean_of_normal(model.transform, score, _typical_std(part, X))
+        value = _mean_of_normal(model.transform, value, _typical_std(part, X))
     if not control_of(part, "gp_options").clip:
         return value
+    return _clip(value, model.y_min, model.y_max)
+
+
+def _cube_bounds(part: Any) -> tuple[float, float]:
+    """Bounds of a sum of products of numbers, see `evaluate_within_cube`."""
+    model = part.model_
+    if not model.is_bounded or not np.any(part.coding_.kind == NUMERIC):
+        return -math.inf, math.inf
+    most = float(np.sum(np.abs(model.polynomial.weights)))
+    return model.polynomial.intercept - most, model.polynomial.intercept + most
+
+
+def _clip(value: Expression, low: float, high: float) -> Expression:
+    """Value between two bounds, which may be infinite."""
     cases: list[tuple[Condition, Expression]] = []
-    if model.y_min > -math.inf:
-        cases.append((Less(value, Number(model.y_min)), Number(model.y_min)))
-    if model.y_max < math.inf:
-        cases.append((Less(Number(model.y_max), value), Number(model.y_max)))
+    if low > -math.inf:
+        cases.append((Less(value, Number(low)), Number(low)))
+    if high < math.inf:
+        cases.append((Less(Number(high), value), Number(high)))
     return Piecewise(tuple(cases), value) if cases else value
 
 
@@ -419,11 +434,7 @@ class _Coder:
             settings = self._coding.settings[column]
             for setting, is_near in _find_near(settings, value):
                 cases.append((is_near, Number(line.at(setting))))
-        code, reach = line.expression(value), self._coding.reach
-        if self._coding.kind[column] == NUMERIC and reach < math.inf:
-            cases.append((Less(code, Number(-reach)), Number(-reach)))
-            cases.append((Less(Number(reach), code), Number(reach)))
-        return Piecewise(tuple(cases), code)
+        return Piecewise(tuple(cases), line.expression(value))
 
 
 @dataclass(frozen=True)

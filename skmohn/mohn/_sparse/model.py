@@ -23,10 +23,10 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import DenseDesign, Design
 from skmohn.mohn._design.terms import choice_length
 from skmohn.mohn._models import (
-    EXTRAPOLATION,
     PRIOR,
     Model,
     NoPosteriorError,
+    evaluate_within_cube,
     occam_factor,
     residual_fraction,
 )
@@ -154,12 +154,14 @@ class SparseModel(Model):
         )
 
     @property
-    def reach(self) -> float:
-        """Largest absolute input: none where the weights are certain, or a request."""
-        return math.inf if self.factor is None else EXTRAPOLATION.reach
+    def is_bounded(self) -> bool:
+        """Terms of exact models, and of least squares alone, hold anywhere."""
+        return self.factor is not None
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of the terms."""
+        if self.is_bounded:
+            return evaluate_within_cube(self.polynomial, rows)
         return self.polynomial.predict(rows.inputs)
 
     def sobol_variances(
@@ -283,9 +285,7 @@ class SparseModel(Model):
     ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         self._require_posterior()
-        draws = np.repeat(
-            self.polynomial.predict(rows.inputs)[:, None], n_draws, axis=1
-        )
+        draws = np.repeat(self.latent_mean(rows)[:, None], n_draws, axis=1)
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)

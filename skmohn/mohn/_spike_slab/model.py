@@ -18,10 +18,10 @@ from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.products import ProductSum
 from skmohn.mohn._models import (
-    EXTRAPOLATION,
     LISTING,
     PRIOR,
     Model,
+    evaluate_within_cube,
     find_significant,
     noise_df,
     standard_ratios,
@@ -203,13 +203,13 @@ class SpikeSlabModel(Model):
         return math.sqrt(PRIOR.constant_variance * self.posterior.precision)
 
     @property
-    def reach(self) -> float:
-        """Largest absolute input, that of a model of noisy targets."""
-        return EXTRAPOLATION.reach
+    def is_bounded(self) -> bool:
+        """That of noisy targets is."""
+        return True
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Sum of all terms."""
-        return self.polynomial.predict(rows.inputs)
+        return evaluate_within_cube(self.polynomial, rows)
 
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function."""

@@ -1,6 +1,5 @@
 """Coding of columns as inputs in [-1, 1], or as categories of a categorical."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Self
@@ -64,8 +63,6 @@ class InputCoding:
     # Lowest and highest value seen of columns with fills of files, which count as `low`
     # or `high`, the nearer.
     fills: dict = field(default_factory=dict)
-    # Largest absolute code of numeric columns: values further out count as there.
-    reach: float = math.inf
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields, those of columns as runs of equal values."""
@@ -261,9 +258,6 @@ class InputCoding:
             values = self._rounded(values, columns)
             coded = self._encode_rows(values, columns, new_values)
             self._refuse_far(values, coded, columns, names)
-            if self.reach < math.inf:
-                is_number = self.kind[columns] == NUMERIC
-                np.clip(coded, -self.reach, self.reach, out=coded, where=is_number)
             is_missing = np.isnan(values)
             if unknown is None and is_missing.any():
                 unknown = np.zeros(inputs.shape, dtype=bool)
