@@ -204,7 +204,7 @@ def check_labels(y: Any) -> None:
             raise
         raise ValueError(
             f"Unknown label type: y has labels of {type(label[0]).__name__}, such as "
-            f"{label[0]!r:.60}, and classes are strings, whole numbers or times: pass "
+            f"{label[0]!r:.60}, and classes are strings, integers or times: pass "
             "[str(label) for label in y]"
         ) from error
 

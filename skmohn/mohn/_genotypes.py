@@ -469,7 +469,7 @@ def _read_positions(positions: ArrayLike) -> NDArray[np.int64]:
     if odd.any():
         j = int(odd.argmax())
         raise ValueError(
-            f"positions has {values[j]} for variant {j}: they are whole numbers of "
+            f"positions has {values[j]} for variant {j}: they are integers, in "
             f"base pairs, up to {_LAST_POSITION}"
         )
     return values.astype(np.int64)
