@@ -3,9 +3,9 @@
 Ours: `MOHNDensity` with the defaults, and with `ebic_gamma=0`. Peers of the same run:
 an L1-penalized logistic regression of each column on the others (Ravikumar, Wainwright
 and Lafferty 2010), penalties by the EBIC with gamma 0.5, edges by the rule AND or OR,
-and weights for these edges by maximum likelihood, as ours are; the tree of Chow and
-Liu; independent columns; and `EnergyNetTransformer` with one layer, a density without
-terms.
+and weights for these edges by maximum likelihood, as ours are (OR takes the regressions
+of AND, whose seconds are not counted twice); the tree of Chow and Liu; independent
+columns; and `EnergyNetTransformer` with one layer, a density without terms.
 
 Fields, new ones for each instance: an Ising grid of 4 x 4 with couplings of -0.4 or
 0.4; 16 random pairs with weights from 0.2 to 0.6 of either sign and main effects up to

@@ -65,7 +65,7 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
 
 
 def refuse_odd_tables(X: TableLike) -> None:
-    """Refuse tables whose columns cannot be told from each other, or be read."""
+    """Refuse tables whose columns are ambiguous, or cannot be read."""
     fields = getattr(getattr(X, "dtype", None), "names", None)
     if fields:
         names = listed([repr(name) for name in fields])

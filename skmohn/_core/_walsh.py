@@ -135,6 +135,12 @@ class WalshPolynomial:
         return math.fsum([self.intercept, *(self.weights * list(signs))])
 
 
+def cube_bounds(constant: float, weights: NDArray[np.float64]) -> tuple[float, float]:
+    """Bounds of a sum of products of inputs that are all in [-1, 1]."""
+    most = float(np.sum(np.abs(weights)))
+    return constant - most, constant + most
+
+
 def within_cube(
     values: NDArray[np.float64],
     inputs: NDArray[np.float64],
@@ -142,16 +148,12 @@ def within_cube(
     weights: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """Values of a sum of products, in rows beyond the cube no more than within it."""
-    # Where all inputs are in [-1, 1], no value is further from the constant than the
-    # weights together. Products of inputs further out grow without end, and nothing is
-    # known there.
+    # Products of inputs further out grow without end, and nothing is known there.
     is_beyond = np.any(np.abs(inputs) > 1.0, axis=1)
     if not is_beyond.any():
         return values
-    most = float(np.sum(np.abs(weights)))
-    return np.where(
-        is_beyond, np.clip(values, constant - most, constant + most), values
-    )
+    held = np.clip(values, *cube_bounds(constant, weights))
+    return np.where(is_beyond, held, values)
 
 
 def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:

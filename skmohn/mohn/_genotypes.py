@@ -476,7 +476,7 @@ def _read_positions(positions: ArrayLike) -> NDArray[np.int64]:
 
 
 def _read_alleles(alleles: Iterable[Sequence[str]]) -> Alleles:
-    # There are few different pairs, which variants share.
+    # There are few different pairs, and many variants have each.
     pairs, known = [], dict[Any, tuple[str, ...]]()
     for j, given in enumerate(alleles):
         try:

@@ -344,8 +344,7 @@ class MOHNGLMRegressor(
             Expected targets.
         """
         found = [self.model_.log_rates(rows) for rows in self._to_blocks(X)]
-        means = bounded_exp(np.concatenate(found))
-        return means if exposure is None else means * _read_exposure(exposure, X)
+        return bounded_exp(np.concatenate(found)) * _read_exposure(exposure, X)
 
     def predict_quantiles(
         self,
@@ -454,9 +453,8 @@ class MOHNGLMRegressor(
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         check_is_fitted(self)
         rows = self._to_rows(X)
-        given = 1.0 if exposure is None else _read_exposure(exposure, X)
         rng = check_random_state(random_state)
-        return self.model_.sample(rows, given, n_samples, rng)
+        return self.model_.sample(rows, _read_exposure(exposure, X), n_samples, rng)
 
     def score(
         self,
@@ -485,18 +483,16 @@ class MOHNGLMRegressor(
             :func:`~sklearn.metrics.d2_tweedie_score`. The deviance of the negative
             binomial distribution is that of the fitted dispersion.
         """
-        means = self.predict(X, exposure)
+        rates = self.predict(X)
+        given = np.broadcast_to(_read_exposure(exposure, X), rates.shape)
         targets, _ = _read_numbers(y)
-        check_consistent_length(means, targets)
+        check_consistent_length(rates, targets)
         self._require_valid(targets)
-        weight = check_sample_weight(sample_weight, means)
-        given = np.ones(len(means))
-        if exposure is not None:
-            given = _read_exposure(exposure, X)
-        constant = given * (weight @ targets) / (weight @ given)
+        weight = check_sample_weight(sample_weight, rates)
+        constant = (weight @ targets) / (weight @ given)
         own, whole = (
-            self.model_.distribution.deviance(targets, part, self.dispersion_)
-            for part in (means, constant)
+            self.model_.distribution.deviance(targets, rate * given, self.dispersion_)
+            for rate in (rates, constant)
         )
         return float(1.0 - (weight @ own) / (weight @ whole))
 
@@ -668,9 +664,7 @@ class MOHNGLMRegressor(
         """Yield rows, some at a time, and the distribution of their targets."""
         check_is_fitted(self)
         table = read_inputs(self, X)
-        given = np.ones(len(table))
-        if exposure is not None:
-            given = _read_exposure(exposure, X)
+        given = np.broadcast_to(_read_exposure(exposure, X), len(table))
         blocks = encode_blocks(self.coding_, table, self._names())
         for some, rows in zip(coded_blocks(table.shape), blocks, strict=True):
             yield some, self.model_.predictive(rows, given[some])
@@ -681,8 +675,10 @@ def _read_numbers(y: Any) -> tuple[NDArray[np.float64], None]:
     return np.asarray(read_targets(y, numeric=True), dtype=np.float64), None
 
 
-def _read_exposure(exposure: ArrayLike, X: Any) -> NDArray[np.float64]:
-    """Check exposures: a positive number for each row."""
+def _read_exposure(exposure: ArrayLike | None, X: Any) -> Any:
+    """Check exposures: a positive number for each row, or 1 for all by default."""
+    if exposure is None:
+        return 1.0
     found = read_vector(to_numpy(exposure), "exposure")
     check_consistent_length(X, found)
     invalid = np.flatnonzero(~(found > 0.0))

@@ -557,7 +557,7 @@ class Model(ABC):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it is a sum of products as of `evaluate_within_cube`."""
+        """Whether its mean is bounded beyond the training ranges."""
         return False
 
     @property

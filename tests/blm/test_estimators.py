@@ -971,7 +971,7 @@ def test_weights_lie_on_the_grid(task, n_bits):
 @pytest.mark.parametrize("telescopic", [None, "local_minimum", "threshold"])
 @pytest.mark.parametrize("init", ["bounded", "uniform", "zero_low_bits"])
 def test_codes_stay_in_range(search, telescopic, init):
-    for seed in range(3):
+    for seed in range(6):
         model = fitted(
             "labels", n_bits=5, w_max=1.0, search=search, alpha=0, random_state=seed,
             search_options=SearchOptions(init=init, telescopic=telescopic),

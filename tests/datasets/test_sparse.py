@@ -97,11 +97,11 @@ def test_weak_heredity_is_weaker_than_strong():
 def test_terms_are_drawn_evenly(heredity):
     n_terms = {1: 4, 2: 3}
     found = Counter()
-    for seed in range(200):
+    for seed in range(400):
         found.update(make(4, n_terms, heredity=heredity, random_state=seed).terms)
     pairs = [found[pair] for pair in combinations(range(4), 2)]
     # Half of six pairs each time; five standard deviations of a binomial.
-    assert np.abs(np.array(pairs) - 100).max() < 5 * np.sqrt(200 / 4)
+    assert np.abs(np.array(pairs) - 200).max() < 5 * np.sqrt(400 / 4)
 
 
 @pytest.mark.parametrize(

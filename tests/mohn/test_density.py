@@ -247,6 +247,12 @@ class TestSearch:
         X = sample_field(terms, np.array([0.9, 0.9, 0.9, 0.4, 0.5]), 5, 4000, 3)
         assert interactions(MOHNDensity().fit(X)) == {t for t in terms if len(t) > 1}
 
+    def test_terms_are_searched_again_after_a_removal(self):
+        # A false pair that is taken out stood for two true ones.
+        terms = [*((i, (i + 1) % 10) for i in range(10)), (0, 5)]
+        X = sample_field(terms, np.full(11, 0.45), 10, 60, 1)
+        assert {(7, 8), (8, 9)} <= interactions(MOHNDensity(2).fit(X))
+
     def test_max_order(self):
         X = sample_field([(0, 1, 2)], np.array([0.8]), 4, 1000, 0)
         assert interactions(MOHNDensity().fit(X)) == {(0, 1, 2)}
@@ -254,7 +260,7 @@ class TestSearch:
         assert interactions(MOHNDensity(1).fit(X)) == set()
 
     def test_copies_stay_connected(self):
-        # Of large weights the errors are larger: the score decides.
+        # Of large weights the errors are large, too.
         rng = np.random.default_rng(0)
         X = rng.integers(2, size=(400, 4))
         X[:, 1] = X[:, 0]

@@ -17,7 +17,7 @@ from skmohn._core._powers import YeoJohnson
 from skmohn._core._settings import Settings
 from skmohn._core._types import TableLike, Term
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._walsh import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial, cube_bounds
 from skmohn.mohn._export.expressions import (
     All,
     Column,
@@ -189,7 +189,7 @@ def _read_targets(estimator: Any, X: TableLike | None, what: str) -> Formula:
 def _predict(part: Any, score: Score, X: TableLike | None) -> Expression:
     """Prediction of a target, given the value of its polynomial."""
     model = part.model_
-    value = _clip(score, *_cube_bounds(part))
+    value = _clip(score, *_bounds_of(part))
     if model.is_transformed:
         value = _mean_of_normal(model.transform, value, _typical_std(part, X))
     if not control_of(part, "gp_options").clip:
@@ -197,13 +197,12 @@ def _predict(part: Any, score: Score, X: TableLike | None) -> Expression:
     return _clip(value, model.y_min, model.y_max)
 
 
-def _cube_bounds(part: Any) -> tuple[float, float]:
+def _bounds_of(part: Any) -> tuple[float, float]:
     """Bounds of a sum of products of numbers, see `evaluate_within_cube`."""
     model = part.model_
     if not model.is_bounded or not np.any(part.coding_.kind == NUMERIC):
         return -math.inf, math.inf
-    most = float(np.sum(np.abs(model.polynomial.weights)))
-    return model.polynomial.intercept - most, model.polynomial.intercept + most
+    return cube_bounds(model.polynomial.intercept, model.polynomial.weights)
 
 
 def _clip(value: Expression, low: float, high: float) -> Expression:

@@ -204,7 +204,7 @@ class SpikeSlabModel(Model):
 
     @property
     def is_bounded(self) -> bool:
-        """That of noisy targets is."""
+        """As all that is learned with noise."""
         return True
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
