@@ -51,11 +51,12 @@ NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? 
 # Two pips must not install into one environment at a time: make -j gains nothing here.
 .NOTPARALLEL:
 
-.PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
+.PHONY: help demo demo-all test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
 .PHONY: coverage dist test-common test-uncompiled golden asv always
 
 help:
-	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
+	@echo "make demo          which settings interact, and what to try next, with a picture (a minute)"
+	@echo "make demo-all      the same, and a tour of the rest (two minutes and a half)"
 	@echo "make test          tests and doctests"
 	@echo "make test-slow     tests of claims about chance and scores, which take long"
 	@echo "make test-docs     the code on the pages of the documentation"
@@ -77,6 +78,9 @@ help:
 
 demo: $(VENV)/installed-demo
 	$(BIN)/python examples/demo.py
+
+demo-all: demo
+	$(BIN)/python examples/tour.py
 
 test: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
