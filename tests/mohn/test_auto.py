@@ -697,12 +697,22 @@ def test_two_noisy_values_are_classes(strategy):
 
 
 @pytest.mark.parametrize(
-    ("how", "gain", "expected"),
-    [("cv", 2.0, True), ("whole", 9.0, False), ("whole", 11.0, True)],
+    ("how", "gain", "over_gp", "expected"),
+    [
+        ("cv", 2.0, -30.0, True),
+        ("whole", 9.0, math.inf, False),
+        ("whole", 11.0, math.inf, True),
+        ("whole", 40.0, -9.0, True),
+        ("whole", 40.0, -11.0, False),
+    ],
 )
-def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected):
+def test_terms_chosen_by_all_rows_count_beyond_chance_alone(
+    how, gain, over_gp, expected
+):
     sparse = SimpleNamespace(selection=SimpleNamespace(how=how))
     lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
+    if math.isfinite(over_gp):
+        lengths["gp"] = lengths["sparse"] + over_gp
     assert is_trusted(sparse, lengths) is expected
 
 
