@@ -499,7 +499,7 @@ def _read_member_fits(
     samples: TrainingData, settings: FitSettings, ways: Iterable[str]
 ) -> list[MemberFit]:
     """Data of the models of all weights, for each way to take numeric columns."""
-    member_fits, classes = [], cast(NDArray, samples.classes)
+    member_fits = []
     for numeric in ways:
         coding = samples.coding
         if numeric == LINES:
@@ -507,7 +507,7 @@ def _read_member_fits(
         member_fits.append(
             MemberFit.read(
                 samples.rows.as_float(),
-                (samples.y, len(classes)),
+                (samples.y, len(samples.classes)),
                 (samples.sample_weight, samples.counts),
                 coding.alphabets,
                 numeric,

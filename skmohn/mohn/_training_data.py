@@ -81,8 +81,8 @@ class TrainingData(NamedTuple):
     # (n_samples,); observations that each stands for, see `count_observations`.
     counts: np.ndarray | None = None
     raw_weight: np.ndarray | None = None  # (n_samples,); weights as they were passed
-    # (n_classes,); labels; None when the targets are numbers.
-    classes: np.ndarray | None = None
+    # ndarray of shape (n_classes,); labels; None when the targets are numbers.
+    classes: Any = None
     # (n_samples,); positive; None when all are 1. Of a generalized linear model, as is
     # the distribution of its targets, a `Distribution`.
     exposure: np.ndarray | None = None

@@ -23,10 +23,11 @@ from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import RESIDUALS, FitResult, SolverData, SolverValidationData
+from skmohn.mohn._models import RESIDUALS, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
+from skmohn.mohn._training_data import TrainingData, ValidationData
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
@@ -55,7 +56,7 @@ _NOTHING = WalshPolynomial((), np.empty(0), 0.0)
 
 
 def solve_gp(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     at_most: float = math.inf,
@@ -115,7 +116,7 @@ def solve_gp(
 
 
 def solve_additive_categories(
-    samples: SolverData, settings: FitSettings, transform: Transform = UNCHANGED
+    samples: TrainingData, settings: FitSettings, transform: Transform = UNCHANGED
 ) -> FitResult:
     """Learn what each input and categorical explains alone, see `fit_additive`."""
     term_names = samples.term_names
@@ -146,7 +147,7 @@ def solve_additive_categories(
 
 
 def _learn(
-    samples: SolverData, settings: FitSettings, report: Report, at_most: float
+    samples: TrainingData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
     """Model, or None where its description is out of reach."""
     alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
@@ -199,7 +200,7 @@ def _learn(
 def _on_own_scale(
     model: GPModel,
     fit: Callable[..., GPModel],
-    samples: SolverData,
+    samples: TrainingData,
     noise: str,
     max_iter: int,
 ) -> GPModel:
@@ -239,7 +240,7 @@ def _are_classes(y: NDArray[np.float64]) -> bool:
     return len(y) >= _GP_CHOICE.min_rows_two_values and len(np.unique(y)) == 2
 
 
-def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
+def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
     """Scale of the target: of all that fraction, chosen with the coding, or its own."""
     if samples.multitask is not None and samples.multitask.is_member:
         return Scale(samples.multitask.transform, False)
@@ -256,7 +257,7 @@ def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
     )
 
 
-def _earlier_prior(samples: SolverData) -> Prior | None:
+def _earlier_prior(samples: TrainingData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit and have products."""
     earlier, n_inputs = samples.warm_start_model, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.ard_rates) != n_inputs:
@@ -277,7 +278,7 @@ def _settle(
     )
 
 
-def _validation_rmse(model: GPModel, held: SolverValidationData | None) -> float | None:
+def _validation_rmse(model: GPModel, held: ValidationData | None) -> float | None:
     if held is None:
         return None
     residual = held.y - model.predictive_mean(held.rows)

@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._models import JOINT, SolverData
+from skmohn.mohn._models import JOINT
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class LogisticModel(NamedTuple):
 
     @classmethod
     def learn(
-        cls, samples: SolverData, terms: list[Term], C: float = LOGISTIC_SEARCH.C
+        cls, samples: TrainingData, terms: list[Term], C: float = LOGISTIC_SEARCH.C
     ) -> "LogisticModel":
         """Fit weights of products of one-hot inputs; constants alone without terms."""
         inputs, labels, sample_weight = samples.data

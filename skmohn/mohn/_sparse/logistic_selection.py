@@ -18,7 +18,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._models import Folds, SelectedModel, SolverData
+from skmohn.mohn._models import Folds, SelectedModel
 from skmohn.mohn._sparse.glm import GLMPath, Response
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
@@ -29,6 +29,7 @@ from skmohn.mohn._sparse.logistic import (
 )
 from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def best_penalty(selection: SelectedModel) -> float:
 
 
 def choose_products(
-    samples: SolverData,
+    samples: TrainingData,
     control: LogisticControl,
     *,
     selection: str = "auto",
@@ -157,7 +158,7 @@ def choose_products(
     return _settle(path, parts, chosen, "cv" if parts else "ebic", folds)
 
 
-def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
+def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
     """Stratified folds that keep equal rows and groups together; none for the EBIC."""
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
@@ -200,7 +201,7 @@ def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np
 
 
 def learn_on_folds(
-    samples: SolverData, terms: list[Term], selection: str, cv: int
+    samples: TrainingData, terms: list[Term], selection: str, cv: int
 ) -> SelectedModel:
     """Fit models of given products on each fold, to compare penalties."""
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
@@ -212,7 +213,7 @@ def learn_on_folds(
 
 def _path(
     design: Design,
-    samples: SolverData,
+    samples: TrainingData,
     control: LogisticControl,
     pair_cache: PairCache | None,
 ) -> ScorePath:
@@ -232,7 +233,7 @@ def _path(
 
 def _fold(
     design: Design,
-    samples: SolverData,
+    samples: TrainingData,
     control: LogisticControl,
     train: NDArray[np.intp],
     test: NDArray[np.intp],

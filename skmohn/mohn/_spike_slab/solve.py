@@ -8,7 +8,7 @@ import numpy as np
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
 from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._models import LISTING, FitResult, SolverData, SolverValidationData
+from skmohn.mohn._models import LISTING, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
@@ -19,6 +19,7 @@ from skmohn.mohn._spike_slab.fit import (
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
+from skmohn.mohn._training_data import TrainingData, ValidationData
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 
 
 def solve_spike_slab(
-    samples: SolverData, settings: FitSettings, report: Report, is_brief: bool = False
+    samples: TrainingData, settings: FitSettings, report: Report, is_brief: bool = False
 ) -> FitResult | None:
     """Learn the posterior of all sets of low orders; keep the shortest description."""
     # Sets are never preselected by their correlation with the target: of many thousands
@@ -109,7 +110,9 @@ def solve_spike_slab(
     )
 
 
-def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> FitResult:
+def solve_additive(
+    samples: TrainingData, transform: Transform = UNCHANGED
+) -> FitResult:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
     model = fit_additive(rows.inputs, samples.y, samples.sample_weight, transform)
@@ -194,7 +197,7 @@ def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
 
 
 def _record(
-    model: SpikeSlabModel, order: int, held: SolverValidationData | None
+    model: SpikeSlabModel, order: int, held: ValidationData | None
 ) -> dict[str, object]:
     validation_rmse = None
     if held is not None:
