@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.exact_classes import find_exact_products
-from skmohn.mohn._sparse.logistic import LogisticControl, ScorePath
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
     deal_folds,
@@ -239,34 +238,7 @@ def _by_score(
             'strategy="logistic" needs classes, but y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_categoricals = samples.term_names.n_categoricals
-    control = LogisticControl(
-        max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=cast(int, most),  # or infinite
-        work_budget=settings.work_budget,
-        groups=samples.term_names.groups,
-        start=tuple(start),
-    )
-
-    def tell(path: ScorePath, position: int, loss: float | None) -> bool:
-        record = {
-            "n_terms": path.sizes[position],
-            "training_log_loss": path.deviances[position],
-            "validation_log_loss": loss,
-        }
-        return report(record, in_order(path.model(position)))
-
-    selection, coverage = choose_products(
-        samples,
-        control,
-        selection=settings.selection,
-        cv=settings.cv,
-        max_rounds=settings.max_iter,
-        memory_budget=settings.memory_budget,
-        n_jobs=settings.n_jobs,
-        watch=settings.watch,
-        report=tell,
-    )
+    selection, coverage = choose_products(samples, settings, start, most, report)
     reason, terms = _REASONS[selection.how], in_order(selection.terms)
     return FitResult(terms, reason, coverage, selection=selection)
 
@@ -279,7 +251,7 @@ def _find_exact(samples: TrainingData, settings: FitSettings) -> list[Term] | No
     if samples.is_wide or not is_two_valued:
         return None
     limits = settings.max_order, settings.work_budget, settings.memory_budget
-    n_classes = len(cast(NDArray, samples.classes))
+    n_classes = len(samples.classes)
     terms = find_exact_products(inputs, labels, n_classes, *limits)
     groups = samples.term_names.groups
     if terms and any(len(set(groups[list(term)])) < len(term) for term in terms):

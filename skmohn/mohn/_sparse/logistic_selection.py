@@ -13,12 +13,12 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from skmohn._core._fitting import no_progress
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
-from skmohn.mohn._design.terms import choice_length, with_kept
+from skmohn.mohn._design.terms import choice_length, in_order, with_kept
 from skmohn.mohn._models import Folds, SelectedModel
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.glm import GLMPath, Response
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
@@ -92,34 +92,36 @@ def best_penalty(selection: SelectedModel) -> float:
 
 def choose_products(
     samples: TrainingData,
-    control: LogisticControl,
-    *,
-    selection: str = "auto",
-    cv: Any = 5,
-    max_rounds: int = 200,
-    memory_budget: float = 1e9,
-    n_jobs: int | None = None,
-    watch: Callable[..., Any] = no_progress,
-    report: Callable[[ScorePath, int, float | None], bool],
+    settings: FitSettings,
+    start: Sequence[Term],
+    most: float,
+    report: Callable[[dict[str, Any], list[Term]], bool],
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
     """Search for products and choose their number."""
-    # `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
-    # samples have their own. A path has at most `max_rounds` models after the first;
-    # the columns on all paths take at most `memory_budget` bytes. `watch` is a context
-    # manager around each pass over all pairs, see `FitSettings`. `report` is called
-    # after each model with the path, the model's position and its mean validation loss
-    # or None; True ends the search. Returned are what was selected, and the coverage of
-    # the search.
+    # `start` are products of all models, `most` those beside them at most, or infinite.
+    # A path has at most `max_iter` models after the first; the columns on all paths
+    # take at most `memory_budget` bytes. `report` is called after each model with a
+    # record and its products; True ends the search. Returned are what was selected,
+    # and the coverage of the search.
+    n_categoricals = samples.term_names.n_categoricals
+    control = LogisticControl(
+        max_order=min(settings.max_order or n_categoricals, n_categoricals),
+        most=most,
+        work_budget=settings.work_budget,
+        groups=samples.term_names.groups,
+        start=tuple(start),
+    )
+    n_jobs, watch = settings.n_jobs, settings.watch
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
     path = _path(design, samples, control, pair_cache)
-    folds = deal_folds(samples, selection, cv)
-    room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
+    folds = deal_folds(samples, settings.selection, settings.cv)
+    room = settings.memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(
         LOGISTIC_SELECTION.max_weights_fraction * path.n_observations(),
         room - len(control.start),
     )
-    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
+    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[: settings.max_iter]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     # Log densities, unlike probabilities, have no end.
     min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
@@ -150,7 +152,12 @@ def choose_products(
             chosen = best = int(np.argmin(scores))
             means = [None] * len(path.sizes)
         while shown < len(path.sizes):
-            if report(path, shown, means[shown]):
+            record = {
+                "n_terms": path.sizes[shown],
+                "training_log_loss": path.deviances[shown],
+                "validation_log_loss": means[shown],
+            }
+            if report(record, in_order(path.model(shown))):
                 return _settle(path, parts, shown, "stopped", folds)
             shown += 1
         if ended or best < shown - LOGISTIC_SELECTION.patience:
