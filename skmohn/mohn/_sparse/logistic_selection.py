@@ -103,14 +103,7 @@ def choose_products(
     # take at most `memory_budget` bytes. `report` is called after each model with a
     # record and its products; True ends the search. Returned are what was selected,
     # and the coverage of the search.
-    n_categoricals = samples.term_names.n_categoricals
-    control = LogisticControl(
-        max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=most,
-        work_budget=settings.work_budget,
-        groups=samples.term_names.groups,
-        start=tuple(start),
-    )
+    control = _control(samples, settings, start, most)
     n_jobs, watch = settings.n_jobs, settings.watch
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
@@ -126,8 +119,8 @@ def choose_products(
     # Log densities, unlike probabilities, have no end.
     min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
     shown = chosen = 0
-    for start in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
-        stage = sizes[start : start + LOGISTIC_SELECTION.n_models_per_stage]
+    for first in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
+        stage = sizes[first : first + LOGISTIC_SELECTION.n_models_per_stage]
         if pair_cache is None:
             path.extend(stage)
             for part in parts:
@@ -163,6 +156,20 @@ def choose_products(
         if ended or best < shown - LOGISTIC_SELECTION.patience:
             break
     return _settle(path, parts, chosen, "cv" if parts else "ebic", folds)
+
+
+def _control(
+    samples: TrainingData, settings: FitSettings, start: Sequence[Term], most: float
+) -> LogisticControl:
+    """Limits of a search, by the settings and columns of a fit."""
+    n_categoricals = samples.term_names.n_categoricals
+    return LogisticControl(
+        max_order=min(settings.max_order or n_categoricals, n_categoricals),
+        most=most,
+        work_budget=settings.work_budget,
+        groups=samples.term_names.groups,
+        start=tuple(start),
+    )
 
 
 def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
