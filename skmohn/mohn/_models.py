@@ -27,6 +27,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial, within_cube
+from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.coding import InputCoding
@@ -211,6 +212,26 @@ class FitResult(NamedTuple):
             standard_errors=standard_errors,
             noise_std=noise_std,
             **others,
+        )
+
+    @classmethod
+    def of_model(
+        cls,
+        model: "Model",
+        listed: tuple[WalshPolynomial, NDArray[np.float64]],
+        stopping_reason: str,
+        coverage: list[dict[str, Any]],
+    ) -> Self:
+        """Result of a regression by a model of all weights, some of them listed."""
+        # These are with their standard deviations, as of `Model.significant_terms`.
+        graph, errors = listed
+        return cls.of_weights(
+            graph,
+            errors,
+            model.noise_std(),
+            stopping_reason,
+            with_kept(coverage, graph.terms),
+            model=model,
         )
 
     @property

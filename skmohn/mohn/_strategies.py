@@ -304,14 +304,9 @@ def _require_room(samples: TrainingData, settings: FitSettings) -> None:
 def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
     """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
-    return FitResult.of_weights(
-        posterior.polynomial,
-        np.empty(0),
-        posterior.y_std * math.sqrt(posterior.noise_variance),
-        "the model is the mean of y",
-        with_kept(other.coverage, ()),
-        model=posterior,
-    )
+    nothing = posterior.polynomial, np.empty(0)
+    reason = "the model is the mean of y"
+    return FitResult.of_model(posterior, nothing, reason, other.coverage)
 
 
 def _condition_mean(samples: TrainingData, y: NDArray[np.float64]) -> SparseModel:

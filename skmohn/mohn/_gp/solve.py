@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from skmohn._core._fitting import warn_caller
 from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
-from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import (
@@ -105,14 +104,7 @@ def solve_gp(
     highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
     counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def solve_additive_categories(
@@ -136,14 +128,7 @@ def solve_additive_categories(
     )
     count = term_names.count(1)
     coverage = [{"order": 1, "possible": count, "tried": count}]
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def _learn(

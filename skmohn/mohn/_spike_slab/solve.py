@@ -7,7 +7,6 @@ import numpy as np
 
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
-from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._models import LISTING, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._spike_slab.fit import (
@@ -100,14 +99,7 @@ def solve_spike_slab(
         f"{len(graph.terms)} of them are listed, at most {rate:.1%} "
         "expected to be false"
     )
-    return FitResult.of_weights(
-        graph,
-        errors,
-        best.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=best,
-    )
+    return FitResult.of_model(best, (graph, errors), reason, coverage)
 
 
 def solve_additive(
@@ -126,14 +118,7 @@ def solve_additive(
         f"ridge regression on {n_terms:,} columns by its evidence{on_scale}; "
         f"{len(graph.terms)} of them are significant"
     )
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def is_affordable(
