@@ -14,7 +14,6 @@
 # penalty follows the error of that solution, so that small weights come into reach as
 # the large ones are found.
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -180,7 +179,6 @@ class _Search:
 
     def iterate(self) -> dict[str, Any]:
         """Propose, learn, remove; return the record of this iteration."""
-        started = time.perf_counter()
         self.iteration += 1
         if self.iteration % self.control.discard_period == 0:
             self._forget()
@@ -204,7 +202,6 @@ class _Search:
             "proposed": len(proposed),
             "removed": n_before - len(self.terms),
             "discarded": used - len(self.terms),
-            "seconds": time.perf_counter() - started,
         }
 
     def verdict(self) -> str | None:

@@ -365,7 +365,6 @@ def _run_msda(
         validation = make_design(held.rows.inputs, held.sample_weight), held.y
 
     def tell(record: dict[str, Any], model: _msda.Model) -> bool:
-        record = {name: record[name] for name in _RECORD}
         return report(record, WalshPolynomial.sort(*model))
 
     model, reason, coverage = _msda.discover(
@@ -399,15 +398,3 @@ def _run_msda(
         ols=settings.msda_options.refit or settings.learning_rule == "ols",
         searched=True,
     )
-
-
-_RECORD = (
-    "learned_rmse",
-    "training_rmse",
-    "validation_rmse",
-    "n_weights",
-    "weights_per_order",
-    "proposed",
-    "removed",
-    "discarded",
-)
