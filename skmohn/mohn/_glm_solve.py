@@ -21,13 +21,13 @@ from skmohn.mohn._sparse.distributions import Distribution
 from skmohn.mohn._sparse.glm import (
     GLMPath,
     Response,
-    add_constant,
     bounded_exp,
     covariance_root,
     fit_glm,
 )
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, ScorePath
 from skmohn.mohn._sparse.logistic_selection import choose_products, learn_on_folds
+from skmohn.mohn._sparse.newton import add_constant
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
