@@ -1,7 +1,7 @@
 """Training data of a strategy, and their only reader, which fits nothing."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
@@ -26,7 +26,7 @@ from skmohn.mohn._models import Folds, Model
 from skmohn.mohn._options import FitSettings, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import EncodedRows, rms
 from skmohn.mohn._table.term_names import TermNames, to_inputs
 
 
@@ -68,6 +68,10 @@ class ValidationData(NamedTuple):
     def data(self) -> tuple[NDArray, NDArray, NDArray | None]:
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.sample_weight
+
+    def rmse(self, predict: Callable[[EncodedRows], NDArray[np.float64]]) -> float:
+        """Root mean squared error of predictions."""
+        return rms(self.y - predict(self.rows), self.sample_weight)
 
 
 class TrainingData(NamedTuple):

@@ -26,7 +26,7 @@ from skmohn.mohn._models import RESIDUALS, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
-from skmohn.mohn._training_data import TrainingData, ValidationData
+from skmohn.mohn._training_data import TrainingData
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
@@ -81,14 +81,15 @@ def solve_gp(
     if not model.description_length() > at_most:
         graph, errors = model.significant_terms(settings.max_order)
     terms = list(graph.terms)
-    held = float(
+    listed = float(
         np.sum((graph.weights / model.y_std) ** 2 * term_names.uniform_variances(terms))
     )
-    fraction = held / max(model.function_variance(term_names.variables()), 1e-300)
+    fraction = listed / max(model.function_variance(term_names.variables()), 1e-300)
+    held = samples.validation
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise_variance),
-        "validation_rmse": _validation_rmse(model, samples.validation),
+        "validation_rmse": held and held.rmse(model.predictive_mean),
         "way": model.inference,
         "n_weights": len(terms),
     }
@@ -261,10 +262,3 @@ def _settle(
     return fit(
         covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )
-
-
-def _validation_rmse(model: GPModel, held: ValidationData | None) -> float | None:
-    if held is None:
-        return None
-    residual = held.y - model.predictive_mean(held.rows)
-    return float(np.sqrt(np.average(residual**2, weights=held.sample_weight)))

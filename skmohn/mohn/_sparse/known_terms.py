@@ -22,6 +22,7 @@ from skmohn.mohn._sparse.linear_solvers import (
     moments,
     ols,
 )
+from skmohn.mohn._table.rows import rms
 from skmohn.mohn._training_data import TrainingData
 
 EXACT = "exact: the model reproduces every sample"
@@ -171,10 +172,9 @@ def _by_delta(
 
 def record_of(samples: TrainingData, graph: WalshPolynomial) -> dict[str, Any]:
     """History record of a model whose structure is fixed."""
-    validation_rmse = None
-    if samples.validation is not None:
-        inputs, y, weight = samples.validation.data
-        validation_rmse = rms(y - graph.predict(inputs), weight)
+    held, validation_rmse = samples.validation, None
+    if held is not None:
+        validation_rmse = held.rmse(lambda rows: graph.predict(rows.inputs))
     training_rmse = rms(
         samples.y - graph.predict(samples.inputs), samples.sample_weight
     )
@@ -227,8 +227,3 @@ def describe(
         is_exact=reason == "exact",
         is_stopped=reason == "stopped",
     )
-
-
-def rms(residual: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
-    """Weighted root mean square."""
-    return float(np.sqrt(np.average(residual**2, weights=weights)))

@@ -40,6 +40,7 @@ from skmohn.mohn._sparse.linear_solvers import (
     ols,
 )
 from skmohn.mohn._sparse.proposals import Proposals
+from skmohn.mohn._table.rows import rms
 
 
 @dataclass(frozen=True)
@@ -442,4 +443,4 @@ def _removes_zeros(removal: str, rule: str) -> bool:
 
 def _rmse(design: Design, columns: Any, y: NDArray[np.float64], model: Model) -> float:
     error = y - model.intercept - design.combine(columns, model.coef)
-    return float(np.sqrt(np.average(error**2, weights=design.weights)))
+    return rms(error, design.weights)

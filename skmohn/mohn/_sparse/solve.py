@@ -27,7 +27,6 @@ from skmohn.mohn._sparse.known_terms import (
     describe,
     learn,
     penalty_of,
-    rms,
 )
 from skmohn.mohn._sparse.linear_solvers import moments, ols
 from skmohn.mohn._sparse.model_selection import PathValidation, choose_model, shorter
@@ -35,6 +34,7 @@ from skmohn.mohn._sparse.pair_cache import PairCache
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.term_screening import BASE_ORDER
+from skmohn.mohn._table.rows import rms
 from skmohn.mohn._training_data import TrainingData, ValidationData
 
 

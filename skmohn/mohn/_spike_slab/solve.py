@@ -3,8 +3,6 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
 from skmohn.mohn._models import LISTING, FitResult
@@ -184,16 +182,10 @@ def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
 def _record(
     model: SpikeSlabModel, order: int, held: ValidationData | None
 ) -> dict[str, object]:
-    validation_rmse = None
-    if held is not None:
-        residual = held.y - model.predictive_mean(held.rows)
-        validation_rmse = float(
-            np.sqrt(np.average(residual**2, weights=held.sample_weight))
-        )
     return {
         "order": order,
         "description_length": model.description_length(),
         "noise": model.noise_std(),
-        "validation_rmse": validation_rmse,
+        "validation_rmse": held and held.rmse(model.predictive_mean),
         "n_weights": len(model.significant_terms()[0].terms),
     }
