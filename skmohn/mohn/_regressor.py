@@ -79,11 +79,16 @@ from skmohn.mohn._reports import (
 from skmohn.mohn._sparse.inference import TermTests, label_collinear_terms
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
-from skmohn.mohn._strategies import STRATEGIES, Strategy, strategies_for
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 from skmohn.mohn._table.rows import coded_blocks
 from skmohn.mohn._table.variables import Marginals
-from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
+from skmohn.mohn._training_data import (
+    Strategy,
+    TrainingData,
+    positive_weights,
+    read_groups,
+)
 
 
 class MOHNRegressor(

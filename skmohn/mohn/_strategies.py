@@ -1,10 +1,10 @@
 """Strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ from skmohn.mohn._term_search import (
     find_given,
     solve_terms,
 )
-from skmohn.mohn._training_data import TrainingData
+from skmohn.mohn._training_data import Strategy, TrainingData
 
 
 @dataclass(frozen=True)
@@ -89,24 +89,6 @@ _NOUNS = {
     "gp": "Gaussian process",
     "nothing": "mean",
 }
-
-
-Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
-
-
-class Strategy(NamedTuple):
-    """Description of a strategy, which estimators read."""
-
-    # Function of `TrainingData`, `FitSettings` and a function to report to, which is
-    # called with a record and the model so far, or what makes it; of a search for
-    # terms, the terms. Tasks that a strategy lacks are refused by its name.
-    solve: Mapping[Task, Solver]
-    # Of `FitSettings`: the most records that the history can have.
-    most_steps: Callable[[FitSettings], int] | None = None
-    # Ends with all weights, of categories and levels too, and a posterior.
-    may_be_dense: bool = False
-    may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
-    leaves_outliers_out: bool = False  # outliers may be left out of a regression
 
 
 def strategies_for(task: Task) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding, UncodedInputs
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import require_sets
-from skmohn.mohn._training_data import TrainingData, read_training_data
+from skmohn.mohn._training_data import Strategy, TrainingData, read_training_data
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -279,7 +279,7 @@ def _by_pursuit(
         targets[0],
         weight,
         task="regression",
-        strategy=_Pursuit(),
+        strategy=Strategy({"regression": solve_pursuit}),
         settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
@@ -315,13 +315,6 @@ def _by_pursuit(
     coverage = with_kept(coverage.values(), terms)
     reason = "; ".join(dict.fromkeys(reasons))
     return FitResult(terms, reason, coverage, selection=selection)
-
-
-class _Pursuit(NamedTuple):
-    """Attributes of pursuit that `read_training_data` reads."""
-
-    may_be_dense: bool = False
-    may_be_sparse: bool = True
 
 
 def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:
