@@ -166,7 +166,7 @@ def _room(settings: FitSettings, n_start: int) -> float:
     return settings.max_terms - n_start
 
 
-# ----------------------------------------------------------------- asked for
+# ----------------------------------------------------------------- requested
 
 
 def _take_terms(

@@ -150,14 +150,14 @@ def _learn(
         seed=samples.seed,
     )
 
-    def tell(height: float, prior: Prior) -> bool:
+    def report_step(height: float, prior: Prior) -> bool:
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise_variance)}
         # Only a callback that wants to predict has the posterior computed.
         return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
 
     start = _earlier_prior(samples)
     if samples.multitask is not None:
-        model = samples.multitask.model(start, tell)
+        model = samples.multitask.model(start, report_step)
         if model is not None:
             return model
     first = scale.maximize_evidence if start is None else None
@@ -175,7 +175,7 @@ def _learn(
         start=start,
         first=first,
         max_iter=max_iter,
-        report=tell,
+        report=report_step,
         at_most=at_most if is_plain else math.inf,
     )
     if settings.gp_options.target_transform == "auto":

@@ -190,7 +190,7 @@ class ScorePath(ABC):
         self, pairs: PairCacheView, residuals: NDArray[np.float64]
     ) -> Generator[None, None, None]:
         """Request a pass over all pairs with the residuals."""
-        pairs.ask(*residuals.T)
+        pairs.request(*residuals.T)
         yield
         pairs.wait()
 

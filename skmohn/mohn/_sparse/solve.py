@@ -114,14 +114,14 @@ def _solve(
 def _in_unit(report: Report, unit: float) -> Report:
     """Report errors and models of a scaled target in its own unit."""
 
-    def tell(record: dict[str, Any], graph: WalshPolynomial) -> bool:
+    def report_in_unit(record: dict[str, Any], graph: WalshPolynomial) -> bool:
         record = {
             name: unit * value if name in _ERRORS and value is not None else value
             for name, value in record.items()
         }
         return report(record, graph.times(unit))
 
-    return tell
+    return report_in_unit
 
 
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
@@ -216,7 +216,7 @@ def _search(
         memory_budget=settings.memory_budget,
         always=always,
     )
-    tell = _pursuit_reporter(report, samples.validation)
+    report_round = _pursuit_reporter(report, samples.validation)
     pair_cache = None
     if samples.is_wide:
         pair_cache = PairCache(design, settings.n_jobs, settings.watch)
@@ -236,7 +236,7 @@ def _search(
         design,
         samples.y,
         control,
-        tell,
+        report_round,
         samples.initial_terms,
         pair_cache and pair_cache.whole,
     )
@@ -309,7 +309,7 @@ def _pursuit_reporter(
         None if held is None else make_design(held.rows.inputs, held.sample_weight)
     )
 
-    def tell(search: Pursuit) -> bool:
+    def report_round(search: Pursuit) -> bool:
         model = search.model
         validation_rmse = None
         if held is not None:
@@ -327,7 +327,7 @@ def _pursuit_reporter(
         }
         return report(record, WalshPolynomial.sort(model.terms, model.coef, 0.0))
 
-    return tell
+    return report_round
 
 
 def _from_least_squares(
@@ -364,7 +364,7 @@ def _run_msda(
     if held is not None:
         validation = make_design(held.rows.inputs, held.sample_weight), held.y
 
-    def tell(record: dict[str, Any], model: _msda.Model) -> bool:
+    def report_model(record: dict[str, Any], model: _msda.Model) -> bool:
         return report(record, WalshPolynomial.sort(*model))
 
     model, reason, coverage = _msda.discover(
@@ -378,7 +378,7 @@ def _run_msda(
         alpha=penalty_of(samples, settings),
         learning_rate=settings.delta_options.learning_rate,
         validation=validation,
-        on_iteration=tell,
+        on_iteration=report_model,
         initial_terms=samples.initial_terms,
     )
     graph = WalshPolynomial.sort(*model)
