@@ -26,10 +26,9 @@ BENCHMARKS = ("blm", "energynet", "model_selection", "optimize")
 ALLOWED = {
     "shares_ax_",
     *("order_share", "mode_share", "clique_share", "max_weight_share"),
-    *("duality_gap", "_duality_gap"),
 }
 ALLOWED_PROSE = (
-    *("duality gap", "machine learning", "learning machine"),
+    *("machine learning", "learning machine"),
     *("Boltzmann machine", "support vector machine"),
 )
 # Words that are verbs as well, or parts of idioms, in prose.

@@ -181,7 +181,9 @@ def pieces_of_code(path: Path) -> list[str]:
 def neighbors(folder: Path) -> set[str]:
     """Modules beside a script, which it may import by their names."""
     return {other.stem for other in folder.glob("*.py")} | {
-        other.stem for other in (ROOT / "tests" / "fuzz").glob("*.py")
+        other.stem
+        for folder in ("support", "fuzz")
+        for other in (ROOT / "tests" / folder).glob("*.py")
     }
 
 

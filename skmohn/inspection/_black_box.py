@@ -12,7 +12,7 @@ from skmohn.inspection._fitted import (
     BLUE,
     GRAY,
     RED,
-    get_axes,
+    Display,
     merge_style,
     read_numbers,
 )
@@ -43,7 +43,7 @@ _MAX_SPREAD_FRACTION: Final = 0.3
 _PALER: Final = 0.4
 
 
-class OptimizationHistoryDisplay:
+class OptimizationHistoryDisplay(Display):
     """Values of a black box by evaluation, and the sources that asked for them.
 
     Dots are evaluations, in the colors of the sources that asked for them; the line is
@@ -89,8 +89,6 @@ class OptimizationHistoryDisplay:
     30
     """
 
-    ax_: Any
-    figure_: Any
     line_: Any
     dots_: dict
     shares_ax_: Any
@@ -155,7 +153,7 @@ class OptimizationHistoryDisplay:
                 "value, best and source must be of one length, at least 1: got "
                 f"{len(value)} values and {len(source)} sources"
             )
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         number = np.arange(1, len(value) + 1)
         style = {"color": "black", "drawstyle": "steps-post", "label": "best so far"}
         (self.line_,) = ax.plot(number, best, **merge_style("line", style, line_kw))
@@ -191,7 +189,7 @@ class OptimizationHistoryDisplay:
         return self
 
 
-class ImportancesDisplay:
+class ImportancesDisplay(Display):
     """Which variables matter, alone and together with others.
 
     The length of a bar is the total Sobol index of a variable: the fraction of the
@@ -235,8 +233,6 @@ class ImportancesDisplay:
     6
     """
 
-    ax_: Any
-    figure_: Any
     first_order_bars_: Any
     total_bars_: Any
 
@@ -338,7 +334,7 @@ class ImportancesDisplay:
             raise ValueError(
                 f"names must have one for each index: got {len(names)} for {len(total)}"
             )
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         order = np.argsort(-total, kind="stable")[: self.n_variables]
         rows = np.arange(len(order))
         self.total_bars_ = ax.barh(
@@ -352,7 +348,7 @@ class ImportancesDisplay:
         return self
 
 
-class ParallelCoordinatesDisplay:
+class ParallelCoordinatesDisplay(Display):
     """What the best points of a black box have in common: parallel coordinates.
 
     Each vertical line is a variable with its values, each polyline a point, the best
@@ -399,8 +395,6 @@ class ParallelCoordinatesDisplay:
     ['size', 'kind']
     """
 
-    ax_: Any
-    figure_: Any
     lines_: list
     texts_: list
     colorbar_: Any
@@ -490,7 +484,7 @@ class ParallelCoordinatesDisplay:
                 f"for {len(self.points)} points"
             )
         wide = (max(6.4, 0.95 * len(names) + 1.5), 4.0)
-        ax = get_axes(self, ax, figsize=wide)
+        ax = self._get_axes(ax, figsize=wide)
         from matplotlib import colormaps
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import Normalize

@@ -12,7 +12,7 @@ from skmohn.inspection._fitted import (
     BLUE,
     GRAY,
     RED,
-    get_axes,
+    Display,
     merge_style,
     read_numbers,
 )
@@ -22,7 +22,7 @@ from skmohn.inspection._labels import shorten
 _MAX_NAME_LENGTH: Final = 28
 
 
-class DifferencesDisplay:
+class DifferencesDisplay(Display):
     """Differences of estimators to the best one, with their intervals.
 
     Estimators whose interval reaches zero cannot be told apart from the best one. The
@@ -67,8 +67,6 @@ class DifferencesDisplay:
     ['A', 'B']
     """
 
-    ax_: Any
-    figure_: Any
     line_: Any
     intervals_: Any
     rope_: Any
@@ -147,7 +145,7 @@ class DifferencesDisplay:
         )
         (difference,) = read_numbers(self, "difference")
         check_consistent_length(names, difference, low, high)
-        ax = get_axes(self, ax, (6.4, 1.4 + 0.35 * len(names)))
+        ax = self._get_axes(ax, (6.4, 1.4 + 0.35 * len(names)))
         rows = np.arange(len(names))
         self.rope_ = ax.axvspan(-self.rope, self.rope, color=GRAY, alpha=0.35, lw=0)
         ax.axvline(0.0, color=GRAY, lw=0.8)
@@ -167,7 +165,7 @@ class DifferencesDisplay:
         return self
 
 
-class CriticalDifferenceDisplay:
+class CriticalDifferenceDisplay(Display):
     """Mean ranks of estimators over data sets, and what they differ by at least.
 
     A bar joins estimators whose mean ranks differ by no more than the critical
@@ -216,8 +214,6 @@ class CriticalDifferenceDisplay:
     [(1.0, 2.0), (2.0, 3.0)]
     """
 
-    ax_: Any
-    figure_: Any
     line_: Any
     bars_: list[tuple[float, float]]
 
@@ -285,7 +281,7 @@ class CriticalDifferenceDisplay:
         order = np.argsort(ranks, kind="stable")
         self.bars_ = _join(ranks[order], self.critical_difference)
         half = (len(names) + 1) // 2
-        ax = get_axes(self, ax, (6.8, 1.5 + 0.3 * (half + len(self.bars_))))
+        ax = self._get_axes(ax, (6.8, 1.5 + 0.3 * (half + len(self.bars_))))
         ax.plot([1, len(names)], [0.0, 0.0], color="black", lw=1)
         for tick in range(1, len(names) + 1):
             ax.plot([tick, tick], [0.0, 0.2], color="black", lw=1)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_vector
-from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style, read_numbers
+from skmohn.inspection._fitted import BLUE, RED, Display, merge_style, read_numbers
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._engine import require_regressor
@@ -18,7 +18,7 @@ from skmohn.mohn._engine import require_regressor
 _COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")
 
 
-class DiscoveryErrorDisplay:
+class DiscoveryErrorDisplay(Display):
     """Error by round of discovery.
 
     Each round fits the weights, removes terms that do not matter and proposes others.
@@ -73,8 +73,6 @@ class DiscoveryErrorDisplay:
     True
     """
 
-    ax_: Any
-    figure_: Any
     training_line_: Any
     validation_line_: Any
 
@@ -178,7 +176,7 @@ class DiscoveryErrorDisplay:
         rounds, training, validation, learned = read_numbers(
             self, "rounds", "training", optional=("validation", "learned")
         )
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         # A mark for each of few rounds.
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         style["lw"] = 1.2
@@ -206,7 +204,7 @@ class DiscoveryErrorDisplay:
         return self
 
 
-class DiscoveryOrdersDisplay:
+class DiscoveryOrdersDisplay(Display):
     """Number of weights of each order by round of discovery.
 
     The top line counts all weights; the lines below show which orders were searched and
@@ -257,8 +255,6 @@ class DiscoveryOrdersDisplay:
     32
     """
 
-    ax_: Any
-    figure_: Any
     total_line_: Any
     lines_: list
 
@@ -380,7 +376,7 @@ class DiscoveryOrdersDisplay:
             )
         counts = [read_vector(orders, "weights_per_order") for orders in counts]
         check_consistent_length(rounds, counts)
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         own = style | {"color": "#333333", "lw": 2.2, "label": "all"}
         own = merge_style("line", own, line_kw)

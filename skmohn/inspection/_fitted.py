@@ -25,6 +25,29 @@ Layered: TypeAlias = EnergyNetTransformer | EnergyNetClassifier | EnergyNetRegre
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
 
 
+class Display:
+    """A display, and where it is drawn."""
+
+    ax_: Any
+    figure_: Any
+
+    def _get_axes(self, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
+        """Get axes to draw on, the user's or new ones, and keep them."""
+        # A new figure is of `figsize` inches, or as large as matplotlib's default.
+        import_optional("matplotlib", f"{type(self).__name__}.plot")
+        import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes
+
+        if not isinstance(ax, Axes | None):
+            raise TypeError(
+                f"ax must be matplotlib Axes, such as plt.subplots()[1], got {ax!r}"
+            )
+        if ax is None:
+            _, ax = plt.subplots(figsize=figsize, layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        return ax
+
+
 def get_layers(estimator: object) -> EnergyNetTransformer:
     """Return the fitted layers of an EnergyNet estimator; refuse all others."""
     known = EnergyNetTransformer, EnergyNetClassifier, EnergyNetRegressor
@@ -74,23 +97,6 @@ def read_numbers(display: Any, *names: str, optional: Sequence[str] = ()) -> lis
     ]
     check_consistent_length(*vectors)
     return vectors
-
-
-def get_axes(display: Any, ax: Any, figsize: tuple[float, float] | None = None) -> Any:
-    """Get axes to draw on, the user's or new ones; store them in the display."""
-    # A new figure is of `figsize` inches, or as large as matplotlib's default.
-    import_optional("matplotlib", f"{type(display).__name__}.plot")
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-
-    if not isinstance(ax, Axes | None):
-        raise TypeError(
-            f"ax must be matplotlib Axes, such as plt.subplots()[1], got {ax!r}"
-        )
-    if ax is None:
-        _, ax = plt.subplots(figsize=figsize, layout="constrained")
-    display.ax_, display.figure_ = ax, ax.figure
-    return ax
 
 
 def merge_style(

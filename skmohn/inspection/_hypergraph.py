@@ -11,7 +11,7 @@ from skmohn.inspection._fitted import (
     BLUE,
     GRAY,
     RED,
-    get_axes,
+    Display,
     get_terms,
     merge_style,
     read_weights,
@@ -29,7 +29,7 @@ _PADDING: Final = 0.15
 _EDGE = "#55534d"
 
 
-class HypergraphDisplay:
+class HypergraphDisplay(Display):
     """Network of the variables that the weights connect.
 
     Circles are variables, colored by their own weight. A weight of order 2 is a line;
@@ -82,8 +82,6 @@ class HypergraphDisplay:
     5
     """
 
-    ax_: Any
-    figure_: Any
     variables_: list[int]
     positions_: np.ndarray
     nodes_: Any
@@ -149,7 +147,7 @@ class HypergraphDisplay:
         n_drawn = len(self.variables_)
         size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
         side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
-        ax = get_axes(self, ax, (1.2 * side, side))
+        ax = self._get_axes(ax, (1.2 * side, side))
         from matplotlib.collections import LineCollection
 
         strength = np.abs(weights) / (np.abs(weights).max() or 1.0)

@@ -9,14 +9,33 @@ from numpy.typing import ArrayLike, NDArray
 from skmohn._core._types import check_array
 from skmohn._core._validation import is_integer
 from skmohn.energynet import EnergyNetTransformer
-from skmohn.inspection._fitted import Layered, get_axes, get_layers, merge_style
+from skmohn.inspection._fitted import Display, Layered, get_layers, merge_style
 
 # Of the weights, the fraction that the scale of colors covers: a few large ones would
 # leave the others pale.
 _SHOWN_FRACTION: Final = 0.995
 
 
-class FiltersDisplay:
+class ImageDisplay(Display):
+    """Images, drawn as a single one with missing values of a pixel between them."""
+
+    image_: Any
+
+    def _draw(
+        self,
+        images: NDArray[np.float64],
+        ax: Any,
+        style: dict[str, Any],
+        imshow_kw: dict[str, Any],
+    ) -> Self:
+        ax = self._get_axes(ax)
+        style = merge_style("image", style, imshow_kw)
+        self.image_ = ax.imshow(_mosaic(images), **style)
+        ax.set_axis_off()
+        return self
+
+
+class FiltersDisplay(ImageDisplay):
     """Filters of the units of a layer, as images.
 
     A pixel shows how much the input of a unit grows when a column goes from its lowest
@@ -54,10 +73,6 @@ class FiltersDisplay:
     >>> display.filters.shape
     (25, 8, 8)
     """
-
-    ax_: Any
-    figure_: Any
-    image_: Any
 
     def __init__(self, filters: ArrayLike) -> None:
         self.filters = filters
@@ -135,11 +150,10 @@ class FiltersDisplay:
         filters = _read_images(self.filters, "filters")
         reach = np.quantile(np.abs(filters), _SHOWN_FRACTION) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
-        _draw(self, filters, ax, style, imshow_kw)
-        return self
+        return self._draw(filters, ax, style, imshow_kw)
 
 
-class SamplesDisplay:
+class SamplesDisplay(ImageDisplay):
     """Samples of the model as images.
 
     Create it with :meth:`from_estimator`. All parameters are stored as
@@ -174,10 +188,6 @@ class SamplesDisplay:
     >>> display.samples.shape
     (9, 8, 8)
     """
-
-    ax_: Any
-    figure_: Any
-    image_: Any
 
     def __init__(self, samples: ArrayLike) -> None:
         self.samples = samples
@@ -252,8 +262,7 @@ class SamplesDisplay:
             The display itself.
         """
         samples = _read_images(self.samples, "samples")
-        _draw(self, samples, ax, {"cmap": "gray_r"}, imshow_kw)
-        return self
+        return self._draw(samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
 def _image_shape(shape: tuple[int, int] | None, n_columns: int) -> tuple[int, ...]:
@@ -331,20 +340,6 @@ def _read_images(images: ArrayLike, name: str) -> NDArray[np.float64]:
             f"{name} must have the shape (n_images, height, width), got {read.shape}"
         )
     return read
-
-
-def _draw(
-    display: Any,
-    images: NDArray[np.float64],
-    ax: Any,
-    style: dict[str, Any],
-    imshow_kw: dict[str, Any],
-) -> None:
-    """Draw images as a single one with missing values of a pixel."""
-    ax = get_axes(display, ax)
-    style = merge_style("image", style, imshow_kw)
-    display.image_ = ax.imshow(_mosaic(images), **style)
-    ax.set_axis_off()
 
 
 def _mosaic(images: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
+    Display,
     Layered,
-    get_axes,
     get_layers,
     merge_style,
     read_numbers,
@@ -17,7 +17,7 @@ from skmohn.inspection._fitted import (
 from skmohn.inspection._labels import add_legend, name_layers
 
 
-class LikelihoodDisplay:
+class LikelihoodDisplay(Display):
     """Log-likelihood by epoch, while a stack is trained.
 
     Layers are trained one after another; the line shows the stack up to the current
@@ -68,8 +68,6 @@ class LikelihoodDisplay:
     [5, 10, 15, 20]
     """
 
-    ax_: Any
-    figure_: Any
     line_: Any
     validation_line_: Any
 
@@ -153,7 +151,7 @@ class LikelihoodDisplay:
         layer = np.zeros(len(epoch)) if layer is None else layer
         if not len(epoch):
             raise ValueError("epoch is empty: there is no likelihood to draw")
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         style = {"color": BLUE, "label": "training samples"}
         style = merge_style("line", style, line_kw)
         (self.line_,) = ax.plot(epoch, training, **style)

@@ -17,7 +17,7 @@ from skmohn.inspection._association import (
     PALE_RED,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, RED, get_axes, merge_style
+from skmohn.inspection._fitted import BLUE, RED, Display, merge_style
 from skmohn.inspection._labels import add_legend, lay_out
 from skmohn.mohn import Genotypes, MOHNRegressor, association_scan
 
@@ -38,7 +38,7 @@ _BESIDE = (
 )
 
 
-class ManhattanDisplay:
+class ManhattanDisplay(Display):
     """Significance of single columns along the table, and pairs that are significant.
 
     Each column is a dot, as high as it is significant, in two shades by chromosome if
@@ -101,8 +101,6 @@ class ManhattanDisplay:
     1
     """
 
-    ax_: Any
-    figure_: Any
     dots_: list
     pair_dots_: Any
     found_: Any
@@ -214,7 +212,7 @@ class ManhattanDisplay:
         pairs = self._read_pairs(len(neg_log10_p))
         terms: list[Any] = [tuple(term) for term in read_sets(self.terms, "terms")]
         self._check_terms(terms, pairs, len(neg_log10_p))
-        ax = get_axes(self, ax, (8.0, 4.2))
+        ax = self._get_axes(ax, (8.0, 4.2))
         self._plot_columns(ax, neg_log10_p, line_kw)
         levels = [("columns", np.count_nonzero(np.isfinite(neg_log10_p)), BLUE, "--")]
         levels += [("pairs", self.n_tried, RED, ":")] if self.n_tried else []

@@ -15,7 +15,7 @@ from skmohn.inspection._association import (
     PALE_RED,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, GRAY, RED, get_axes, merge_style
+from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, merge_style
 from skmohn.inspection._labels import add_legend
 from skmohn.mohn import MOHNRegressor, association_scan
 
@@ -24,7 +24,7 @@ _BAND: Final = 0.025, 0.975
 _COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
 
 
-class QQDisplay:
+class QQDisplay(Display):
     """Quantiles of p-values against those expected by chance, columns and pairs.
 
     Dots on the line are as by chance; dots above it at the right end are columns, or
@@ -78,8 +78,6 @@ class QQDisplay:
     200
     """
 
-    ax_: Any
-    figure_: Any
     columns_line_: Any
     pairs_line_: Any
     columns_left_line_: Any
@@ -171,7 +169,7 @@ class QQDisplay:
             The display itself.
         """
         series = self._read()
-        ax = get_axes(self, ax, (5.0, 4.6))
+        ax = self._get_axes(ax, (5.0, 4.6))
         self.bands_ = []
         for name in ("columns", "columns_left", "pairs", "pairs_left"):
             line = None

@@ -12,8 +12,8 @@ from skmohn.energynet import InfiniteRBMOptions
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
+    Display,
     Layered,
-    get_axes,
     get_layers,
     merge_style,
     read_numbers,
@@ -23,10 +23,12 @@ from skmohn.inspection._labels import add_legend, name_above, name_layers
 # What each record of a growth has.
 _ENTRIES = {"layer", "units", "steps"}
 # Of each layer the steps of its records, and these.
+# Steps, and a value at each.
+_Series: TypeAlias = tuple[list[int], NDArray[np.float64]]
 _Layers: TypeAlias = list[tuple[NDArray[np.intp], list[Mapping[str, Any]]]]
 
 
-class GrowthDisplay:
+class GrowthDisplay(Display):
     """Width of the layers of a stack by training step.
 
     With ``growth="held_out"``, dots on an axis of their own show how much likelier the
@@ -84,8 +86,6 @@ class GrowthDisplay:
     1
     """
 
-    ax_: Any
-    figure_: Any
     lines_: list
     worthwhile_: Any
     held_out_ax_: Any
@@ -157,7 +157,7 @@ class GrowthDisplay:
         if self.threshold is not None:
             check_scalar(self.threshold, "threshold", Real)
         layers = _one_after_another(self.records)
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         # A record tells how many units were trained until its step.
         style = {"color": BLUE, "label": "units", "drawstyle": "steps-pre"}
         style = merge_style("line", style, line_kw)
@@ -188,43 +188,22 @@ class GrowthDisplay:
 
     def _plot_held_out(self, ax: Any, layers: _Layers) -> None:
         """Dots at the widths tried, of layer after layer: each has its own best."""
-        self.held_out_ax_, self.held_out_lines_ = None, []
-        for layer in layers:
-            steps, records = _records_with("held_out_log_likelihood", [layer])
-            if not records:
-                continue
-            if self.held_out_ax_ is None:
-                self.held_out_ax_ = ax.twinx()
-            found = np.array([record["held_out_log_likelihood"] for record in records])
-            label = None if self.held_out_lines_ else "held-out samples"
-            self.held_out_lines_ += self.held_out_ax_.plot(
-                steps, found.max() - found, "o:", color=RED, label=label
-            )
-        if self.held_out_ax_ is not None:
-            self.held_out_ax_.set_ylabel("nats a sample below the best width")
-            self.held_out_ax_.set_ylim(bottom=0)
+        found = _values_by_layer("held_out_log_likelihood", layers)
+        series = [(steps, values.max() - values) for steps, values in found]
+        style = {"marker": "o", "ls": ":", "label": "held-out samples"}
+        name = "nats a sample below the best width"
+        self.held_out_ax_, self.held_out_lines_ = _plot_beside(ax, series, style, name)
 
     def _plot_gamma(self, ax: Any, layers: _Layers) -> None:
-        self.gamma_ax_, self.gamma_lines_ = None, []
-        for layer in layers:
-            steps, records = _records_with("gamma", [layer])
-            if not records:
-                continue
-            if self.gamma_ax_ is None:
-                self.gamma_ax_ = ax.twinx()
-            style = {"color": RED, "label": None if self.gamma_lines_ else "gamma"}
-            gamma = [record["gamma"] for record in records]
-            self.gamma_lines_ += self.gamma_ax_.plot(steps, gamma, **style)
-        if self.gamma_ax_ is not None:
-            self.gamma_ax_.set_ylabel("gamma: units for each step")
-            self.gamma_ax_.set_ylim(bottom=0)
-            if self.threshold is not None:
-                self.gamma_ax_.axhline(
-                    self.threshold, color=RED, ls=":", label="threshold of gamma"
-                )
+        series, name = _values_by_layer("gamma", layers), "gamma: units for each step"
+        beside, lines = _plot_beside(ax, series, {"label": "gamma"}, name)
+        self.gamma_ax_, self.gamma_lines_ = beside, lines
+        if beside is not None and self.threshold is not None:
+            style = {"color": RED, "ls": ":", "label": "threshold of gamma"}
+            beside.axhline(self.threshold, **style)
 
 
-class DescriptionLengthDisplay:
+class DescriptionLengthDisplay(Display):
     """Description length by layer of a stack.
 
     For each layer, the lower line is minus the log-likelihood of the samples under the
@@ -278,8 +257,6 @@ class DescriptionLengthDisplay:
     1
     """
 
-    ax_: Any
-    figure_: Any
     total_line_: Any
     data_line_: Any
     gone_line_: Any
@@ -359,7 +336,7 @@ class DescriptionLengthDisplay:
         )
         n_layers = len(total) if self.n_layers is None else self.n_layers
         check_scalar(n_layers, "n_layers", Integral, min_val=0, max_val=len(total))
-        ax = get_axes(self, ax)
+        ax = self._get_axes(ax)
         layers, data = np.arange(len(total)), total - complexity
         ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
         style = {"marker": "o", "color": RED, "label": "description length"}
@@ -413,6 +390,31 @@ def _records_with(
         if name in record
     ]
     return [step for step, _ in found], [record for _, record in found]
+
+
+def _values_by_layer(name: str, layers: _Layers) -> list[_Series]:
+    """Steps and values of an entry, of each layer whose records have it."""
+    found = [_records_with(name, [layer]) for layer in layers]
+    return [
+        (steps, np.array([record[name] for record in records]))
+        for steps, records in found
+        if records
+    ]
+
+
+def _plot_beside(
+    ax: Any, series: Sequence[_Series], style: dict[str, Any], name: str
+) -> tuple[Any, list]:
+    """Plot lines with an axis of their own from 0 on; return it and the lines."""
+    if not series:
+        return None, []
+    beside, lines = ax.twinx(), []
+    for steps, values in series:
+        lines += beside.plot(steps, values, color=RED, **style)
+        style = style | {"label": None}
+    beside.set_ylabel(name)
+    beside.set_ylim(bottom=0)
+    return beside, lines
 
 
 def _separate(ax: Any, layers: _Layers) -> None:

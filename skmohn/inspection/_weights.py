@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from skmohn._core._types import Term
 from skmohn.inspection._fitted import (
     GRAY,
-    get_axes,
+    Display,
     get_terms,
     merge_style,
     read_weights,
@@ -28,7 +28,7 @@ _MIN_NAME_LENGTH: Final = 5
 _MAX_COLUMNS: Final = 1000
 
 
-class WeightsDisplay:
+class WeightsDisplay(Display):
     """Heat map of variables (rows) by weights (columns).
 
     Each column is a weight, colored in the rows of its variables. Connected variables
@@ -83,8 +83,6 @@ class WeightsDisplay:
     (10, 62)
     """
 
-    ax_: Any
-    figure_: Any
     image_: Any
     rows_: list[int]
     columns_: list[int]
@@ -156,7 +154,7 @@ class WeightsDisplay:
             values[[row[i] for i in terms[j]], column] = weights[j]
         width = np.clip(3.0 + 0.13 * len(terms), 5.0, 16.0)
         height = np.clip(1.6 + 0.21 * len(row), 2.6, 12.0)
-        ax = get_axes(self, ax, (width, height))
+        ax = self._get_axes(ax, (width, height))
         largest = np.abs(weights).max() or 1.0
         style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
         if len(terms) <= _MAX_COLUMNS:

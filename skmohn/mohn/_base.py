@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import tzinfo
+from numbers import Integral, Real
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._categories import Categories
 from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested
-from skmohn._core._sklearn import raise_for_params
+from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, raise_for_params
 from skmohn.mohn._genotypes import GenotypeReader
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.term_names import TermNames
@@ -74,6 +75,19 @@ class BaseMOHN(HTMLRepr, Nested):
     _time_zones: dict[int, tzinfo | str | None]
     _variants: Variants
 
+    # Of parameters that all have.
+    _parameter_constraints = {
+        "max_order": [Interval(Integral, 1, None, closed="left"), None],
+        "terms": ["array-like", None],
+        "cv": ["cv_object"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "work_budget": [Interval(Real, 0, None, closed="left")],
+        "memory_budget": [Interval(Real, 0, None, closed="left")],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "handle_unknown": [StrOptions({"error", "missing"})],
+        "random_state": ["random_state"],
+        "n_jobs": [*N_JOBS],
+    }
     _when_long = 'fewer rows or columns, or strategy="pursuit", take less time'
 
     @property

@@ -49,8 +49,8 @@ from skmohn.mohn._stacking import (
     Observed,
     SparseClassModel,
     StackedClassModel,
-    asks_for_few,
     learn_further,
+    list_sparse_parameters,
 )
 from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import InputCoding
@@ -62,13 +62,11 @@ from skmohn.mohn._transformer import ProductFinder, read_classes
 
 def _learns_further(estimator: "MOHNClassifier") -> bool:
     """Whether the fit has Gaussian processes, which keep their samples."""
-    strategy = estimator.strategy
+    strategy, sparse = estimator.strategy, list_sparse_parameters(estimator)
     if not STRATEGIES[strategy].may_be_dense:
         why = f'strategy="{strategy}" forgets its samples'
-    elif strategy == "auto" and asks_for_few(estimator):
-        why = (
-            f"{asks_for_few(estimator)[0]} asks for a sparse model, which forgets them"
-        )
+    elif strategy == "auto" and sparse:
+        why = f"{sparse[0]} asks for a sparse model, which forgets them"
     else:
         return True
     raise AttributeError(

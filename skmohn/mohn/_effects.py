@@ -58,6 +58,8 @@ _EFFECTS = EffectConstants()
 # A column, the number of its variable, and both ends of a move, as inputs and
 # categories and as users write them.
 _Move: TypeAlias = tuple[int, int, tuple[float, int], tuple[float, int], Any, Any]
+# A column, both ends of a move as users write them, and its effect.
+_Effect: TypeAlias = tuple[int, Any, Any, Sequence[Any]]
 
 
 def measure(
@@ -124,19 +126,14 @@ def tabulate_effects(estimator: Any) -> Table:
     means, stds = _effects(
         estimator, variables, marginals, [move[1:4] for move in moves]
     )
-    found = {j: [] for j in range(estimator.n_features_in_)}
-    for (column, *_, start, end), mean, std in zip(
-        moves, means.tolist(), stds.tolist(), strict=True
-    ):
-        found[column].append((start, end, mean, std))
-    names, total = table["feature"], table["total"]
+    effects = np.transpose([means, stds])
+    total = table["total"]
     rows = [
-        (names[j], table["first_order"][j], total[j], *effect)
-        for j in sorted(found, key=lambda j: -total[j])
-        for effect in found[j] or [(None, None, 0.0, 0.0)]
+        (table["feature"][j], table["first_order"][j], total[j], start, end, *effect)
+        for j, start, end, effect in _rank_moves(moves, effects, total, (0.0, 0.0))
     ]
     titles = "feature", "first_order", "total", "from", "to", "effect", "standard_error"
-    return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+    return _to_table(titles, rows)
 
 
 def importances_of_classes(estimator: Any) -> NDArray[np.float64]:
@@ -156,46 +153,61 @@ def tabulate_class_effects(estimator: Any) -> Table:
     """List effects of moves on the probabilities, the most important column first."""
     total = importances_of_classes(estimator).tolist()
     names, labels = column_names(estimator), estimator.classes_.tolist()
-    marginals = marginals_of(estimator, OBSERVED)
-    variables, columns = estimator.term_names_.columns(marginals)
-    moves = _list_moves(estimator, variables, columns, marginals)
-    # Columns that the model has not change nothing.
-    moved = [move[1:4] if total[move[0]] else None for move in moves]
-    effects = _Classes(estimator, variables, marginals).effects(moved)
-    found = {j: [] for j in range(estimator.n_features_in_)}
-    for (column, *_, start, end), effect in zip(moves, effects.tolist(), strict=True):
-        found[column].append((start, end, effect))
     kept = range(len(labels))[1 if len(labels) == 2 else 0 :]
-    nothing = [(None, None, np.zeros((len(labels), 4)).tolist())]
+    nothing = np.zeros((len(labels), 4)).tolist()
     rows = [
         (names[j], total[j], start, end, labels[k], *effect[k])
-        for j in sorted(found, key=lambda j: -total[j])
-        for start, end, effect in found[j] or nothing
+        for j, start, end, effect in _rank_effects(estimator, _Classes, total, nothing)
         for k in kept
     ]
     titles = ["feature", "total", "from", "to", "class", "effect", "standard_error"]
-    titles += ["log_odds", "log_odds_error"]
-    return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+    return _to_table([*titles, "log_odds", "log_odds_error"], rows)
 
 
 def tabulate_rate_ratios(estimator: Any) -> Table:
     """List effects of moves on the mean of the target, the most important first."""
     total = estimator.feature_importances_.tolist()
-    names, marginals = column_names(estimator), marginals_of(estimator, OBSERVED)
-    variables, columns = estimator.term_names_.columns(marginals)
-    moves = _list_moves(estimator, variables, columns, marginals)
-    moved = [move[1:4] if total[move[0]] else None for move in moves]
-    effects = _Rates(estimator, variables, marginals).effects(moved)
-    found = {j: [] for j in range(estimator.n_features_in_)}
-    for (column, *_, start, end), effect in zip(moves, effects, strict=True):
-        found[column].append((start, end, *effect))
+    names = column_names(estimator)
     rows = [
-        (names[j], total[j], *effect)
-        for j in sorted(found, key=lambda j: -total[j])
-        for effect in found[j] or [(None, None, *_NO_RATIO)]
+        (names[j], total[j], start, end, *effect)
+        for j, start, end, effect in _rank_effects(estimator, _Rates, total, _NO_RATIO)
     ]
     titles = ["feature", "total", "from", "to", "rate_ratio", "ci_low", "ci_high"]
-    titles += ["effect", "standard_error"]
+    return _to_table([*titles, "effect", "standard_error"], rows)
+
+
+def _rank_effects(
+    estimator: Any,
+    kind: "type[_Classes | _Rates]",
+    total: Sequence[float],
+    nothing: Sequence[Any],
+) -> list[_Effect]:
+    """Effects of moves on what a class of averages computes, ranked."""
+    marginals = marginals_of(estimator, OBSERVED)
+    variables, columns = estimator.term_names_.columns(marginals)
+    moves = _list_moves(estimator, variables, columns, marginals)
+    # Columns that the model has not change nothing.
+    moved = [move[1:4] if total[move[0]] else None for move in moves]
+    effects = kind(estimator, variables, marginals).effects(moved)
+    return _rank_moves(moves, np.asarray(effects), total, nothing)
+
+
+def _rank_moves(
+    moves: Sequence[_Move],
+    effects: NDArray[np.float64],
+    total: Sequence[float],
+    nothing: Sequence[Any],  # the effect of a column that has no move
+) -> list[_Effect]:
+    """Moves and their effects, those of the most important column first."""
+    found: list[list[_Effect]] = [[] for _ in total]
+    for (column, *_, start, end), effect in zip(moves, effects.tolist(), strict=True):
+        found[column].append((column, start, end, effect))
+    order = sorted(range(len(total)), key=lambda j: -total[j])
+    return [one for j in order for one in found[j] or [(j, None, None, nothing)]]
+
+
+def _to_table(titles: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Table:
+    """Columns of rows by their titles."""
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
 
 

@@ -25,7 +25,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._tables import read_targets
 from skmohn._core._types import TableLike
 from skmohn._core._validation import read_probabilities, read_vector, to_numpy
-from skmohn.mohn._base import Table
+from skmohn.mohn._base import BaseMOHN, Table
 from skmohn.mohn._effects import NORMAL_INTERVAL, measure, tabulate_rate_ratios
 from skmohn.mohn._genotypes import encode, encode_blocks, read_inputs
 from skmohn.mohn._glm_solve import GLMModel
@@ -214,11 +214,8 @@ class MOHNGLMRegressor(
     _genotype_strategies: tuple[str, ...] = ("given",)
 
     _parameter_constraints = {
-        **{
-            name: constraint
-            for name, constraint in ProductFinder._parameter_constraints.items()
-            if name not in ("include_inputs", "selection")
-        },
+        **BaseMOHN._parameter_constraints,
+        "max_terms": ProductFinder._parameter_constraints["max_terms"],
         "strategy": [StrOptions(set(strategies_for("glm")))],
         "loss": [StrOptions(set(DISTRIBUTIONS))],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],

@@ -1,8 +1,8 @@
 """Generalized linear models of few weights, chosen by held-out rows."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
 
@@ -21,13 +21,13 @@ from skmohn.mohn._sparse.distributions import Distribution
 from skmohn.mohn._sparse.glm import (
     GLMPath,
     Response,
-    add_constant,
     bounded_exp,
     covariance_root,
     fit_glm,
 )
-from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, LogisticControl, ScorePath
+from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH, ScorePath
 from skmohn.mohn._sparse.logistic_selection import choose_products, learn_on_folds
+from skmohn.mohn._sparse.newton import add_constant
 from skmohn.mohn._sparse.sobol import sobol_variances_of_products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows
@@ -212,36 +212,17 @@ def find_candidates(
     n_inputs, most = samples.inputs.shape[1], settings.max_terms
     if not n_inputs:
         return SelectedModel([], "cv"), {"constant": _fixed([])}, []
-    n_categoricals = samples.term_names.n_categoricals
-    control = LogisticControl(
-        max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=cast(int, math.inf if most is None else max(most - len(start), 0)),
-        work_budget=settings.work_budget,
-        groups=samples.term_names.groups,
-        start=tuple(start),
-    )
 
-    def tell(path: ScorePath, position: int, loss: float | None) -> bool:
-        record = {
-            "n_terms": path.sizes[position],
-            "training_log_loss": path.deviances[position],
-            "validation_log_loss": loss,
-        }
-        terms = in_order(path.model(position))
-        return report(
-            record, partial(GLMModel.learn, samples, terms, LOGISTIC_SEARCH.C)
-        )
+    def report_terms(record: Mapping[str, object], terms: Sequence[Term]) -> bool:
+        learn = partial(GLMModel.learn, samples, terms, LOGISTIC_SEARCH.C)
+        return report(record, learn)
 
     selection, coverage = choose_products(
         samples,
-        control,
-        selection="cv",
-        cv=settings.cv,
-        max_rounds=settings.max_iter,
-        memory_budget=settings.memory_budget,
-        n_jobs=settings.n_jobs,
-        watch=settings.watch,
-        report=tell,
+        replace(settings, selection="cv"),
+        start,
+        math.inf if most is None else max(most - len(start), 0),
+        report_terms,
     )
     position = selection.position
     found = _Candidate(

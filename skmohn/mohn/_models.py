@@ -27,6 +27,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial, within_cube
+from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._table.coding import InputCoding
@@ -142,93 +143,6 @@ class NoPosteriorError(AttributeError, ValueError):
     # methods that are not there, the other for parameters such as `return_std`.
 
 
-class SolverValidationData(Protocol):
-    """Validation data, as solvers read them."""
-
-    @property
-    def rows(self) -> EncodedRows: ...
-
-    @property
-    def y(self) -> NDArray[np.float64]: ...
-
-    @property
-    def sample_weight(self) -> NDArray[np.float64] | None: ...
-
-    @property
-    def data(self) -> tuple[Any, NDArray[np.float64], NDArray[np.float64] | None]: ...
-
-    def _replace(self, **parts: Any) -> Self: ...
-
-
-class SolverData(Protocol):
-    """Training data, as solvers read them; `inputs` is an array or bit planes."""
-
-    @property
-    def rows(self) -> EncodedRows: ...
-
-    @property
-    def inputs(self) -> Any: ...
-
-    @property
-    def y(self) -> NDArray: ...
-
-    @property
-    def sample_weight(self) -> NDArray[np.float64] | None: ...
-
-    @property
-    def data(self) -> tuple[Any, NDArray, NDArray[np.float64] | None]: ...
-
-    @property
-    def classes(self) -> Any: ...
-
-    @property
-    def exposure(self) -> NDArray[np.float64] | None: ...
-
-    @property
-    def distribution(self) -> Any: ...
-
-    @property
-    def validation(self) -> SolverValidationData | None: ...
-
-    @property
-    def folds(self) -> Folds | None: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def initial_terms(self) -> Sequence[Term]: ...
-
-    @property
-    def coding(self) -> Any: ...
-
-    @property
-    def term_names(self) -> Any: ...
-
-    @property
-    def y_scale(self) -> float: ...
-
-    @property
-    def is_wide(self) -> bool: ...
-
-    @property
-    def warm_start_model(self) -> Any: ...
-
-    @property
-    def target_transform(self) -> Any: ...
-
-    @property
-    def multitask(self) -> Any: ...
-
-    def in_units(self, y_scale: float) -> Self: ...
-
-    def without_levels(self) -> Self: ...
-
-    def repeat_rows(self) -> tuple[Self, NDArray[np.intp]]: ...
-
-    def _replace(self, **parts: Any) -> Self: ...
-
-
 class FoldPath(Protocol):
     """Models of classes along a path, learned without the held-out rows of a fold."""
 
@@ -298,6 +212,26 @@ class FitResult(NamedTuple):
             standard_errors=standard_errors,
             noise_std=noise_std,
             **others,
+        )
+
+    @classmethod
+    def of_model(
+        cls,
+        model: "Model",
+        listed: tuple[WalshPolynomial, NDArray[np.float64]],
+        stopping_reason: str,
+        coverage: list[dict[str, Any]],
+    ) -> Self:
+        """Result of a regression by a model of all weights, some of them listed."""
+        # These are with their standard deviations, as of `Model.significant_terms`.
+        graph, errors = listed
+        return cls.of_weights(
+            graph,
+            errors,
+            model.noise_std(),
+            stopping_reason,
+            with_kept(coverage, graph.terms),
+            model=model,
         )
 
     @property

@@ -25,7 +25,6 @@ from skmohn._core._fitting import (
 from skmohn._core._html import ComputedProperty
 from skmohn._core._options import control_of
 from skmohn._core._sklearn import (
-    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -80,11 +79,16 @@ from skmohn.mohn._reports import (
 from skmohn.mohn._sparse.inference import TermTests, label_collinear_terms
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
-from skmohn.mohn._strategies import STRATEGIES, Strategy, strategies_for
+from skmohn.mohn._strategies import STRATEGIES, strategies_for
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 from skmohn.mohn._table.rows import coded_blocks
 from skmohn.mohn._table.variables import Marginals
-from skmohn.mohn._training_data import TrainingData, positive_weights, read_groups
+from skmohn.mohn._training_data import (
+    Strategy,
+    TrainingData,
+    positive_weights,
+    read_groups,
+)
 
 
 class MOHNRegressor(
@@ -310,27 +314,18 @@ class MOHNRegressor(
     shared_targets_: list[int]
 
     _parameter_constraints = {
+        **BaseMOHN._parameter_constraints,
         "strategy": [StrOptions(set(strategies_for("regression")))],
         "learning_rule": [StrOptions({"auto", "ols", "lasso", "delta"})],
-        "max_order": [Interval(Integral, 1, None, closed="left"), None],
-        "terms": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "selection": [StrOptions({"auto", "cv", "ebic", "lasso"})],
-        "cv": ["cv_object"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "work_budget": [Interval(Real, 0, None, closed="left")],
-        "memory_budget": [Interval(Real, 0, None, closed="left")],
         "outliers": [StrOptions({"auto", "keep"})],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "handle_unknown": [StrOptions({"error", "missing"})],
         "gp_options": [GPOptions, None],
         "delta_options": [DeltaOptions, None],
         "msda_options": [MSDAOptions, None],
         "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [*N_JOBS],
     }
 
     _marginals: Marginals | None

@@ -382,7 +382,7 @@ def solve_few(
     return found._replace(model=model)
 
 
-def asks_for_few(settings: Any) -> list[str]:
+def list_sparse_parameters(settings: Any) -> list[str]:
     """Names of the parameters that are set and that only sparse models have."""
     # The settings are `FitSettings` or a MOHNClassifier, which imports this module.
     return [name for name, usual in _OF_FEW.items() if getattr(settings, name) != usual]
@@ -398,7 +398,7 @@ def solve_ensemble(
     """Fit all weights in several ways, and perhaps few; stack the models."""
     # `has_few` is whether few weights are a member, or all there is where a parameter
     # asks for it.
-    asked = asks_for_few(settings)
+    asked = list_sparse_parameters(settings)
     if not samples.term_names.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
         found = solve_few(samples, settings, report, find=find_by_score)
@@ -499,7 +499,7 @@ def _read_member_fits(
     samples: TrainingData, settings: FitSettings, ways: Iterable[str]
 ) -> list[MemberFit]:
     """Data of the models of all weights, for each way to take numeric columns."""
-    member_fits, classes = [], cast(NDArray, samples.classes)
+    member_fits = []
     for numeric in ways:
         coding = samples.coding
         if numeric == LINES:
@@ -507,7 +507,7 @@ def _read_member_fits(
         member_fits.append(
             MemberFit.read(
                 samples.rows.as_float(),
-                (samples.y, len(classes)),
+                (samples.y, len(samples.classes)),
                 (samples.sample_weight, samples.counts),
                 coding.alphabets,
                 numeric,

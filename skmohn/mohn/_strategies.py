@@ -1,10 +1,10 @@
 """Strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,7 @@ from skmohn.mohn._term_search import (
     find_given,
     solve_terms,
 )
-from skmohn.mohn._training_data import TrainingData
+from skmohn.mohn._training_data import Strategy, TrainingData
 
 
 @dataclass(frozen=True)
@@ -92,24 +92,6 @@ _NOUNS = {
     "gp": "Gaussian process",
     "nothing": "mean",
 }
-
-
-Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
-
-
-class Strategy(NamedTuple):
-    """Description of a strategy, which estimators read."""
-
-    # Function of `TrainingData`, `FitSettings` and a function to report to, which is
-    # called with a record and the model so far, or what makes it; of a search for
-    # terms, the terms. Tasks that a strategy lacks are refused by its name.
-    solve: Mapping[Task, Solver]
-    # Of `FitSettings`: the most records that the history can have.
-    most_steps: Callable[[FitSettings], int] | None = None
-    # Ends with all weights, of categories and levels too, and a posterior.
-    may_be_dense: bool = False
-    may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
-    leaves_outliers_out: bool = False  # outliers may be left out of a regression
 
 
 def strategies_for(task: Task) -> list[str]:
@@ -307,14 +289,9 @@ def _require_room(samples: TrainingData, settings: FitSettings) -> None:
 def _find_nothing(samples: TrainingData, other: FitResult) -> FitResult:
     """Model of the mean alone; what was searched is as of another solution."""
     posterior = _condition_mean(samples, samples.y)
-    return FitResult.of_weights(
-        posterior.polynomial,
-        np.empty(0),
-        posterior.y_std * math.sqrt(posterior.noise_variance),
-        "the model is the mean of y",
-        with_kept(other.coverage, ()),
-        model=posterior,
-    )
+    nothing = posterior.polynomial, np.empty(0)
+    reason = "the model is the mean of y"
+    return FitResult.of_model(posterior, nothing, reason, other.coverage)
 
 
 def _condition_mean(samples: TrainingData, y: NDArray[np.float64]) -> SparseModel:
@@ -436,16 +413,18 @@ def _is_one_of_many(found: dict[str, FitResult], lengths: dict[str, float]) -> b
     # search is all it found.
     if "sparse" not in found or "spike_slab" not in found:
         return False
-    most = min(
-        lengths["sparse"] + _AUTO.min_gain_over_average,
-        lengths["nothing"] - _AUTO.min_gain,
-    )
+    most = _max_length(lengths, "sparse", _AUTO.min_gain_over_average)
     sparse, average = found["sparse"].terms, found["spike_slab"]
     return (
         lengths["spike_slab"] < most
         and max(map(len, sparse), default=0) <= average.coverage[-1]["order"]
         and set(sparse) != set(average.terms)
     )
+
+
+def _max_length(lengths: dict[str, float], name: str, gain: float) -> float:
+    """Length up to which a model is about as short as another, and gains anything."""
+    return min(lengths[name] + gain, lengths["nothing"] - _AUTO.min_gain)
 
 
 def _max_length_gp(shortest: float) -> float:
@@ -460,19 +439,14 @@ def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process is about as short as a spike-and-slab one."""
     # Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01
     # and 0 more R2, and in one 0.01 less.
-    most = min(
-        lengths["spike_slab"] + _AUTO.min_gain_over_additive,
-        lengths["nothing"] - _AUTO.min_gain,
+    return lengths.get("gp", math.inf) < _max_length(
+        lengths, "spike_slab", _AUTO.min_gain_over_additive
     )
-    return lengths.get("gp", math.inf) < most
 
 
 def _has_interaction(found: dict[str, FitResult], lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process as short as the additive model has interactions."""
-    most = min(
-        lengths["additive"] + _AUTO.min_gain_over_additive,
-        lengths["nothing"] - _AUTO.min_gain,
-    )
+    most = _max_length(lengths, "additive", _AUTO.min_gain_over_additive)
     return (
         "gp" in found
         and lengths["gp"] < most
@@ -489,10 +463,7 @@ def _loses_by_scale(
     """Whether a spike-and-slab model predicts better than one on a scale, as short."""
     # A density may gain by a scale on which means are worse: of a table of hours of
     # work, many of them zero, R2 was 0.34 for 0.61, with descriptions 0.8 nats apart.
-    most = min(
-        lengths[chosen] + _AUTO.min_gain_over_additive,
-        lengths["nothing"] - _AUTO.min_gain,
-    )
+    most = _max_length(lengths, chosen, _AUTO.min_gain_over_additive)
     is_plain = isinstance(found[chosen].model.transform, Unchanged)
     if is_plain or lengths.get("spike_slab", math.inf) >= most:
         return False

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.exact_classes import find_exact_products
-from skmohn.mohn._sparse.logistic import LogisticControl, ScorePath
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
     deal_folds,
@@ -32,7 +31,7 @@ from skmohn.mohn._sparse.solve import solve_pursuit
 from skmohn.mohn._table.coding import NUMERIC, InputCoding, UncodedInputs
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import require_sets
-from skmohn.mohn._training_data import TrainingData, read_training_data
+from skmohn.mohn._training_data import Strategy, TrainingData, read_training_data
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -167,7 +166,7 @@ def _room(settings: FitSettings, n_start: int) -> float:
     return settings.max_terms - n_start
 
 
-# ----------------------------------------------------------------- asked for
+# ----------------------------------------------------------------- requested
 
 
 def _take_terms(
@@ -239,34 +238,7 @@ def _by_score(
             'strategy="logistic" needs classes, but y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_categoricals = samples.term_names.n_categoricals
-    control = LogisticControl(
-        max_order=min(settings.max_order or n_categoricals, n_categoricals),
-        most=cast(int, most),  # or infinite
-        work_budget=settings.work_budget,
-        groups=samples.term_names.groups,
-        start=tuple(start),
-    )
-
-    def tell(path: ScorePath, position: int, loss: float | None) -> bool:
-        record = {
-            "n_terms": path.sizes[position],
-            "training_log_loss": path.deviances[position],
-            "validation_log_loss": loss,
-        }
-        return report(record, in_order(path.model(position)))
-
-    selection, coverage = choose_products(
-        samples,
-        control,
-        selection=settings.selection,
-        cv=settings.cv,
-        max_rounds=settings.max_iter,
-        memory_budget=settings.memory_budget,
-        n_jobs=settings.n_jobs,
-        watch=settings.watch,
-        report=tell,
-    )
+    selection, coverage = choose_products(samples, settings, start, most, report)
     reason, terms = _REASONS[selection.how], in_order(selection.terms)
     return FitResult(terms, reason, coverage, selection=selection)
 
@@ -279,7 +251,7 @@ def _find_exact(samples: TrainingData, settings: FitSettings) -> list[Term] | No
     if samples.is_wide or not is_two_valued:
         return None
     limits = settings.max_order, settings.work_budget, settings.memory_budget
-    n_classes = len(cast(NDArray, samples.classes))
+    n_classes = len(samples.classes)
     terms = find_exact_products(inputs, labels, n_classes, *limits)
     groups = samples.term_names.groups
     if terms and any(len(set(groups[list(term)])) < len(term) for term in terms):
@@ -307,7 +279,7 @@ def _by_pursuit(
         targets[0],
         weight,
         task="regression",
-        strategy=_Pursuit(),
+        strategy=Strategy({"regression": solve_pursuit}),
         settings=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
@@ -343,13 +315,6 @@ def _by_pursuit(
     coverage = with_kept(coverage.values(), terms)
     reason = "; ".join(dict.fromkeys(reasons))
     return FitResult(terms, reason, coverage, selection=selection)
-
-
-class _Pursuit(NamedTuple):
-    """Attributes of pursuit that `read_training_data` reads."""
-
-    may_be_dense: bool = False
-    may_be_sparse: bool = True
 
 
 def _for_pursuit(samples: TrainingData, settings: FitSettings) -> FitSettings:

@@ -1,10 +1,10 @@
 """Training data of a strategy, and their only reader, which fits nothing."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, NamedTuple, NoReturn, Protocol, Self, cast
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +22,11 @@ from skmohn._core._types import Term
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._design.pair_screening import PAIRS
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
-from skmohn.mohn._models import Folds, Model
-from skmohn.mohn._options import FitSettings, Task
+from skmohn.mohn._models import FitResult, Folds, Model
+from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import EncodedRows, rms
 from skmohn.mohn._table.term_names import TermNames, to_inputs
 
 
@@ -69,6 +69,10 @@ class ValidationData(NamedTuple):
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.sample_weight
 
+    def rmse(self, predict: Callable[[EncodedRows], NDArray[np.float64]]) -> float:
+        """Root mean squared error of predictions."""
+        return rms(self.y - predict(self.rows), self.sample_weight)
+
 
 class TrainingData(NamedTuple):
     """Data of a strategy; terms are sets of columns of `inputs`."""
@@ -81,8 +85,8 @@ class TrainingData(NamedTuple):
     # (n_samples,); observations that each stands for, see `count_observations`.
     counts: np.ndarray | None = None
     raw_weight: np.ndarray | None = None  # (n_samples,); weights as they were passed
-    # (n_classes,); labels; None when the targets are numbers.
-    classes: np.ndarray | None = None
+    # ndarray of shape (n_classes,); labels; None when the targets are numbers.
+    classes: Any = None
     # (n_samples,); positive; None when all are 1. Of a generalized linear model, as is
     # the distribution of its targets, a `Distribution`.
     exposure: np.ndarray | None = None
@@ -170,14 +174,22 @@ class TrainingData(NamedTuple):
         return samples, origin
 
 
-class Reading(Protocol):
-    """Attributes of a strategy that `read_training_data` reads."""
+Solver: TypeAlias = Callable[[TrainingData, FitSettings, Report], FitResult]
 
-    @property
-    def may_be_dense(self) -> bool: ...
 
-    @property
-    def may_be_sparse(self) -> bool: ...
+class Strategy(NamedTuple):
+    """Description of a strategy, which estimators and the reader of data read."""
+
+    # Function of `TrainingData`, `FitSettings` and a function to report to, which is
+    # called with a record and the model so far, or what makes it; of a search for
+    # terms, the terms. Tasks that a strategy lacks are refused by its name.
+    solve: Mapping[Task, Solver]
+    # Of `FitSettings`: the most records that the history can have.
+    most_steps: Callable[[FitSettings], int] | None = None
+    # Ends with all weights, of categories and levels too, and a posterior.
+    may_be_dense: bool = False
+    may_be_sparse: bool = True  # ends with few weights, which held-out rows can choose
+    leaves_outliers_out: bool = False  # outliers may be left out of a regression
 
 
 def read_training_data(
@@ -186,7 +198,7 @@ def read_training_data(
     sample_weight: ArrayLike | None,
     *,
     task: Task,
-    strategy: Reading,
+    strategy: Strategy,
     settings: FitSettings,
     seed: int,
     categories: Categories,

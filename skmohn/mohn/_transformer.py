@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +16,6 @@ from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads
 from skmohn._core._names import input_names
 from skmohn._core._rows import join_blocks
 from skmohn._core._sklearn import (
-    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -61,20 +60,11 @@ class ProductFinder(BaseMOHN):
     _genotype_strategies: tuple[str, ...] = ("logistic", "given")
 
     _parameter_constraints = {
+        **BaseMOHN._parameter_constraints,
         "strategy": [StrOptions(set(strategies_for("terms")))],
-        "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "max_terms": [Interval(Integral, 1, None, closed="left"), None],
         "include_inputs": ["boolean"],
-        "terms": ["array-like", None],
         "selection": [StrOptions({"auto", "cv", "ebic"})],
-        "cv": ["cv_object"],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "work_budget": [Interval(Real, 0, None, closed="left")],
-        "memory_budget": [Interval(Real, 0, None, closed="left")],
-        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
-        "handle_unknown": [StrOptions({"error", "missing"})],
-        "random_state": ["random_state"],
-        "n_jobs": [*N_JOBS],
     }
 
     def _find(

@@ -14,6 +14,7 @@ from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from support import Callback
 
 from skmohn import BLMRegressor, SearchOptions
 from skmohn.blm import BLMController, Policy, Stage
@@ -396,7 +397,7 @@ def test_luck_does_not_reach_a_goal():
 # ---------------------------------------------------------------------------- limits
 
 
-class StopAfter:
+class StopAfter(Callback):
     """A callback that stops a fit after some epochs."""
 
     def __init__(self, n_epochs):
@@ -404,12 +405,6 @@ class StopAfter:
 
     def setup(self, estimator, context):
         self.count = 0
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **kwargs):
-        pass
 
     def on_fit_task_end(self, estimator, context, **kwargs):
         if context.task_name == "iteration":

@@ -34,6 +34,7 @@ from sklearn.metrics import (
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
+from support import Callback
 
 from skmohn import BLMClassifier, BLMRegressor, SearchOptions
 from skmohn.blm import _base as base
@@ -925,14 +926,8 @@ def test_scoring_monitor(task):
     assert rows[-1][name] == pytest.approx(model.score(X, y))
 
 
-class Stop:
+class Stop(Callback):
     """A callback that has seen enough."""
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context, **more): ...
 
     def on_fit_task_end(self, estimator, context, **more):
         return True

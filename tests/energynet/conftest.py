@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
+from support import all_states
 
 from skmohn.energynet import RBM
-
-
-def all_states(n):
-    """Every state of n bits, (2 ** n, n), in double precision."""
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
 
 
 def check_possible(V, groups):

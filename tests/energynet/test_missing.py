@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from support import all_states
 
 from skmohn import EnergyNetTransformer
 from skmohn.energynet import RBM, _conditional, exact_log_partition
@@ -22,10 +23,6 @@ from skmohn.energynet._missing import MissingMask
 
 NAN = np.nan
 RNG = np.random.default_rng(0)
-
-
-def states(n):
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
 def net_of(X, widths=4, **parameters):
@@ -93,7 +90,7 @@ def test_completions_are_all_that_the_values_could_be(mixed):
 
 def test_most_completions():
     n = int(np.log2(_CONDITIONAL.max_completions))
-    found = UnitCoding.learn(states(1).repeat(n + 1, axis=1), "auto", 8)
+    found = UnitCoding.learn(all_states(1).repeat(n + 1, axis=1), "auto", 8)
     X = np.full((1, n + 1), NAN)
     with pytest.raises(ValueError, match=f"sample 0 .* {n + 1} columns.*impute first"):
         listed_of(found, X)
@@ -107,7 +104,7 @@ def test_most_completions():
 def by_listing(net, X):
     """Hidden means, visible means and log-likelihoods of samples of bits."""
     (rbm,) = net.layers_
-    V = states(X.shape[1])
+    V = all_states(X.shape[1])
     log_p = -rbm.free_energy(V) - exact_log_partition(rbm).value
     hidden, visible, log_likelihood = [], [], []
     for row in X:
@@ -225,7 +222,7 @@ def test_score_of_a_sample_with_probabilities_is_the_mean_over_their_bits(mixed)
 
 def test_likelihood_of_a_stack_against_all_states(bits):
     net = net_of(bits, [4, 3], n_draws=3000)
-    V = states(6)
+    V = all_states(6)
     log_p = net.score_samples(V)
     X = bits[:5].copy()
     X[:, [0, 2]] = NAN

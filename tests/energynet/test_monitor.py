@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from support import Callback
 
 from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import RBM, dbn_log_likelihood, exact_log_partition
@@ -27,17 +28,11 @@ def recorded(net, name):
     return [(r["epoch"], r[name]) for r in net.history_ if name in r and "epoch" in r]
 
 
-class Keep:
+class Keep(Callback):
     """A callback that keeps the likelihoods of all states, epoch by epoch."""
 
     def __init__(self):
         self.found = []
-
-    def setup(self, estimator, context): ...
-
-    def teardown(self, estimator, context): ...
-
-    def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
         if context.max_subtasks == 0:

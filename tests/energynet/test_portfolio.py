@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
+from support import all_states
 
 from skmohn.energynet import EnergyNetTransformer
 from skmohn.energynet._groups import Groups, list_states
@@ -23,11 +24,6 @@ def copies(n_rows, seed=0):
     indicators = np.eye(4)[rng.integers(0, 4, n_rows)]
     noise = rng.random((n_rows, 4)) < 0.05
     return np.column_stack([indicators, np.abs(indicators - noise)])
-
-
-def every_row(n):
-    """Every row of bits."""
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
 def net(**options):
@@ -61,11 +57,13 @@ def test_a_tree_has_the_weight_where_columns_are_copies():
 
 
 def test_probabilities_of_all_rows_sum_to_one(fitted):
-    assert logsumexp(fitted.score_samples(every_row(8))) == pytest.approx(0.0, abs=1e-4)
+    assert logsumexp(fitted.score_samples(all_states(8))) == pytest.approx(
+        0.0, abs=1e-4
+    )
 
 
 def test_missing_values_are_summed_out(fitted):
-    every = every_row(8)
+    every = all_states(8)
     log_p = fitted.score_samples(every)
     rows = copies(20, 2)
     rows[np.random.default_rng(0).random(rows.shape) < 0.4] = NAN

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
+from support import Callback, all_states
 
 from skmohn import EnergyNetTransformer, InfiniteRBMOptions
 from skmohn.energynet import (
@@ -69,10 +70,6 @@ def few(**parameters):
         **parameters,
     }
     return EnergyNetTransformer(None, **parameters)
-
-
-def states(n):
-    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
 
 
 # ------------------------------------------------------------------------ structure
@@ -476,7 +473,7 @@ def test_likelihood_against_enumeration():
     z = exact_log_partition(upper).value
     assert net.log_partition_[1].value == pytest.approx(z)
     # p(v) = sum over h of p(h) p(v | h), with p(h) by the upper RBM.
-    H, V = states(4), states(6)
+    H, V = all_states(4), all_states(6)
     log_h = -upper.free_energy(H) - z
     p = lower.visible_probabilities(H).astype(float)
     log_v_of_h = V @ np.log(p).T + (1 - V) @ np.log1p(-p).T
@@ -521,8 +518,10 @@ def test_scores_of_layers_are_the_same_in_batches_of_any_size(
 def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
     X = digits[:300, 18:24]
     net = few(n_final_epochs="auto").fit(X)
-    every = net.score_samples(states(6))
-    weight = np.prod(np.where(states(6)[None] == 1, X[:, None], 1 - X[:, None]), axis=2)
+    every = net.score_samples(all_states(6))
+    weight = np.prod(
+        np.where(all_states(6)[None] == 1, X[:, None], 1 - X[:, None]), axis=2
+    )
     exact = weight @ every
     assert net.score(X) == pytest.approx(exact.mean(), abs=0.1)
     assert np.corrcoef(net.score_samples(X), exact)[0, 1] > 0.9
@@ -563,10 +562,10 @@ def test_samples_have_the_distribution_of_the_model(widths):
     net = few(n_components=widths, n_final_epochs=100).fit(X)
     *lower, top = net.layers_
     # Exact: the top's own distribution, then down through the layers.
-    below = states(top.n_visible)
+    below = all_states(top.n_visible)
     p = np.exp(-top.free_energy(below) - exact_log_partition(top).value)
     for rbm in reversed(lower):
-        V, q = states(rbm.n_visible), rbm.visible_probabilities(below)
+        V, q = all_states(rbm.n_visible), rbm.visible_probabilities(below)
         p = np.prod(np.where(V[:, None] == 1, q, 1 - q), axis=2) @ p
         below = V
     drawn = net.sample(4000, n_steps=100, random_state=0)
@@ -680,20 +679,11 @@ def test_nothing_before_the_fit(bits):
 # ------------------------------------------------------------------------ callbacks
 
 
-class StopAfter:
+class StopAfter(Callback):
     """Ask to stop after some epochs."""
 
     def __init__(self, n):
         self.n, self.shapes = n, []  # of features, one for each epoch
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         if context.max_subtasks == 0:
@@ -1031,15 +1021,15 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
     monkeypatch.setattr(f"{PARTITION}.annealed_weights", estimate)
     monkeypatch.setattr(f"{PARTITION}.log_partition_of", estimate_of)
     monkeypatch.setattr(f"{PARTITION}.is_enumerable", lambda rbm: False)
-    net = few(n_temperatures=1000, n_final_epochs=2).fit(states(6))
+    net = few(n_temperatures=1000, n_final_epochs=2).fit(all_states(6))
     with pytest.warns(UserWarning, match=r"size .* is 6\.0.*raise n_temperatures"):
-        net.score(states(6))
+        net.score(all_states(6))
     # Few of them first, as no more may be needed.
     assert asked == [16, 63, 250, 1000, 4000]
     asked.clear()
-    net = few(n_temperatures=2000, n_final_epochs=2).fit(states(6))
+    net = few(n_temperatures=2000, n_final_epochs=2).fit(all_states(6))
     assert net.log_partition_[0].effective_sample_size == 10.0
-    net = few(n_temperatures=9000, n_final_epochs=2).fit(states(6))
+    net = few(n_temperatures=9000, n_final_epochs=2).fit(all_states(6))
     assert net.log_partition_[0].effective_sample_size == 11.0
     assert asked == [32, 125, 500, 2000, 8000, 141, 563, 2250, 9000]
 

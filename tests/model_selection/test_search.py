@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support import Callback
 
 from skmohn import BlackBoxSearchCV
 from skmohn.model_selection._param_space import ParamSpace
@@ -526,21 +527,15 @@ def test_what_is_no_grid_is_refused(grid, error, message):
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callbacks_see_each_setting_and_can_stop():
-    class Watcher:
+    class Watcher(Callback):
         n_seen = 0
 
         def setup(self, estimator, context):
             assert context.max_subtasks == 30 + 1
 
-        def on_fit_task_begin(self, estimator, context):
-            pass
-
         def on_fit_task_end(self, estimator, context, **kwargs):
             self.n_seen += context.parent is not None
             return self.n_seen == 7
-
-        def teardown(self, estimator, context):
-            pass
 
     search = BlackBoxSearchCV(
         Scored(), {"a": range(10), "b": range(10)}, n_evaluations=30, random_state=0

@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from support import Callback
 
 from skmohn import MOHNClassifier, MOHNTransformer
 
@@ -190,20 +191,11 @@ def test_unfitted_predicts_nothing():
         MOHNClassifier().terms_table()
 
 
-class Watch:
+class Watch(Callback):
     """Ask for a fitted classifier after each model, stop after the third."""
 
     def __init__(self):
         self.scores = []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(
         self, estimator, context, *, X=None, y=None, fitted_estimator=None

@@ -15,6 +15,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
+from support import Callback
 
 from skmohn import GPOptions, MOHNClassifier
 from skmohn.mohn._gp import classification, laplace
@@ -582,13 +583,8 @@ def test_history_has_a_record_for_each_member(circle):
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("n_records", [1, 3])
 def test_a_callback_stops_between_members(n_records, circle):
-    class Stop:
+    class Stop(Callback):
         n_left = n_records
-
-        def setup(self, estimator, context):
-            pass
-
-        teardown = on_fit_task_begin = setup
 
         def on_fit_task_end(self, estimator, context):
             self.n_left -= context.max_subtasks == 0

@@ -368,7 +368,7 @@ class Products:
         control = data[4]
         self.control, self.weights = control, np.full(100, 10.0)
         self.validation = None, self.weights
-        self.sizes, self.ratios = [0], [np.inf]
+        self.sizes, self.ratios, self.deviances = [0], [np.inf], [1.0]
 
     def n_observations(self):
         """All rows and their repeats."""
@@ -378,6 +378,7 @@ class Products:
         """Models with so many products."""
         self.sizes += sizes
         self.ratios += [2.0] * len(sizes)
+        self.deviances += [1.0] * len(sizes)
         return self
 
     def losses(self, position, temperature):
@@ -406,12 +407,14 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
     problem = TrainingData(
         EncodedRows(inputs, np.empty((120, 0), int)), labels, folds=rows
     )
-    problem = problem._replace(classes=np.arange(2))
+    names = SimpleNamespace(n_categoricals=N, groups=np.arange(N))
+    problem = problem._replace(classes=np.arange(2), term_names=names)
     selection, coverage = _logistic_selection.choose_products(
         problem,
-        control(most, start),
-        memory_budget=memory_budget,
-        report=lambda path, position, loss: shown.append(loss) and False,
+        FitSettings(max_order=2, work_budget=0.0, memory_budget=memory_budget),
+        start,
+        most,
+        report=lambda record, terms: shown.append(len(terms)) and False,
     )
     assert len(paths) == 3
     assert len(shown) == len(paths[0].sizes)

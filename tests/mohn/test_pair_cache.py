@@ -35,7 +35,7 @@ def test_the_bound_never_misses(is_packed, size, change, seed):
     fold = small.view(small.design.take(rows), rows)
     first = rng.standard_normal(60)
     for view, part in ((small.whole, slice(None)), (fold, rows)):
-        view.ask(first[part])
+        view.request(first[part])
         view.wait()
         other = first[part] + change * rng.standard_normal(len(first[part]))
         whole = np.zeros(60)
@@ -61,7 +61,7 @@ def test_waiting_searches_share_a_pass():
     ]
     assert all(view.bound(np.ones(view.design.n_samples)) == math.inf for view in views)
     for view in views:
-        view.ask(rng.standard_normal(view.design.n_samples))
+        view.request(rng.standard_normal(view.design.n_samples))
     views[1].wait()
     assert small.n_passes == 1
     assert not any(view.is_waiting for view in views)
@@ -75,12 +75,12 @@ def test_companions_begin_before_the_second_pass_and_share_it():
 
     def search():
         begun.append(few.n_passes)
-        fold.ask(rng.standard_normal(40))
+        fold.request(rng.standard_normal(40))
         yield 1.0
 
     few.joint_searches = lambda: [(fold, search())]
     for n_passes in (1, 2, 3):
-        few.whole.ask(rng.standard_normal(60))
+        few.whole.request(rng.standard_normal(60))
         few.whole.wait()
         assert few.n_passes == n_passes
         assert not fold.is_waiting
@@ -98,13 +98,13 @@ def test_what_views_know():
     assert small.whole.is_empty
     first, other = rng.standard_normal((2, 60))
     other += first
-    small.whole.ask(first)
+    small.whole.request(first)
     small.whole.wait()
     # What was found in all samples is known in a fold, without a bound.
     assert not fold.is_empty
     assert set(fold.screen(first[rows], 99)) == best_by_hand(small, first, 12)
     assert fold.bound(first[rows]) == math.inf
-    fold.ask(other[rows])
+    fold.request(other[rows])
     fold.wait()
     whole = np.zeros(60)
     whole[rows] = other[rows]

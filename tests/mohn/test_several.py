@@ -22,6 +22,7 @@ from sklearn.multioutput import MultiOutputRegressor, RegressorChain
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
+from support import Callback
 
 from skmohn import GPOptions, MOHNRegressor
 from skmohn._core._fitting import gather_warnings
@@ -221,22 +222,13 @@ def test_what_is_set_after_a_fit_counts_for_all(shared):
     assert "(clip)" not in set(model.explain(X[0], target=2)["term"])
 
 
-class _Counter:
+class _Counter(Callback):
     """A callback that counts tasks and may stop each fit."""
 
     max_propagation_depth = None
 
     def __init__(self, stop):
         self.stop, self.ends = stop, []
-
-    def setup(self, estimator, context):
-        """Nothing to set up."""
-
-    def teardown(self, estimator, context):
-        """Nothing to take down."""
-
-    def on_fit_task_begin(self, estimator, context, **data):
-        """Nothing to begin."""
 
     def on_fit_task_end(self, estimator, context, **data):
         """Count the end of a task; stop the search of a target."""

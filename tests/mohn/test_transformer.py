@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures
+from support import Callback
 
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_sparse_walsh
@@ -363,20 +364,11 @@ def test_threads_equal_serial(above):
     assert parallel.terms_ == above.terms_
 
 
-class StopAfter:
+class StopAfter(Callback):
     """Ask to stop after some models."""
 
     def __init__(self, n):
         self.n, self.shapes = n, []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context):
-        pass
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         if context.max_subtasks == 0:

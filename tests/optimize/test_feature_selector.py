@@ -19,6 +19,7 @@ from sklearn.model_selection import GroupKFold, KFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
+from support import Callback
 
 from skmohn import MOHNFeatureSelector, MOHNRegressor
 
@@ -262,7 +263,7 @@ def test_metadata_are_routed():
 # ----------------------------------------------------------------------- callbacks
 
 
-class Watcher:
+class Watcher(Callback):
     """Keeps what it sees of a fit; asks to stop after some subsets."""
 
     def __init__(self, stop_after):
@@ -271,16 +272,10 @@ class Watcher:
     def setup(self, estimator, context):
         self.most = context.max_subtasks
 
-    def on_fit_task_begin(self, estimator, context):
-        pass
-
     def on_fit_task_end(self, estimator, context, *, fitted_estimator):
         if context.task_name == "iteration":
             self.supports.append(fitted_estimator.get_support())
         return len(self.supports) >= self.stop_after
-
-    def teardown(self, estimator, context):
-        pass
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")

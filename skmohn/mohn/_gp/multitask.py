@@ -45,7 +45,6 @@ from skmohn.mohn._gp.term_variances import find_strong_terms
 from skmohn.mohn._gp.transform_selection import keep_scale
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._missing_inputs import MissingInputs
-from skmohn.mohn._models import SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Categorical, standardize
@@ -56,6 +55,7 @@ from skmohn.mohn._table.target import (
     require_domain,
     sum_log_slope,
 )
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class MultitaskGP:
 
     def __init__(
         self,
-        samples: SolverData,  # y is (n_samples, n_targets)
+        samples: TrainingData,  # y is (n_samples, n_targets)
         settings: FitSettings,
     ) -> None:
         self.samples, self.settings, self.group = samples, settings, None

@@ -1,8 +1,8 @@
 """One Cholesky factor for several targets of the same rows and hyperparameters."""
 
-# Each target has a posterior of its own, which answers like any other. What depends on
-# the rows alone (covariances with rows asked about, variances, factors of further rows)
-# is computed once for all of them within :func:`remember`.
+# Each target has a posterior of its own, with the methods of any other. What depends on
+# the rows alone (covariances with new rows, variances, factors of further rows) is
+# computed once for all of them within :func:`remember`.
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from skmohn._core._fitting import warn_caller
 from skmohn._core._tuned import tuned
 from skmohn._core._walsh import WalshPolynomial
-from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._gp.additive import fit_additive
 from skmohn.mohn._gp.covariance_function import Prior
 from skmohn.mohn._gp.marginal_likelihood import (
@@ -23,10 +22,11 @@ from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.term_variances import highest_order
 from skmohn.mohn._gp.transform_selection import Scale, choose_scale
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import RESIDUALS, FitResult, SolverData, SolverValidationData
+from skmohn.mohn._models import RESIDUALS, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
+from skmohn.mohn._training_data import TrainingData
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
@@ -55,7 +55,7 @@ _NOTHING = WalshPolynomial((), np.empty(0), 0.0)
 
 
 def solve_gp(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     at_most: float = math.inf,
@@ -81,14 +81,15 @@ def solve_gp(
     if not model.description_length() > at_most:
         graph, errors = model.significant_terms(settings.max_order)
     terms = list(graph.terms)
-    held = float(
+    listed = float(
         np.sum((graph.weights / model.y_std) ** 2 * term_names.uniform_variances(terms))
     )
-    fraction = held / max(model.function_variance(term_names.variables()), 1e-300)
+    fraction = listed / max(model.function_variance(term_names.variables()), 1e-300)
+    held = samples.validation
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise_variance),
-        "validation_rmse": _validation_rmse(model, samples.validation),
+        "validation_rmse": held and held.rmse(model.predictive_mean),
         "way": model.inference,
         "n_weights": len(terms),
     }
@@ -104,18 +105,11 @@ def solve_gp(
     highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
     counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def solve_additive_categories(
-    samples: SolverData, settings: FitSettings, transform: Transform = UNCHANGED
+    samples: TrainingData, settings: FitSettings, transform: Transform = UNCHANGED
 ) -> FitResult:
     """Learn what each input and categorical explains alone, see `fit_additive`."""
     term_names = samples.term_names
@@ -135,18 +129,11 @@ def solve_additive_categories(
     )
     count = term_names.count(1)
     coverage = [{"order": 1, "possible": count, "tried": count}]
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def _learn(
-    samples: SolverData, settings: FitSettings, report: Report, at_most: float
+    samples: TrainingData, settings: FitSettings, report: Report, at_most: float
 ) -> GPModel | None:
     """Model, or None where its description is out of reach."""
     alphabets, scale = samples.term_names.alphabets, _scale_of(samples, settings)
@@ -163,14 +150,14 @@ def _learn(
         seed=samples.seed,
     )
 
-    def tell(height: float, prior: Prior) -> bool:
+    def report_step(height: float, prior: Prior) -> bool:
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise_variance)}
         # Only a callback that wants to predict has the posterior computed.
         return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
 
     start = _earlier_prior(samples)
     if samples.multitask is not None:
-        model = samples.multitask.model(start, tell)
+        model = samples.multitask.model(start, report_step)
         if model is not None:
             return model
     first = scale.maximize_evidence if start is None else None
@@ -188,7 +175,7 @@ def _learn(
         start=start,
         first=first,
         max_iter=max_iter,
-        report=tell,
+        report=report_step,
         at_most=at_most if is_plain else math.inf,
     )
     if settings.gp_options.target_transform == "auto":
@@ -199,7 +186,7 @@ def _learn(
 def _on_own_scale(
     model: GPModel,
     fit: Callable[..., GPModel],
-    samples: SolverData,
+    samples: TrainingData,
     noise: str,
     max_iter: int,
 ) -> GPModel:
@@ -239,7 +226,7 @@ def _are_classes(y: NDArray[np.float64]) -> bool:
     return len(y) >= _GP_CHOICE.min_rows_two_values and len(np.unique(y)) == 2
 
 
-def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
+def _scale_of(samples: TrainingData, settings: FitSettings) -> Scale:
     """Scale of the target: of all that fraction, chosen with the coding, or its own."""
     if samples.multitask is not None and samples.multitask.is_member:
         return Scale(samples.multitask.transform, False)
@@ -256,7 +243,7 @@ def _scale_of(samples: SolverData, settings: FitSettings) -> Scale:
     )
 
 
-def _earlier_prior(samples: SolverData) -> Prior | None:
+def _earlier_prior(samples: TrainingData) -> Prior | None:
     """Hyperparameters of the model to begin with, when they fit and have products."""
     earlier, n_inputs = samples.warm_start_model, samples.inputs.shape[1]
     if not isinstance(earlier, GPModel) or len(earlier.prior.ard_rates) != n_inputs:
@@ -275,10 +262,3 @@ def _settle(
     return fit(
         covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )
-
-
-def _validation_rmse(model: GPModel, held: SolverValidationData | None) -> float | None:
-    if held is None:
-        return None
-    residual = held.y - model.predictive_mean(held.rows)
-    return float(np.sqrt(np.average(residual**2, weights=held.sample_weight)))

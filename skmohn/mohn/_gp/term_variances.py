@@ -183,7 +183,7 @@ def _noise_level(posterior: Any) -> float:
 
 def _strongest(
     posterior: _PosteriorUpdate, max_order: int | None
-) -> tuple[tuple[int, int], float] | tuple[tuple[int, ...], float] | None:
+) -> tuple[Term, float] | None:
     """Term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
     present, terms, prices, bars = posterior.covariance.terms, [], [], []
@@ -231,10 +231,7 @@ class Scored(Protocol):
 
 def find_significant_terms(
     model: Scored, max_order: int | None = None
-) -> (
-    tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]
-    | tuple[list[tuple[int, int]], NDArray[np.float64], NDArray[np.float64]]
-):
+) -> tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]:
     """Significant weights, with their means and standard deviations."""
     # The test is Student's t of least squares, as for the terms of sparse models,
     # beside all other weights, which have their prior; see `find_significant` for the

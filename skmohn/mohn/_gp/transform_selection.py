@@ -31,7 +31,6 @@ from skmohn.mohn._gp.marginal_likelihood import (
     learn_prior,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._models import SolverData
 from skmohn.mohn._options import GPOptions
 from skmohn.mohn._table.rows import (
     Categorical,
@@ -46,6 +45,7 @@ from skmohn.mohn._table.target import (
     moments,
     require_domain,
 )
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def choose_scale(
     return Scale(best.transform, best.has_levels, best.maximize_evidence)
 
 
-_Data = TypeVar("_Data", bound=SolverData)
+_Data = TypeVar("_Data", bound=TrainingData)
 
 
 def choose_transform_and_levels(samples: _Data, options: GPOptions) -> _Data:

@@ -12,6 +12,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._design.design import Design
 from skmohn.mohn._sparse import solver_kernels as _learning_kernels
+from skmohn.mohn._table.rows import rms
 
 
 @dataclass(frozen=True)
@@ -120,8 +121,7 @@ class ActiveSet:
     @property
     def rms(self) -> float:
         """Root mean square of the residual."""
-        weights = self.design.weights
-        return float(np.sqrt(np.average(self.residual**2, weights=weights)))
+        return rms(self.residual, self.design.weights)
 
     @property
     def noise(self) -> float:

@@ -11,8 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import product_columns
-from skmohn.mohn._models import JOINT, SolverData
+from skmohn.mohn._models import JOINT
 from skmohn.mohn._sparse.logistic import LOGISTIC_SEARCH
+from skmohn.mohn._sparse.newton import add_constant, inverse_root
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class LogisticModel(NamedTuple):
 
     @classmethod
     def learn(
-        cls, samples: SolverData, terms: list[Term], C: float = LOGISTIC_SEARCH.C
+        cls, samples: TrainingData, terms: list[Term], C: float = LOGISTIC_SEARCH.C
     ) -> "LogisticModel":
         """Fit weights of products of one-hot inputs; constants alone without terms."""
         inputs, labels, sample_weight = samples.data
@@ -84,7 +86,7 @@ class LogisticModel(NamedTuple):
             log_odds[..., -n_outputs:] = np.nan
             return log_odds
         columns = product_columns(inputs, self.terms)
-        columns = np.column_stack([columns, np.ones(len(columns))])
+        columns = add_constant(columns)
         moved = self.root @ rng.standard_normal((self.root.shape[1], n_draws))
         moved = moved.reshape(n_outputs, -1, n_draws)
         log_odds[..., -n_outputs:] += np.einsum("rj,ojd->rdo", columns, moved)
@@ -98,7 +100,7 @@ def _covariance_root(
     C: float,
 ) -> NDArray[np.float64]:
     """Root of the covariance by Laplace's approximation, see `LogisticModel.root`."""
-    wider = np.column_stack([columns, np.ones(len(columns))])
+    wider = add_constant(columns)
     weight = np.ones(len(columns)) if sample_weight is None else sample_weight
     n_columns, n_outputs = wider.shape[1], chances.shape[1]
     curvature = np.empty((n_outputs, n_columns, n_outputs, n_columns))
@@ -110,7 +112,5 @@ def _covariance_root(
     penalty = np.append(np.full(n_columns - 1, 1.0 / C), 0.0)
     curvature = curvature.reshape(n_outputs * n_columns, -1)
     curvature.ravel()[:: len(curvature) + 1] += np.tile(penalty, n_outputs)
-    values, vectors = np.linalg.eigh(curvature)
     # The constants of all classes together are free, and change nothing.
-    kept = values > len(values) * np.finfo(float).eps * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept])
+    return inverse_root(curvature)

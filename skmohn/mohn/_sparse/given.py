@@ -2,12 +2,12 @@
 
 from skmohn._core._types import Term
 from skmohn._core._validation import read_sets
-from skmohn.mohn._models import SolverData
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._table.term_names import find_sets, to_inputs
+from skmohn.mohn._training_data import TrainingData
 
 
-def listed_terms(samples: SolverData, settings: FitSettings) -> list[Term]:
+def listed_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
     """Validate the parameter `terms`; return sets of inputs."""
     index, n_features = samples.term_names.index, len(samples.coding.kind)
     given = read_sets(settings.terms, "terms")
@@ -22,7 +22,9 @@ def listed_terms(samples: SolverData, settings: FitSettings) -> list[Term]:
     return to_inputs(terms, samples.coding.usable)
 
 
-def terms_of_all_models(samples: SolverData, settings: FitSettings) -> tuple[Term, ...]:
+def terms_of_all_models(
+    samples: TrainingData, settings: FitSettings
+) -> tuple[Term, ...]:
     """Terms of every model of a search: those that the user lists, if any."""
     if settings.terms is None:
         return ()

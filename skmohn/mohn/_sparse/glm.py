@@ -21,7 +21,7 @@ from skmohn.mohn._sparse.logistic import (
     ScorePath,
     unpack_columns,
 )
-from skmohn.mohn._sparse.newton import find_maximum
+from skmohn.mohn._sparse.newton import add_constant, find_maximum, inverse_root
 from skmohn.mohn._sparse.pair_cache import PairCacheView
 
 _Floats = NDArray[np.float64]
@@ -180,9 +180,7 @@ def covariance_root(
     given = response.y, response.means(wider @ mode), dispersion
     of_rows = response.weight * response.distribution.curvature(*given)
     penalty = np.append(np.full(columns.shape[1], 1.0 / C), 0.0)
-    values, vectors = np.linalg.eigh(_penalize(wider, of_rows, penalty))
-    kept = values > len(values) * np.finfo(float).eps * values[-1]
-    return vectors[:, kept] / np.sqrt(values[kept])
+    return inverse_root(_penalize(wider, of_rows, penalty))
 
 
 class GLMPath(ScorePath):
@@ -274,11 +272,6 @@ class GLMPath(ScorePath):
 def bounded_exp(values: _Floats) -> _Floats:
     """Exponentials with finite squares."""
     return np.exp(np.clip(values, -_GLM.max_log_mean, _GLM.max_log_mean))
-
-
-def add_constant(columns: _Floats) -> _Floats:
-    """Columns and, last, ones."""
-    return np.column_stack([columns, np.ones(len(columns))])
 
 
 def _is_poisson(response: Response) -> bool:

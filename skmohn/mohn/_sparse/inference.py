@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design
-from skmohn.mohn._models import FitResult, SolverData
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._sparse.collinear import find_collinear_terms
 from skmohn.mohn._sparse.rank_scores import rank_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
+from skmohn.mohn._training_data import TrainingData
 
 
 class TermTests(NamedTuple):
@@ -29,7 +30,7 @@ class TermTests(NamedTuple):
 
     @classmethod
     def of_fit(
-        cls, samples: SolverData, result: FitResult, fixed: Collection[Term]
+        cls, samples: TrainingData, result: FitResult, fixed: Collection[Term]
     ) -> Self:
         """Test on training rows, corrected for the search; `fixed` terms had none."""
         design, terms = make_design(samples.inputs, samples.sample_weight), result.terms
@@ -49,7 +50,7 @@ class TermTests(NamedTuple):
 
 
 def label_collinear_terms(
-    samples: SolverData, terms: Sequence[Term]
+    samples: TrainingData, terms: Sequence[Term]
 ) -> list[list[tuple[Any, float]]]:
     """Sets of columns that are collinear with each term, and their correlations."""
     design = make_design(samples.inputs, samples.sample_weight)

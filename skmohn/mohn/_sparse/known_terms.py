@@ -10,7 +10,7 @@ from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, make_design
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import FitResult, SolverData
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
@@ -22,6 +22,8 @@ from skmohn.mohn._sparse.linear_solvers import (
     moments,
     ols,
 )
+from skmohn.mohn._table.rows import rms
+from skmohn.mohn._training_data import TrainingData
 
 EXACT = "exact: the model reproduces every sample"
 REASONS = {
@@ -41,7 +43,7 @@ REASONS = {
 
 
 def learn(
-    samples: SolverData, settings: FitSettings, report: Report, terms: list[Term]
+    samples: TrainingData, settings: FitSettings, report: Report, terms: list[Term]
 ) -> FitResult:
     """Learn the weights of a fixed structure by the learning rule."""
     design = make_design(samples.inputs, samples.sample_weight)
@@ -60,7 +62,7 @@ def learn(
 
 
 def _by_ols(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -79,7 +81,7 @@ def _by_ols(
 
 
 def _by_lasso(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -99,7 +101,7 @@ def _by_lasso(
     return graph, f"lasso with alpha={samples.y_scale * alpha:.3g}", None
 
 
-def penalty_of(samples: SolverData, settings: FitSettings) -> float | Literal["auto"]:
+def penalty_of(samples: TrainingData, settings: FitSettings) -> float | Literal["auto"]:
     """Lasso penalty in the unit of the target, or "auto"."""
     return (
         "auto" if settings.alpha == "auto" else float(settings.alpha) / samples.y_scale
@@ -122,7 +124,7 @@ def _scaled_lasso(second: Moments) -> tuple[LassoFit, float]:
 
 
 def _by_delta(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     design: Design,
@@ -168,12 +170,11 @@ def _by_delta(
     return graph, f"delta rule, {reason}", warning
 
 
-def record_of(samples: SolverData, graph: WalshPolynomial) -> dict[str, Any]:
+def record_of(samples: TrainingData, graph: WalshPolynomial) -> dict[str, Any]:
     """History record of a model whose structure is fixed."""
-    validation_rmse = None
-    if samples.validation is not None:
-        inputs, y, weight = samples.validation.data
-        validation_rmse = rms(y - graph.predict(inputs), weight)
+    held, validation_rmse = samples.validation, None
+    if held is not None:
+        validation_rmse = held.rmse(lambda rows: graph.predict(rows.inputs))
     training_rmse = rms(
         samples.y - graph.predict(samples.inputs), samples.sample_weight
     )
@@ -226,8 +227,3 @@ def describe(
         is_exact=reason == "exact",
         is_stopped=reason == "stopped",
     )
-
-
-def rms(residual: NDArray[np.float64], weights: NDArray[np.float64] | None) -> float:
-    """Weighted root mean square."""
-    return float(np.sqrt(np.average(residual**2, weights=weights)))

@@ -155,15 +155,14 @@ def ols(moments: Moments, *, tol: float = 1e-12, in_order: bool = False) -> OLSF
 
 
 class LassoFit(NamedTuple):
-    """Lasso coefficients, intercept, sweeps, duality gap and violation."""
+    """Lasso coefficients, intercept, sweeps and violation."""
 
-    # `duality_gap` bounds how far the objective is above its minimum; `violation` is
-    # the largest breach of the optimality conditions, as a correlation with the target.
+    # `violation` is the largest breach of the optimality conditions, as a correlation
+    # with the target.
 
     coef: np.ndarray
     intercept: float
     n_iter: int
-    duality_gap: float
     violation: float
 
 
@@ -204,25 +203,8 @@ def lasso(
         coef,
         moments.intercept(coef),
         n_iter,
-        _duality_gap(moments, threshold, coef, gradient),
         violation,
     )
-
-
-def _duality_gap(
-    moments: Moments,
-    threshold: float,
-    coef: NDArray[np.float64],
-    gradient: NDArray[np.float64],
-) -> float:
-    """Duality gap of the lasso, with the residual scaled to be dual feasible."""
-    target_residual = moments.target_square - coef @ moments.projection
-    residual_square = target_residual - coef @ gradient
-    steepest = np.max(np.abs(gradient), initial=0.0)
-    shrink = min(1.0, threshold / steepest) if steepest > 0.0 else 1.0
-    primal = 0.5 * residual_square + threshold * np.abs(coef).sum()
-    dual = shrink * target_residual - 0.5 * shrink**2 * residual_square
-    return max(float(primal - dual), 0.0) / moments.weight_sum
 
 
 class DeltaFit(NamedTuple):

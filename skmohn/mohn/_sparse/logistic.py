@@ -63,7 +63,8 @@ class LogisticControl:
     """Limits of a search."""
 
     max_order: int  # largest number of inputs in a product
-    most: int  # most products beside those that the search begins with
+    # Most products beside those that the search begins with, or infinite.
+    most: float
     work_budget: float  # nanoseconds, from counts, for screening orders three and up
     # (n_inputs,); inputs of one group are the categories of a categorical: no product
     # has two of them.
@@ -189,7 +190,7 @@ class ScorePath(ABC):
         self, pairs: PairCacheView, residuals: NDArray[np.float64]
     ) -> Generator[None, None, None]:
         """Request a pass over all pairs with the residuals."""
-        pairs.ask(*residuals.T)
+        pairs.request(*residuals.T)
         yield
         pairs.wait()
 

@@ -13,12 +13,12 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from skmohn._core._fitting import no_progress
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design, make_design, number_rows
-from skmohn.mohn._design.terms import choice_length, with_kept
-from skmohn.mohn._models import Folds, SelectedModel, SolverData
+from skmohn.mohn._design.terms import choice_length, in_order, with_kept
+from skmohn.mohn._models import Folds, SelectedModel
+from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.glm import GLMPath, Response
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
@@ -29,6 +29,7 @@ from skmohn.mohn._sparse.logistic import (
 )
 from skmohn.mohn._sparse.model_selection import PATH, sparsest_of_the_best
 from skmohn.mohn._sparse.pair_cache import PairCache, Search, run_together
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -90,41 +91,36 @@ def best_penalty(selection: SelectedModel) -> float:
 
 
 def choose_products(
-    samples: SolverData,
-    control: LogisticControl,
-    *,
-    selection: str = "auto",
-    cv: Any = 5,
-    max_rounds: int = 200,
-    memory_budget: float = 1e9,
-    n_jobs: int | None = None,
-    watch: Callable[..., Any] = no_progress,
-    report: Callable[[ScorePath, int, float | None], bool],
+    samples: TrainingData,
+    settings: FitSettings,
+    start: Sequence[Term],
+    most: float,
+    report: Callable[[dict[str, Any], list[Term]], bool],
 ) -> tuple[SelectedModel, list[dict[str, Any]]]:
     """Search for products and choose their number."""
-    # `selection` is "auto", "cv" or "ebic"; `cv` is the number of folds, unless the
-    # samples have their own. A path has at most `max_rounds` models after the first;
-    # the columns on all paths take at most `memory_budget` bytes. `watch` is a context
-    # manager around each pass over all pairs, see `FitSettings`. `report` is called
-    # after each model with the path, the model's position and its mean validation loss
-    # or None; True ends the search. Returned are what was selected, and the coverage of
-    # the search.
+    # `start` are products of all models, `most` those beside them at most, or infinite.
+    # A path has at most `max_iter` models after the first; the columns on all paths
+    # take at most `memory_budget` bytes. `report` is called after each model with a
+    # record and its products; True ends the search. Returned are what was selected,
+    # and the coverage of the search.
+    control = _control(samples, settings, start, most)
+    n_jobs, watch = settings.n_jobs, settings.watch
     design = make_design(samples.inputs)
     pair_cache = PairCache(design, n_jobs, watch) if samples.is_wide else None
     path = _path(design, samples, control, pair_cache)
-    folds = deal_folds(samples, selection, cv)
-    room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
+    folds = deal_folds(samples, settings.selection, settings.cv)
+    room = settings.memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(
         LOGISTIC_SELECTION.max_weights_fraction * path.n_observations(),
         room - len(control.start),
     )
-    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
+    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[: settings.max_iter]
     parts = [_fold(design, samples, control, *fold, pair_cache) for fold in folds]
     # Log densities, unlike probabilities, have no end.
     min_loss = -np.inf if samples.classes is None else LOGISTIC_SELECTION.min_loss
     shown = chosen = 0
-    for start in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
-        stage = sizes[start : start + LOGISTIC_SELECTION.n_models_per_stage]
+    for first in range(0, max(len(sizes), 1), LOGISTIC_SELECTION.n_models_per_stage):
+        stage = sizes[first : first + LOGISTIC_SELECTION.n_models_per_stage]
         if pair_cache is None:
             path.extend(stage)
             for part in parts:
@@ -149,7 +145,12 @@ def choose_products(
             chosen = best = int(np.argmin(scores))
             means = [None] * len(path.sizes)
         while shown < len(path.sizes):
-            if report(path, shown, means[shown]):
+            record = {
+                "n_terms": path.sizes[shown],
+                "training_log_loss": path.deviances[shown],
+                "validation_log_loss": means[shown],
+            }
+            if report(record, in_order(path.model(shown))):
                 return _settle(path, parts, shown, "stopped", folds)
             shown += 1
         if ended or best < shown - LOGISTIC_SELECTION.patience:
@@ -157,7 +158,21 @@ def choose_products(
     return _settle(path, parts, chosen, "cv" if parts else "ebic", folds)
 
 
-def deal_folds(samples: SolverData, selection: str, cv: int) -> Folds:
+def _control(
+    samples: TrainingData, settings: FitSettings, start: Sequence[Term], most: float
+) -> LogisticControl:
+    """Limits of a search, by the settings and columns of a fit."""
+    n_categoricals = samples.term_names.n_categoricals
+    return LogisticControl(
+        max_order=min(settings.max_order or n_categoricals, n_categoricals),
+        most=most,
+        work_budget=settings.work_budget,
+        groups=samples.term_names.groups,
+        start=tuple(start),
+    )
+
+
+def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
     """Stratified folds that keep equal rows and groups together; none for the EBIC."""
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
@@ -200,7 +215,7 @@ def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np
 
 
 def learn_on_folds(
-    samples: SolverData, terms: list[Term], selection: str, cv: int
+    samples: TrainingData, terms: list[Term], selection: str, cv: int
 ) -> SelectedModel:
     """Fit models of given products on each fold, to compare penalties."""
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
@@ -212,7 +227,7 @@ def learn_on_folds(
 
 def _path(
     design: Design,
-    samples: SolverData,
+    samples: TrainingData,
     control: LogisticControl,
     pair_cache: PairCache | None,
 ) -> ScorePath:
@@ -232,7 +247,7 @@ def _path(
 
 def _fold(
     design: Design,
-    samples: SolverData,
+    samples: TrainingData,
     control: LogisticControl,
     train: NDArray[np.intp],
     test: NDArray[np.intp],

@@ -33,9 +33,9 @@ from skmohn.mohn._models import (
 from skmohn.mohn._options import DeltaOptions
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.linear_solvers import delta_rule, longest_step
-from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
+from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._table.rows import EncodedRows, row_blocks, standardize
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.variables import Contrast, Variable
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from skmohn._core._types import Term
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import Design, find_equal, make_design, number_rows
 from skmohn.mohn._design.terms import choice_length
-from skmohn.mohn._models import Folds, SelectedModel, SolverData
+from skmohn.mohn._models import Folds, SelectedModel
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import rounding_variance
 from skmohn.mohn._sparse.model import SparseModel
@@ -40,6 +40,7 @@ from skmohn.mohn._sparse.pair_cache import (
     run_together,
 )
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._training_data import TrainingData
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class PathValidation:
     def __init__(
         self,
         design: Design,
-        samples: SolverData,
+        samples: TrainingData,
         control: PursuitControl,  # may be replaced until they begin
         *,
         selection: str = "auto",  # {"auto", "cv", "ebic", "lasso"}

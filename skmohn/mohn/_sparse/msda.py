@@ -14,7 +14,6 @@
 # penalty follows the error of that solution, so that small weights come into reach as
 # the large ones are found.
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -41,6 +40,7 @@ from skmohn.mohn._sparse.linear_solvers import (
     ols,
 )
 from skmohn.mohn._sparse.proposals import Proposals
+from skmohn.mohn._table.rows import rms
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,6 @@ class _Search:
 
     def iterate(self) -> dict[str, Any]:
         """Propose, learn, remove; return the record of this iteration."""
-        started = time.perf_counter()
         self.iteration += 1
         if self.iteration % self.control.discard_period == 0:
             self._forget()
@@ -204,7 +203,6 @@ class _Search:
             "proposed": len(proposed),
             "removed": n_before - len(self.terms),
             "discarded": used - len(self.terms),
-            "seconds": time.perf_counter() - started,
         }
 
     def verdict(self) -> str | None:
@@ -445,4 +443,4 @@ def _removes_zeros(removal: str, rule: str) -> bool:
 
 def _rmse(design: Design, columns: Any, y: NDArray[np.float64], model: Model) -> float:
     error = y - model.intercept - design.combine(columns, model.coef)
-    return float(np.sqrt(np.average(error**2, weights=design.weights)))
+    return rms(error, design.weights)

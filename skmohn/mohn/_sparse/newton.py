@@ -1,4 +1,4 @@
-"""Newton's method for the mode of a concave log posterior."""
+"""Modes of concave log posteriors, by Newton's method, and the covariance there."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,3 +42,15 @@ def find_maximum(
         if gain <= min_gain:
             break
     return mode
+
+
+def inverse_root(curvature: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Root of the covariance at a mode; directions without curvature have none."""
+    values, vectors = np.linalg.eigh(curvature)
+    kept = values > len(values) * np.finfo(float).eps * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+def add_constant(columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Columns and, last, that of the constant, (n_rows, n_columns + 1)."""
+    return np.column_stack([columns, np.ones(len(columns))])

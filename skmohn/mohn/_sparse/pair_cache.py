@@ -105,7 +105,7 @@ class PairCacheView:
         """Whether no pass has been made."""
         return not self._scans and not self.pair_cache.whole._scans
 
-    def ask(self, *residuals: NDArray[np.float64]) -> None:
+    def request(self, *residuals: NDArray[np.float64]) -> None:
         """Request a pass, now or together with other searches."""
         self.wanted = residuals
         # Other pairs come; products kept for many folds would take memory until then.

@@ -229,7 +229,7 @@ class Pursuit:
 
     def _rescan(self, pairs: PairCacheView) -> Generator[float, None, None]:
         """Request a pass over all pairs with the residual."""
-        pairs.ask(self.model.residual)
+        pairs.request(self.model.residual)
         yield self.design.screening_cost(2)
         pairs.wait()
         self._screened = None, []

@@ -23,10 +23,11 @@ from scipy.stats import t as student
 
 from skmohn._core._tuned import tuned
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._models import FitResult, SolverData
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.model_selection import PATH, fold_errors
+from skmohn.mohn._training_data import TrainingData
 
 # Blom's approximation to the means of normal order statistics.
 _BLOM: Final = 0.375
@@ -121,7 +122,7 @@ def is_closer_to_normal(
 
 
 def search_scores(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     residual: NDArray[np.float64],
     pursue: Callable[..., FitResult],

@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit, logsumexp
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._models import JOINT, find_significant
-from skmohn.mohn._sparse.newton import find_maximum
+from skmohn.mohn._sparse.newton import add_constant, find_maximum
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 
 # Prior standard deviations of the log odds, from negligible ones to those of separated
@@ -157,7 +157,7 @@ def _condition(
     group: NDArray[np.intp] | None,
 ) -> _Posterior:
     """Posterior for a prior variance of 1."""
-    wider = np.column_stack([columns, np.ones(len(columns))])
+    wider = add_constant(columns)
     mode = _find_mode(wider, is_success, weight)
     weights, constant = mode[:-1], float(mode[-1])
     latent = wider @ mode

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, combinations
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._table.term_names import TermNames
-from skmohn.mohn._table.variables import Variable, input_moments
+from skmohn.mohn._table.variables import Contrast, Variable, input_moments
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,6 @@ _SOBOL = SobolConstants()
 
 # Numbers of subsets as powers of two are floats up to here and beyond what is counted.
 _MAX_EXPONENT: Final = 64
-
-
-# Number of the variable, then from where to where it moves: input and category each.
-Contrast: TypeAlias = tuple[int, tuple[Any, Any], tuple[Any, Any]]
 
 
 def split_variance(

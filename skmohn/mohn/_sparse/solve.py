@@ -15,7 +15,7 @@ from skmohn._core._validation import require_memory
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import count_orders, with_kept
-from skmohn.mohn._models import FitResult, SolverData, SolverValidationData
+from skmohn.mohn._models import FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -27,7 +27,6 @@ from skmohn.mohn._sparse.known_terms import (
     describe,
     learn,
     penalty_of,
-    rms,
 )
 from skmohn.mohn._sparse.linear_solvers import moments, ols
 from skmohn.mohn._sparse.model_selection import PathValidation, choose_model, shorter
@@ -35,22 +34,28 @@ from skmohn.mohn._sparse.pair_cache import PairCache
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.term_screening import BASE_ORDER
+from skmohn.mohn._table.rows import rms
+from skmohn.mohn._training_data import TrainingData, ValidationData
 
 
 def solve_pursuit(
-    samples: SolverData, settings: FitSettings, report: Report
+    samples: TrainingData, settings: FitSettings, report: Report
 ) -> FitResult:
     """Discover few weights by pursuit."""
     always = terms_of_all_models(samples, settings)
     return _solve(partial(_run_pursuit, always=always), samples, settings, report)
 
 
-def solve_msda(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
+def solve_msda(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
     """Discover few weights by the papers' algorithm."""
     return _solve(_run_msda, samples, settings, report)
 
 
-def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
+def solve_full(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
     """Learn the weights of all terms up to `max_order`."""
     n_inputs = samples.inputs.shape[1]
     order = min(settings.max_order or n_inputs, n_inputs)
@@ -66,7 +71,7 @@ def solve_full(samples: SolverData, settings: FitSettings, report: Report) -> Fi
 
 
 def solve_given(
-    samples: SolverData, settings: FitSettings, report: Report
+    samples: TrainingData, settings: FitSettings, report: Report
 ) -> FitResult:
     """Learn the weights of the terms that are listed."""
     if settings.terms is None:
@@ -77,7 +82,7 @@ def solve_given(
 
 def _solve(
     find: Callable[..., FitResult],
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
 ) -> FitResult:
@@ -109,20 +114,20 @@ def _solve(
 def _in_unit(report: Report, unit: float) -> Report:
     """Report errors and models of a scaled target in its own unit."""
 
-    def tell(record: dict[str, Any], graph: WalshPolynomial) -> bool:
+    def report_in_unit(record: dict[str, Any], graph: WalshPolynomial) -> bool:
         record = {
             name: unit * value if name in _ERRORS and value is not None else value
             for name, value in record.items()
         }
         return report(record, graph.times(unit))
 
-    return tell
+    return report_in_unit
 
 
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 
 
-def _mention_dependent(samples: SolverData) -> str:
+def _mention_dependent(samples: TrainingData) -> str:
     """Sentence on columns that are linear combinations of others."""
     n_samples, n_inputs = samples.inputs.shape
     # Inner products of wide tables would take much memory.
@@ -143,7 +148,7 @@ def _mention_dependent(samples: SolverData) -> str:
 
 
 def _run_pursuit(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     always: tuple[Term, ...],
@@ -170,7 +175,7 @@ def _run_pursuit(
 def _by_scores(
     search: Pursuit,
     reason: str,
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     always: tuple[Term, ...],
     conclude: Callable[[], FitResult],
@@ -188,7 +193,7 @@ def _by_scores(
         if not may_mislead(samples.y, residual):
             return solution
 
-    def pursue(scored: SolverData, report: Report) -> FitResult:
+    def pursue(scored: TrainingData, report: Report) -> FitResult:
         searched = _search(scored, settings, report, always)
         return _conclude(*searched, scored, settings, report)
 
@@ -197,7 +202,7 @@ def _by_scores(
 
 
 def _search(
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
     always: tuple[Term, ...],
@@ -211,7 +216,7 @@ def _search(
         memory_budget=settings.memory_budget,
         always=always,
     )
-    tell = _pursuit_reporter(report, samples.validation)
+    report_round = _pursuit_reporter(report, samples.validation)
     pair_cache = None
     if samples.is_wide:
         pair_cache = PairCache(design, settings.n_jobs, settings.watch)
@@ -231,7 +236,7 @@ def _search(
         design,
         samples.y,
         control,
-        tell,
+        report_round,
         samples.initial_terms,
         pair_cache and pair_cache.whole,
     )
@@ -247,7 +252,7 @@ def _conclude(
     search: Pursuit,
     path_validation: PathValidation,
     reason: str,
-    samples: SolverData,
+    samples: TrainingData,
     settings: FitSettings,
     report: Report,
 ) -> FitResult:
@@ -298,13 +303,13 @@ _SHORT = (
 
 
 def _pursuit_reporter(
-    report: Report, held: SolverValidationData | None
+    report: Report, held: ValidationData | None
 ) -> Callable[[Pursuit], bool]:
     design: Any = (
         None if held is None else make_design(held.rows.inputs, held.sample_weight)
     )
 
-    def tell(search: Pursuit) -> bool:
+    def report_round(search: Pursuit) -> bool:
         model = search.model
         validation_rmse = None
         if held is not None:
@@ -322,7 +327,7 @@ def _pursuit_reporter(
         }
         return report(record, WalshPolynomial.sort(model.terms, model.coef, 0.0))
 
-    return tell
+    return report_round
 
 
 def _from_least_squares(
@@ -351,14 +356,15 @@ def _from_least_squares(
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> FitResult:
+def _run_msda(
+    samples: TrainingData, settings: FitSettings, report: Report
+) -> FitResult:
     design = make_design(samples.inputs, samples.sample_weight)
     held, validation = samples.validation, None
     if held is not None:
         validation = make_design(held.rows.inputs, held.sample_weight), held.y
 
-    def tell(record: dict[str, Any], model: _msda.Model) -> bool:
-        record = {name: record[name] for name in _RECORD}
+    def report_model(record: dict[str, Any], model: _msda.Model) -> bool:
         return report(record, WalshPolynomial.sort(*model))
 
     model, reason, coverage = _msda.discover(
@@ -372,7 +378,7 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Fit
         alpha=penalty_of(samples, settings),
         learning_rate=settings.delta_options.learning_rate,
         validation=validation,
-        on_iteration=tell,
+        on_iteration=report_model,
         initial_terms=samples.initial_terms,
     )
     graph = WalshPolynomial.sort(*model)
@@ -392,15 +398,3 @@ def _run_msda(samples: SolverData, settings: FitSettings, report: Report) -> Fit
         ols=settings.msda_options.refit or settings.learning_rule == "ols",
         searched=True,
     )
-
-
-_RECORD = (
-    "learned_rmse",
-    "training_rmse",
-    "validation_rmse",
-    "n_weights",
-    "weights_per_order",
-    "proposed",
-    "removed",
-    "discarded",
-)

@@ -27,12 +27,12 @@ from skmohn.mohn._models import (
     standard_ratios,
 )
 from skmohn.mohn._options import DeltaOptions
-from skmohn.mohn._sparse.sobol import Contrast, contrast_rows, split_variance
+from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import EncodedRows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.variables import Contrast, Variable
 
 
 @dataclass(frozen=True)

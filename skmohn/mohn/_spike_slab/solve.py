@@ -3,12 +3,9 @@
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
-from skmohn.mohn._design.terms import with_kept
-from skmohn.mohn._models import LISTING, FitResult, SolverData, SolverValidationData
+from skmohn.mohn._models import LISTING, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._spike_slab.fit import (
     STARTS,
@@ -19,6 +16,7 @@ from skmohn.mohn._spike_slab.fit import (
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
+from skmohn.mohn._training_data import TrainingData, ValidationData
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def count_sets(n_inputs: int, max_order: int) -> int:
 
 
 def solve_spike_slab(
-    samples: SolverData, settings: FitSettings, report: Report, is_brief: bool = False
+    samples: TrainingData, settings: FitSettings, report: Report, is_brief: bool = False
 ) -> FitResult | None:
     """Learn the posterior of all sets of low orders; keep the shortest description."""
     # Sets are never preselected by their correlation with the target: of many thousands
@@ -99,17 +97,12 @@ def solve_spike_slab(
         f"{len(graph.terms)} of them are listed, at most {rate:.1%} "
         "expected to be false"
     )
-    return FitResult.of_weights(
-        graph,
-        errors,
-        best.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=best,
-    )
+    return FitResult.of_model(best, (graph, errors), reason, coverage)
 
 
-def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> FitResult:
+def solve_additive(
+    samples: TrainingData, transform: Transform = UNCHANGED
+) -> FitResult:
     """Learn weights of single inputs alone, see `fit_additive`."""
     rows = samples.rows.as_float()
     model = fit_additive(rows.inputs, samples.y, samples.sample_weight, transform)
@@ -123,14 +116,7 @@ def solve_additive(samples: SolverData, transform: Transform = UNCHANGED) -> Fit
         f"ridge regression on {n_terms:,} columns by its evidence{on_scale}; "
         f"{len(graph.terms)} of them are significant"
     )
-    return FitResult.of_weights(
-        graph,
-        errors,
-        model.noise_std(),
-        reason,
-        with_kept(coverage, graph.terms),
-        model=model,
-    )
+    return FitResult.of_model(model, (graph, errors), reason, coverage)
 
 
 def is_affordable(
@@ -194,18 +180,12 @@ def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
 
 
 def _record(
-    model: SpikeSlabModel, order: int, held: SolverValidationData | None
+    model: SpikeSlabModel, order: int, held: ValidationData | None
 ) -> dict[str, object]:
-    validation_rmse = None
-    if held is not None:
-        residual = held.y - model.predictive_mean(held.rows)
-        validation_rmse = float(
-            np.sqrt(np.average(residual**2, weights=held.sample_weight))
-        )
     return {
         "order": order,
         "description_length": model.description_length(),
         "noise": model.noise_std(),
-        "validation_rmse": validation_rmse,
+        "validation_rmse": held and held.rmse(model.predictive_mean),
         "n_weights": len(model.significant_terms()[0].terms),
     }

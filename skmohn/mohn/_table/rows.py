@@ -163,6 +163,13 @@ def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
         yield slice(start, min(start + size, n_rows))
 
 
+def rms(
+    residual: NDArray[np.float64], weights: NDArray[np.float64] | None = None
+) -> float:
+    """Weighted root mean square."""
+    return float(np.sqrt(np.average(residual**2, weights=weights)))
+
+
 def standardize(
     y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
 ) -> tuple[NDArray[np.float64], Any, Any]:
@@ -175,7 +182,7 @@ def standardize(
     unit = power_of_two_scale(y)
     y = y / unit
     center = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - center) ** 2, weights=sample_weight))) or 1.0
+    scale = rms(y - center, sample_weight) or 1.0
     return (y - center) / scale, unit * center, unit * scale
 
 
