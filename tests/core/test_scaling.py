@@ -1,5 +1,7 @@
 """Columns standardized without scikit-learn's check, beside those with it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,9 @@ def test_numbers_are_those_of_the_scaler(dtype, error):
     values[2, 1] = np.nan
     found = standardize_checked(scaler, values)
     assert found.dtype == dtype
-    expected = scaler.transform(values)
+    expected: Any = scaler.transform(values)
     np.testing.assert_allclose(found, expected, rtol=error, atol=error)
-    back, expected = restore_checked(scaler, found), scaler.inverse_transform(found)
+    back = restore_checked(scaler, found)
+    expected = scaler.inverse_transform(found)
     assert back.dtype == dtype
     np.testing.assert_allclose(back, expected, rtol=error, atol=error)

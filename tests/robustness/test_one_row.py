@@ -1,6 +1,7 @@
 """What one row costs beside its model: counts of checks and of reads of limits."""
 
 import pickle
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -55,6 +56,11 @@ def test_columns_of_numbers_are_not_looked_at():
     assert not of_times.called
 
 
+def reader(model: Any):
+    """Method that reads rows."""
+    return getattr(model, "predict", None) or model.transform
+
+
 @pytest.fixture(scope="module")
 def numbers():
     table = RNG.uniform(size=(60, 4))
@@ -74,7 +80,7 @@ def numbers():
 def test_a_row_is_checked_once(model, numbers):
     table, y = numbers
     model.fit(table, y)
-    read = getattr(model, "predict", None) or model.transform
+    read = reader(model)
     with mock.patch.object(
         validation, "check_array", wraps=validation.check_array
     ) as check:
@@ -95,11 +101,11 @@ def test_what_is_computed_once_is_not_stored(model, numbers):
     table, y = numbers
     model.fit(table, y > 1.0 if isinstance(model, MOHNClassifier) else y)
     stored = pickle.dumps(model)
-    read = getattr(model, "predict", None) or model.transform
+    read = reader(model)
     found = read(table)
     assert len(pickle.dumps(model)) == len(stored)
     again = pickle.loads(stored)
-    read = getattr(again, "predict", None) or again.transform
+    read = reader(again)
     np.testing.assert_array_equal(read(table), found)
 
 
