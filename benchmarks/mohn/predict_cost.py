@@ -27,6 +27,7 @@ from sklearn.linear_model import Ridge
 from benchmarks.shared import common, results
 from skmohn import (
     BLMRegressor,
+    EnergyNetRegressor,
     EnergyNetTransformer,
     GPOptions,
     MOHNClassifier,
@@ -54,6 +55,8 @@ SINGLE = {
     "pursuit": MOHNRegressor(strategy="pursuit", random_state=0),
     "MOHNTransformer": MOHNTransformer(random_state=0),
     "EnergyNetTransformer": EnergyNetTransformer(random_state=0),
+    "EnergyNetRegressor": EnergyNetRegressor(random_state=0),
+    "BLMRegressor": BLMRegressor((3,), max_flips=10, random_state=0),
     "Ridge": Ridge(),
     "forest": RandomForestRegressor(random_state=0),
 }

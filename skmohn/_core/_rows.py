@@ -46,7 +46,12 @@ def row_slices(shape: tuple[int, int], multiple: int = 1) -> Iterator[slice]:
     # rows in a slice is a multiple of `multiple`.
     n_rows, n_columns = shape
     size = _BLOCKS.max_values // (multiple * max(n_columns, 1))
-    size = multiple * max(size, 1)
+    return equal_slices(n_rows, multiple * max(size, 1))
+
+
+def equal_slices(n_rows: int, size: int) -> Iterator[slice]:
+    """Yield slices of so many rows, the last one with what is left."""
+    # As scikit-learn's `gen_batches`, whose check of both takes longer than a row.
     for start in range(0, n_rows, size):
         yield slice(start, min(start + size, n_rows))
 

@@ -1,6 +1,6 @@
 """Reading what a user passes, and refusing what cannot work."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, Final, Literal, TypeGuard
 
@@ -157,11 +157,13 @@ def densify(X: TableLike) -> TableLike:
 
 
 def weighted_rows(
-    X: TableLike, weights: Iterable[ArrayLike | None]
+    X: TableLike, weights: Sequence[ArrayLike | None]
 ) -> NDArray[np.intp] | None:
     """Find the samples that have weight, before weights are checked."""
     # Those with a positive product of weights; None where all have it, or none has.
     # Weights of another shape have no effect.
+    if not weights:
+        return None
     shape = getattr(X, "shape", None)
     if shape is None:
         shape = (len(X),) if hasattr(X, "__len__") else ()

@@ -24,7 +24,7 @@ from skmohn._core._html import HTMLRepr
 from skmohn._core._options import Nested, control_of
 from skmohn._core._quantiles import pull_in
 from skmohn._core._rows import row_slices
-from skmohn._core._scaling import fitted_scaler
+from skmohn._core._scaling import fitted_scaler, standardize_checked
 from skmohn._core._sklearn import (
     N_JOBS,
     CallbackSupportMixin,
@@ -504,8 +504,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
                 self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)
 
     def _scale_inputs(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        scaler: Any = self.input_scaler_
-        return X if scaler is None else scaler.transform(X)
+        scaler = self.input_scaler_
+        return X if scaler is None else standardize_checked(scaler, X)
 
     def _scaled(self, samples: Samples) -> Samples:
         """Samples as networks learn them, in single precision."""

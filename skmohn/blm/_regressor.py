@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._scaling import restore_checked
 from skmohn._core._sklearn import Interval, StrOptions, fit_context
 from skmohn._core._types import TableLike
 from skmohn.blm import _kernels as kernels
@@ -337,7 +338,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         """
         outputs = self._outputs(X)
         if self.target_scaler_ is not None:
-            outputs = self.target_scaler_.inverse_transform(outputs)
+            outputs = restore_checked(self.target_scaler_, outputs)
         return self._answers_to(outputs, X)
 
     def _answers_to(self, rows: NDArray, X: TableLike) -> Any:

@@ -1,14 +1,16 @@
 """Coding of columns of a table as visible units, and back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
 from skmohn._core._meanings import listed
 from skmohn._core._quantiles import pull_in, quantile_thresholds
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
@@ -69,6 +71,10 @@ class UnitCoding:
     # Makes thermometers of uncorrelated coordinates; all other fields are then of
     # these.
     whitening: Whitening | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what follows from the fields."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def learn(
@@ -190,7 +196,7 @@ class UnitCoding:
             return np.zeros(0, np.intp)
         return self.whitening.columns
 
-    @property
+    @cached_property
     def scale(self) -> NDArray[np.float64]:
         """Power of two near the ends of each column: differences do not overflow."""
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
@@ -204,18 +210,18 @@ class UnitCoding:
             low[columns], high[columns] = self.whitening.low, self.whitening.high
         return np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
 
-    @property
+    @cached_property
     def n_units(self) -> NDArray[np.intp]:
         """Visible units of each column, ndarray of shape (n_features,)."""
         n_levels = np.array([len(levels) for levels in self.levels])
         return np.where(self.is_single, 1, n_levels - 1)
 
-    @property
+    @cached_property
     def is_single(self) -> NDArray[np.bool_]:
         """Mask of columns with one unit between 0 and 1, (n_features,)."""
         return (self.kind == PROBABILITY) | (self.kind == MINMAX)
 
-    @property
+    @cached_property
     def groups(self) -> Groups:
         """Units of the columns that have any, as an RBM takes them."""
         has_units = self.n_units > 0
@@ -261,9 +267,19 @@ class UnitCoding:
         )
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.is_single)
-        for rows in gen_batches(len(X), RBM_LIMITS.max_rows):
+        for rows in equal_slices(len(X), RBM_LIMITS.max_rows):
             position = self._on_line(X[rows][:, single], single)
             units[rows, ends[single] - 1] = np.clip(position, 0.0, 1.0)
+        for compare, columns, marks, at in self._comparisons:
+            # Of some rows, so that what is written stays in the processor's cache.
+            for rows in equal_slices(len(X), _CODING.n_rows_per_batch):
+                units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
+        return units
+
+    @cached_property
+    def _comparisons(self) -> list[tuple[np.ufunc, NDArray, NDArray, Any]]:
+        """Comparisons of columns with marks, which set units."""
+        comparisons = []
         for kind, compare, of_columns in (
             (THERMOMETER, np.greater_equal, self.thresholds),
             (CATEGORY, np.equal, [levels[1:] for levels in self.levels]),
@@ -272,16 +288,14 @@ class UnitCoding:
             if not is_kind.any():
                 continue
             # What each unit is compared with.
-            columns = np.repeat(np.arange(len(ends)), self.n_units * is_kind)
+            columns = np.repeat(np.arange(len(self.kind)), self.n_units * is_kind)
             marks = np.concatenate(
                 [of_columns[j] for j in np.flatnonzero(is_kind).tolist()]
             )
             at = np.flatnonzero(np.repeat(is_kind, self.n_units))
-            at = slice(None) if len(at) == ends[-1] else at
-            # Of some rows, so that what is written stays in the processor's cache.
-            for rows in gen_batches(len(X), _CODING.n_rows_per_batch):
-                units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
-        return units
+            at = slice(None) if len(at) == self.n_units.sum() else at
+            comparisons.append((compare, columns, marks, at))
+        return comparisons
 
     def log_density(
         self,
@@ -298,7 +312,7 @@ class UnitCoding:
         if self.whitening is not None:
             total += self.whitening.log_slope(X)
             X = self.whitening.forward(X)
-        for rows in gen_batches(len(X), RBM_LIMITS.max_rows):
+        for rows in equal_slices(len(X), RBM_LIMITS.max_rows):
             position = self._on_line(X[rows][:, single], single)
             beyond = np.minimum(
                 np.abs(position - np.clip(position, 0.0, 1.0)),

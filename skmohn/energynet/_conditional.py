@@ -13,8 +13,9 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
-from sklearn.utils import check_random_state, check_scalar, gen_batches
+from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import require_memory
 from skmohn.energynet._coding import UnitCoding
@@ -224,7 +225,7 @@ def _listed(
 def _in_parts(n_rows: int, width: int) -> Iterable[slice]:
     """Rows that are worked on at once."""
     n_at_once = max(_CONDITIONAL.max_numbers // width, 1)
-    return gen_batches(n_rows, n_at_once) if n_rows else ()
+    return equal_slices(n_rows, n_at_once) if n_rows else ()
 
 
 def impute(

@@ -24,7 +24,11 @@ from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._quantiles import pull_in
-from skmohn._core._scaling import fitted_scaler
+from skmohn._core._scaling import (
+    fitted_scaler,
+    restore_checked,
+    standardize_checked,
+)
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     StrOptions,
@@ -257,7 +261,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
         # Nor may a lone number far off set the slope of a network.
-        return scaler.transform(pull_in(numbers) if is_fit else numbers)
+        return standardize_checked(scaler, pull_in(numbers) if is_fit else numbers)
 
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""
@@ -575,4 +579,4 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         if self.target_scaler_ is None:
             return predicted
         columns = predicted.reshape(len(predicted), -1)
-        return self.target_scaler_.inverse_transform(columns).reshape(predicted.shape)
+        return restore_checked(self.target_scaler_, columns).reshape(predicted.shape)

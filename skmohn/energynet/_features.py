@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import gen_batches
 
 from skmohn._core._quantiles import ends_inside_fills
+from skmohn._core._rows import equal_slices
 from skmohn._core._scaling import plain_scaler
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._rbm import RBM, RBM_LIMITS
@@ -53,7 +53,7 @@ def learn_scalers(
     sums = [np.zeros(rbm.n_visible) for rbm in rbms]
     layout, ends = coding.layout, ends_inside_fills(X)
     # Half as many as elsewhere, since units are there twice.
-    for rows in gen_batches(len(X), RBM_LIMITS.max_rows // 2):
+    for rows in equal_slices(len(X), RBM_LIMITS.max_rows // 2):
         states = layout.restore(units[rows])
         values = np.clip(X[rows], *ends, dtype=X.dtype)
         blocks = feature_blocks(rbms, states, coding.numbers(values, states))
@@ -66,7 +66,7 @@ def learn_scalers(
 
 def batches(X: Sized) -> Iterator[slice]:
     """Rows that are coded at once: visible units take several times what values do."""
-    return gen_batches(len(X), RBM_LIMITS.max_rows)
+    return equal_slices(len(X), RBM_LIMITS.max_rows)
 
 
 def check_layer(layer: int | str, n_layers: int) -> None:

@@ -11,8 +11,8 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import gen_batches
 
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn.energynet._groups import Groups
@@ -53,7 +53,7 @@ def sort_columns(
             values[:, j] = frequency[rows]
         return values
 
-    rows = list(gen_batches(len(X), RBM_LIMITS.max_rows))
+    rows = list(equal_slices(len(X), RBM_LIMITS.max_rows))
     n_known = np.maximum(sum(np.sum(~np.isnan(X[part]), axis=0) for part in rows), 1)
     mean = sum(np.nansum(read(part), axis=0) for part in rows) / n_known
     square = sum(np.nansum((read(part) - mean) ** 2, axis=0) for part in rows)
@@ -182,7 +182,7 @@ class Layout:
 
     def arrange(self, units: NDArray) -> NDArray:
         """Reorder the units of columns, (n_samples, n_units), in place."""
-        for rows in gen_batches(len(units), _LAYOUT.n_rows_per_batch):
+        for rows in equal_slices(len(units), _LAYOUT.n_rows_per_batch):
             units[rows] = _turn(units[rows][:, self.order], self.is_turned)
         return units
 

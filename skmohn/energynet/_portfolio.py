@@ -11,9 +11,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
-from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import Groups
@@ -142,7 +142,7 @@ class _TreeSearch:
 def _draw_states(encoded: Encoded, seed: int) -> NDArray[np.int16]:
     """States of columns, with bits drawn from probabilities, some rows at once."""
     stream, parts = random_stream(seed), []
-    for rows in gen_batches(len(encoded), RBM_LIMITS.max_rows):
+    for rows in equal_slices(len(encoded), RBM_LIMITS.max_rows):
         bits = np.empty_like(encoded.units[rows])
         kernels.bernoulli(encoded.units[rows], stream, bits)
         missing = encoded.missing and encoded.missing.take(rows)

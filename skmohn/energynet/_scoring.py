@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
@@ -128,7 +128,7 @@ class Scorer:
         if whitening is None or not np.isnan(X).any():
             return self._score(encoded, np.arange(first, first + len(X)))
         found = np.empty(len(X))
-        for rows in gen_batches(len(X), _SCORING.n_rows_per_batch):
+        for rows in equal_slices(len(X), _SCORING.n_rows_per_batch):
             drawn = ImportanceSamples.of(
                 whitening, X[rows], WHITENING.n_completions, self.seed
             )

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._options import Control, control_of
+from skmohn._core._rows import equal_slices
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import is_integer
@@ -478,7 +478,7 @@ def are_bits(X: NDArray) -> bool:
     """Whether all numbers are 0 or 1."""
     return all(
         np.all((X[rows] == 0.0) | (X[rows] == 1.0))
-        for rows in gen_batches(len(X), RBM_LIMITS.max_rows)
+        for rows in equal_slices(len(X), RBM_LIMITS.max_rows)
     )
 
 

@@ -13,7 +13,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import gen_batches
 
 from skmohn._core._categories import (
     Categories,
@@ -23,7 +22,7 @@ from skmohn._core._categories import (
     read_table,
 )
 from skmohn._core._names import input_names, unique_names
-from skmohn._core._rows import order_of
+from skmohn._core._rows import equal_slices, order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
 from skmohn._core._tables import ALL_NUMBERS
 from skmohn._core._times import column_types, validate_columns
@@ -157,7 +156,7 @@ def encode(
 def _move_rows(units: NDArray[np.float32], order: NDArray[np.intp]) -> None:
     """Order rows in place: units in two orders would take the most memory of all."""
     n_units = units.shape[1]
-    for columns in gen_batches(n_units, -(-n_units // _TABLE.n_parts_moved)):
+    for columns in equal_slices(n_units, -(-n_units // _TABLE.n_parts_moved)):
         units[:, columns] = units[order, columns]
 
 

@@ -18,7 +18,7 @@ from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._options import Nested
 from skmohn._core._rows import join_blocks
-from skmohn._core._scaling import require_finite
+from skmohn._core._scaling import require_finite, standardize_checked
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -824,7 +824,9 @@ class EnergyNetTransformer(
         numbers = coding.numbers(X, visible)
         blocks = feature_blocks(layers, encoded.units, numbers, hidden)
         if self.standardize:
-            blocks = [self.scalers_[k].transform(blocks[k]) for k in self._shown()]
+            blocks = [
+                standardize_checked(self.scalers_[k], blocks[k]) for k in self._shown()
+            ]
         else:
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)

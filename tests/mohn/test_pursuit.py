@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import hadamard
 
 from skmohn import MOHNRegressor
+from skmohn._core import _rows
 from skmohn._core._fitting import last_of
 from skmohn.datasets import (
     make_bmda_quadratic,
@@ -608,3 +610,20 @@ def test_the_lowest_bar_is_worth_a_pass_where_that_is_cheap(n_samples, is_cheap)
     while search._lower_bar():
         thorough.append(search.is_thorough)
     assert thorough == [False, False, is_cheap]
+
+
+def test_candidates_are_scored_some_at_a_time(replace_constants):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (500, 8))
+    design = DenseDesign(X)
+    search = Pursuit(
+        design, X[:, 0] * X[:, 1] + rng.normal(size=500), PursuitControl(2)
+    )
+    found = list(itertools.combinations(range(8), 2))
+    expected = search._score(found, set())
+    replace_constants(_rows, max_values=2000)
+    columns = design.columns
+    with mock.patch.object(design, "columns", side_effect=columns) as computed:
+        scores = search._score(found, set())
+    assert {len(call.args[0]) for call in computed.call_args_list} == {4}
+    assert_allclose(scores, expected, rtol=1e-8)

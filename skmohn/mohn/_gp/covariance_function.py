@@ -83,12 +83,13 @@ class GramMatrix:
         # Further inputs of rows paired with themselves, whose rates are not among those
         # of the hyperparameters.
         fixed: FixedInputs | None = None,
+        # Of the alphabets, where there is one prior alone.
+        tables: CategoryTables | None = None,
     ) -> None:
-        real = has_fractions(left.inputs)
-        if right is not left:
-            real |= has_fractions(right.inputs)
+        real = left.has_fractions | right.has_fractions
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
-        self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
+        self.alphabets = alphabets
+        self.categoricals = tables.alike if tables else find_alike(alphabets)
         self.is_half, self.fixed = right is left, fixed
         # Columns that repeat each other are compared once, by the sum of their rates.
         distinct, self.index = self.signs, np.arange(len(self.signs))
@@ -102,6 +103,8 @@ class GramMatrix:
             self.right = _Side(right, distinct, self.reals, self.categoricals, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
         self._latest: tuple[Any, Any] = None, None
+        if tables:
+            self._latest = tables.rates, tables.parts
 
     def product(
         self, prior: Prior, out: NDArray[np.float64] | None = None
@@ -424,7 +427,7 @@ class CategoryTables:
         rates: NDArray[np.float64],  # (sum of the sizes of all alphabets,)
         categoricals: list[CategoricalGroup],
     ) -> None:
-        self.alike = categoricals
+        self.rates, self.alike = rates, categoricals
         self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
 
     def by_categorical(self) -> list[list[NDArray[np.float64]]]:
@@ -470,11 +473,6 @@ def _averaging(n_categories: int) -> NDArray[np.float64]:
     functionals = np.vstack([np.eye(n_categories), mean])
     functionals.flags.writeable = False
     return functionals
-
-
-def has_fractions(inputs: NDArray) -> NDArray[np.bool_]:
-    """Whether columns have values besides -1, 0 and +1."""
-    return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
 
 
 def _diagonal(

@@ -1,7 +1,7 @@
 """Product prior of values and weights, before any data are seen."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -31,13 +31,15 @@ class Covariance:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables, which are soon made again."""
-        return {name: part for name, part in vars(self).items() if name != "tables"}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     def between(
         self, left: EncodedRows, right: EncodedRows, dtype: type = np.float64
     ) -> NDArray[np.float64]:
         """Covariance of the values at rows with those at rows."""
-        pairs = GramMatrix(left, right, self.alphabets, dtype)
+        pairs = GramMatrix(
+            left, right, self.alphabets, dtype, tables=self._category_tables
+        )
         return self.add_terms(pairs.covariance(self.prior), left, right)
 
     def add_terms(
@@ -184,12 +186,13 @@ class Covariance:
         return extra + sum(variance for other, variance in own if other == term)
 
     @cached_property
+    def _category_tables(self) -> CategoryTables:
+        return CategoryTables(self.prior.category_rates, find_alike(self.alphabets))
+
+    @cached_property
     def tables(self) -> list[list[NDArray[np.float64]]]:
         """Factors between the categories of each, and their centered parts."""
-        if not self.alphabets:
-            return []
-        categoricals = find_alike(self.alphabets)
-        return CategoryTables(self.prior.category_rates, categoricals).by_categorical()
+        return self._category_tables.by_categorical()
 
 
 def parity(inputs: NDArray[np.float64], term: Term) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import last_of
+from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
@@ -314,10 +315,13 @@ class Pursuit:
 
     def _score(self, found: list[Term], present: set[Term]) -> NDArray[np.float64]:
         """Scores of candidates relative to the chance thresholds of their rivals."""
-        columns: Any = self.design.columns(found)
-        product = self.design.project(columns, self.model.residual)
-        length = np.sqrt(self.design.spread(columns))
-        score = np.abs(product) / (length * max(self.model.noise, 1e-300))
+        product, square = np.empty((2, len(found)))
+        # Some at a time: all take many times the memory of the table.
+        for part in row_slices((len(found), self.design.n_samples)):
+            columns: Any = self.design.columns(found[part])
+            product[part] = self.design.project(columns, self.model.residual)
+            square[part] = self.design.spread(columns)
+        score = np.abs(product) / (np.sqrt(square) * max(self.model.noise, 1e-300))
         score /= self._thresholds(found, present)
         # Scores of collinear columns differ by rounding.
         return np.round(score, 9)

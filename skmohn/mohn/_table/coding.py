@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -165,10 +166,27 @@ class InputCoding:
             units={},
         )
 
-    @property
+    @cached_property
     def usable(self) -> NDArray[np.intp]:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
+
+    @cached_property
+    def _is_two_valued(self) -> NDArray[np.bool_]:
+        return self.kind == TWO_VALUED
+
+    @cached_property
+    def _lines(self) -> tuple[NDArray[np.float64], ...]:
+        """Unit of each column, and its ends in this unit."""
+        # So that no difference is out of range.
+        units = binary_units([self.low, self.high])
+        return units, self.low / units, self.high / units
+
+    @cached_property
+    def _edges(self) -> dict[int, NDArray[np.float64]]:
+        """Thresholds of each column with levels, and NaN, which is sorted last."""
+        # So that NaN is one more level.
+        return {j: np.append(edges, np.nan) for j, edges in self.thresholds.items()}
 
     @property
     def is_constant(self) -> NDArray[np.bool_]:
@@ -181,9 +199,12 @@ class InputCoding:
         for i, (columns, (size, _)) in enumerate(
             zip(self.categoricals, self.alphabets, strict=True)
         ):
-            values = X[:, list(columns)]
+            values = X[:, list(columns)] if len(columns) > 1 else X[:, columns[0]]
+            if columns[0] in self._edges:
+                categories[:, i] = self._edges[columns[0]].searchsorted(values, "right")
+                continue
             if len(columns) == 1:
-                categories[:, i] = self._categories_of(columns[0], values[:, 0], size)
+                categories[:, i] = np.where(np.isnan(values), size, values)
                 continue
             off = ~one_hot_rows(values)
             if off.any():
@@ -201,15 +222,6 @@ class InputCoding:
             )
             categories[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
         return categories
-
-    def _categories_of(
-        self, column: int, values: NDArray[np.float64], size: int
-    ) -> NDArray:
-        """Categories of a categorical that is one column."""
-        numbers = values
-        if column in self.thresholds:
-            numbers = np.searchsorted(self.thresholds[column], values, side="right")
-        return np.where(np.isnan(values), size, numbers)
 
     def encode(
         self, X: NDArray, names: Sequence[str] | None = None, *, as_bytes: bool = False
@@ -256,9 +268,9 @@ class InputCoding:
         for rows in row_slices(inputs.shape):
             values = self._without_fills(X[rows, columns], columns)
             values = self._rounded(values, columns)
-            coded = self._encode_rows(values, columns, new_values)
-            self._refuse_far(values, coded, columns, names)
             is_missing = np.isnan(values)
+            coded = self._encode_rows(values, is_missing, columns, new_values)
+            self._refuse_far(values, coded, columns, names)
             if unknown is None and is_missing.any():
                 unknown = np.zeros(inputs.shape, dtype=bool)
             if unknown is not None:
@@ -308,23 +320,21 @@ class InputCoding:
     def _encode_rows(
         self,
         values: NDArray[np.float64],
+        is_missing: NDArray[np.bool_],
         columns: NDArray[np.intp],
         new_values: dict[int, float],
     ) -> NDArray[np.float64]:
         """Encode rows; note the first further value of each two-valued column."""
-        low, high = self.low[columns], self.high[columns]
-        known = ~np.isnan(values)
-        # So that no difference is out of range.
-        units = binary_units([low, high])
-        low, high = low / units, high / units
+        units, low, high = (part[columns] for part in self._lines)
         # Written so that the two ends become -1 and +1 without rounding error.
         with np.errstate(over="ignore"):
             scaled = values / units
             inputs = ((scaled - low) - (high - scaled)) / (high - low)
-        new = known & (np.abs(inputs) != 1) & (self.kind[columns] == TWO_VALUED)
+        new = (np.abs(inputs) != 1) & self._is_two_valued[columns] & ~is_missing
         for j in np.flatnonzero(new.any(axis=0)):
             new_values.setdefault(int(columns[j]), values[new[:, j], j][0])
-        return np.where(known, inputs, 0.0)
+        inputs[is_missing] = 0.0
+        return inputs
 
     def _refuse_far(
         self,

@@ -1,13 +1,15 @@
 """Rows of a table with their unknown inputs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._rows import distinct_rows as distinct
+from skmohn._core._rows import equal_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._units import power_of_two_scale
 
@@ -58,6 +60,15 @@ class EncodedRows:
 
     def __len__(self) -> int:
         return len(self.inputs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what is soon found again."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
+
+    @cached_property
+    def has_fractions(self) -> NDArray[np.bool_]:
+        """Whether inputs have values besides -1, 0 and +1."""
+        return np.any((self.inputs != 0.0) & (np.abs(self.inputs) != 1.0), axis=0)
 
     def take(self, index: NDArray | slice) -> "EncodedRows":
         """Some of the rows."""
@@ -147,8 +158,7 @@ def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
-    for start in range(0, n_rows, _ROW_BLOCKS.n_rows):
-        yield slice(start, min(start + _ROW_BLOCKS.n_rows, n_rows))
+    return equal_slices(n_rows, _ROW_BLOCKS.n_rows)
 
 
 def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
@@ -158,9 +168,7 @@ def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
     n_blocks = max(
         _ROW_BLOCKS.n_coded_values // (_ROW_BLOCKS.n_rows * max(n_columns, 1)), 1
     )
-    size = n_blocks * _ROW_BLOCKS.n_rows
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
+    return equal_slices(n_rows, n_blocks * _ROW_BLOCKS.n_rows)
 
 
 def rms(
