@@ -91,8 +91,6 @@ class PairCounter:
         frequencies += (indicators.sum(axis=0) @ expansion).reshape(d, n_max)
         frequencies /= frequencies.sum(axis=1, keepdims=True)
         prior = np.multiply.outer(frequencies, frequencies)
-        # Of a column and itself.
-        prior[every, :, every] = frequencies[:, :, None] * np.eye(n_max)
         return cls(n_states, indicators.astype(np.float32), expansion, prior)
 
     def fit_tree(self, weights: NDArray[np.float64]) -> HiddenChowLiuTree:
