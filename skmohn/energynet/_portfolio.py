@@ -49,12 +49,14 @@ class PortfolioConstants:
     # Epochs, and those without a gain before training ends.
     n_epochs: int = tuned(30, "benchmarks/energynet/public_density.py")
     patience: int = tuned(3, "benchmarks/energynet/public_density.py")
-    # Numbers of components of the mixture that are tried in turn, as above, and the
-    # most multiplications of a step, in matrices of pairs of states.
+    # Numbers of components of the mixture that are tried in turn, as above, the most
+    # multiplications of a step, and the most states of all columns, of whose pairs
+    # there are matrices. Where these are too many there is no mixture.
     n_components: tuple[int, ...] = tuned(
         (4, 16, 64), "benchmarks/energynet/public_density.py"
     )
     max_work: float = tuned(5e10, "cost")
+    max_pair_states: int = tuned(2000, "cost")
     # Steps, and the nats that held-out samples must gain by `patience` of them.
     n_mixture_steps: int = tuned(40, "cost")
     min_step_gain: float = tuned(0.002, "cost")
@@ -93,7 +95,9 @@ class DensityPortfolio:
             return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, {})
         states, (held, kept) = _draw_states(encoded, seed), hold_out(len(encoded))
         parts = states[kept], states[held], n_states, seed
-        searches = {TREE: _TreeSearch(*parts), MIXTURE: _MixtureSearch(*parts)}
+        searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(*parts)}
+        if _affordable_sizes(len(kept), n_states):
+            searches[MIXTURE] = _MixtureSearch(*parts)
         table = {LAYERS: held_out}
         table |= {name: of.log_likelihood for name, of in searches.items()}
         means = {name: float(values.mean()) for name, values in table.items()}
@@ -177,15 +181,13 @@ class _MixtureSearch:
     ) -> None:
         self.n_states = n_states
         counter = PairCounter.of(states, n_states)
-        work = counter.indicators.size * counter.indicators.shape[1]
-        sizes = [n for n in _PORTFOLIO.n_components if n * work <= _PORTFOLIO.max_work]
+        sizes = _affordable_sizes(len(states), n_states)
 
         def learn(n_components: int) -> tuple[NDArray[np.float64], TreeMixture]:
             start = start_responsibilities(states, n_components, seed)
             return self._train(improve_mixture(counter, states, start), held)
 
-        # A single tree at least.
-        _, (self.log_likelihood, self.mixture) = _search_size(learn, sizes or [1])
+        _, (self.log_likelihood, self.mixture) = _search_size(learn, sizes)
 
     def _train(
         self, mixtures: Iterator[TreeMixture], held: NDArray[np.int16]
@@ -207,6 +209,16 @@ class _MixtureSearch:
         mixtures = improve_mixture(PairCounter.of(states, self.n_states), states, start)
         *_, last = islice(mixtures, _PORTFOLIO.n_final_steps)
         return last
+
+
+def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
+    """Numbers of components of a mixture that cost no more than allowed."""
+    n_columns, n_max = len(n_states), int(n_states.max())
+    if n_columns * n_max > _PORTFOLIO.max_pair_states:
+        return []
+    # Counts of pairs, of indicators of all states but the first, and messages.
+    work = n_rows * (int(np.sum(n_states - 1)) ** 2 + n_columns * n_max**2)
+    return [n for n in _PORTFOLIO.n_components if n * work <= _PORTFOLIO.max_work]
 
 
 def _search_size(

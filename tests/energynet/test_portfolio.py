@@ -9,10 +9,14 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from skmohn.energynet import EnergyNetTransformer
+from skmohn.energynet import EnergyNetTransformer, _portfolio
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._missing import MissingMask
-from skmohn.energynet._portfolio import read_states, stacking_weights
+from skmohn.energynet._portfolio import (
+    PortfolioConstants,
+    read_states,
+    stacking_weights,
+)
 from skmohn.energynet._tree_mixture import PairCounter, TreeMixture
 
 NAN = np.nan
@@ -155,6 +159,17 @@ def kinds(n_rows, seed):
     copied = np.where(kind == 0, bits, 1 - bits[:, ::-1])
     noise = rng.random(copied.shape) < 0.02
     return np.hstack([kind, bits, np.abs(copied - noise)]).astype(float)
+
+
+@pytest.mark.parametrize("limit", ["max_work", "max_pair_states"])
+def test_no_mixture_where_it_would_cost_too_much(monkeypatch, limit):
+    constants = PortfolioConstants(**{limit: 10})
+    monkeypatch.setattr(_portfolio, "_PORTFOLIO", constants)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = net().fit(copies(60))
+    assert set(found.ensemble_weights_) == {"layers", "tree"}
+    assert np.isfinite(found.score(copies(20, 1)))
 
 
 def test_kinds_of_rows_have_a_mixture_of_trees():
