@@ -1,11 +1,15 @@
 """Densities above the layers: members that held-out samples weigh."""
 
 # An RBM needs hundreds of units for relations that a tree has in its edges, such as
-# those of indicators of one category; where relations are diffuse a tree is the worse.
-# So a hidden Chow-Liu tree is fitted beside the layers, and the density is a mixture of
-# both, with the weights that make samples likeliest which neither has seen.
+# those of indicators of one category; where relations are diffuse a tree is the worse,
+# and where rows are of several kinds each of these has relations of its own. So a
+# hidden Chow-Liu tree and a mixture of trees are fitted beside the layers, and the
+# density is a mixture of all, with the weights that make samples likeliest which none
+# has seen.
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -22,13 +26,19 @@ from skmohn.energynet._hidden_tree import UNKNOWN, HiddenChowLiuTree
 from skmohn.energynet._missing import MissingMask
 from skmohn.energynet._rbm import RBM_LIMITS, random_stream
 from skmohn.energynet._table import Encoded
+from skmohn.energynet._tree_mixture import (
+    PairCounter,
+    TreeMixture,
+    improve_mixture,
+    start_responsibilities,
+)
 
-LAYERS, TREE = "layers", "tree"
+LAYERS, TREE, MIXTURE = "layers", "tree", "tree_mixture"
 
 
 @dataclass(frozen=True)
 class PortfolioConstants:
-    """Choice of a hidden tree, and weights of members."""
+    """Choice of a hidden tree and of a mixture of trees, and weights of members."""
 
     # Hidden states of each column that are tried in turn, from independent columns on,
     # while held-out samples become likelier by so many nats.
@@ -39,6 +49,19 @@ class PortfolioConstants:
     # Epochs, and those without a gain before training ends.
     n_epochs: int = tuned(30, "benchmarks/energynet/public_density.py")
     patience: int = tuned(3, "benchmarks/energynet/public_density.py")
+    # Numbers of components of the mixture that are tried in turn, as above, the most
+    # multiplications of a step, and the most states of all columns, of whose pairs
+    # there are matrices. Where these are too many there is no mixture.
+    n_components: tuple[int, ...] = tuned(
+        (4, 16, 64), "benchmarks/energynet/public_density.py"
+    )
+    max_work: float = tuned(5e10, "cost")
+    max_pair_states: int = tuned(2000, "cost")
+    # Steps, and the nats that held-out samples must gain by `patience` of them.
+    n_mixture_steps: int = tuned(40, "cost")
+    min_step_gain: float = tuned(0.002, "cost")
+    # Steps from the mixture that was found, with the samples held out among the others.
+    n_final_steps: int = tuned(3, "cost")
     # Most states of all columns, between pairs of which the information is found.
     max_states: int = tuned(4000, "cost")
     # Members of less weight are left out of the mixture.
@@ -52,11 +75,11 @@ _PORTFOLIO = PortfolioConstants()
 
 @dataclass(frozen=True, eq=False)
 class DensityPortfolio:
-    """Mixture of the density of layers and of a hidden tree of the same units."""
+    """Mixture of the density of layers and of those of trees of the same units."""
 
     weights: dict[str, float]  # of members, by name; their sum is 1
     held_out: dict[str, float]  # mean log-likelihoods of held-out samples by each
-    tree: HiddenChowLiuTree | None  # None where it has no weight
+    trees: dict[str, TreeMixture]  # members beside the layers that have a weight
 
     @classmethod
     @one_blas_thread
@@ -66,29 +89,36 @@ class DensityPortfolio:
         held_out: NDArray[np.float64],  # log-likelihoods by layers; see `hold_out`
         seed: int,
     ) -> Self:
-        """Fit a tree, and weigh it and the layers by the samples held out."""
+        """Fit trees, and weigh them and the layers by the samples held out."""
         n_states = encoded.groups.sizes + 1
         if not len(n_states) or n_states.max() * len(n_states) > _PORTFOLIO.max_states:
-            return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, None)
+            return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, {})
         states, (held, kept) = _draw_states(encoded, seed), hold_out(len(encoded))
-        found = _TreeSearch(states[kept], states[held], n_states, seed)
-        table = {LAYERS: held_out, TREE: found.log_likelihood}
+        parts = states[kept], states[held], n_states, seed
+        searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(*parts)}
+        if _affordable_sizes(len(kept), n_states):
+            searches[MIXTURE] = _MixtureSearch(*parts)
+        table = {LAYERS: held_out}
+        table |= {name: of.log_likelihood for name, of in searches.items()}
         means = {name: float(values.mean()) for name, values in table.items()}
         weights = stacking_weights(np.stack(list(table.values()), axis=1))
         weights = dict(zip(table, weights.tolist(), strict=True))
         rows = np.concatenate([held, kept])
-        tree = found.refit(states[rows]) if weights[TREE] else None
-        return cls(weights, means, tree)
+        trees = {
+            name: of.refit(states[rows])
+            for name, of in searches.items()
+            if weights[name]
+        }
+        return cls(weights, means, trees)
 
     def mix(
         self,
-        layers: NDArray[np.float64],  # (n_rows,); log-likelihoods by the layers
-        tree: NDArray[np.float64],  # (n_rows,); those by the tree
+        found: dict[str, NDArray[np.float64]],  # (n_rows,); by members that count
     ) -> NDArray[np.float64]:
-        """Log-likelihoods of rows by the mixture."""
-        weights = np.array([self.weights[LAYERS], self.weights[TREE]])
-        found: Any = logsumexp([layers, tree], axis=0, b=weights[:, None])
-        return found
+        """Log-likelihoods of rows by the mixture, of those by its members."""
+        weights = np.array([self.weights[name] for name in found])
+        mixed: Any = logsumexp([*found.values()], axis=0, b=weights[:, None])
+        return mixed
 
     @property
     def has_layers(self) -> bool:
@@ -107,14 +137,14 @@ class _TreeSearch:
         seed: int,
     ) -> None:
         self.n_states, self.seed = n_states, seed
-        self.n_hidden, self.n_epochs, best = 1, 0, -np.inf
-        for n_hidden in _PORTFOLIO.n_hidden:
+
+        def learn(n_hidden: int) -> tuple[NDArray[np.float64], int]:
             tree = HiddenChowLiuTree.start(states, n_states, n_hidden, seed)
-            found = self._train(tree, states, held)
-            if found[0].mean() < best + _PORTFOLIO.min_gain:
-                break
-            self.n_hidden, (self.log_likelihood, self.n_epochs) = n_hidden, found
-            best = self.log_likelihood.mean()
+            return self._train(tree, states, held)
+
+        self.n_hidden, (self.log_likelihood, self.n_epochs) = _search_size(
+            learn, _PORTFOLIO.n_hidden
+        )
 
     def _train(
         self, tree: HiddenChowLiuTree, states: NDArray, held: NDArray
@@ -130,13 +160,80 @@ class _TreeSearch:
                 break
         return best, epoch
 
-    def refit(self, states: NDArray[np.int16]) -> HiddenChowLiuTree:
+    def refit(self, states: NDArray[np.int16]) -> TreeMixture:
         """Train as long on all rows."""
         tree = HiddenChowLiuTree.start(states, self.n_states, self.n_hidden, self.seed)
         trees = tree.fit_epochs(states, _PORTFOLIO.n_epochs, self.seed)
         for _ in range(self.n_epochs):
             tree = next(trees)
-        return tree
+        return TreeMixture(np.ones(1), (tree,))
+
+
+class _MixtureSearch:
+    """Mixture of trees whose number of components makes held-out rows likeliest."""
+
+    def __init__(
+        self,
+        states: NDArray[np.int16],
+        held: NDArray[np.int16],
+        n_states: NDArray[np.intp],
+        seed: int,
+    ) -> None:
+        self.n_states = n_states
+        counter = PairCounter.of(states, n_states)
+        sizes = _affordable_sizes(len(states), n_states)
+
+        def learn(n_components: int) -> tuple[NDArray[np.float64], TreeMixture]:
+            start = start_responsibilities(states, n_components, seed)
+            return self._train(improve_mixture(counter, states, start), held)
+
+        _, (self.log_likelihood, self.mixture) = _search_size(learn, sizes)
+
+    def _train(
+        self, mixtures: Iterator[TreeMixture], held: NDArray[np.int16]
+    ) -> tuple[NDArray[np.float64], TreeMixture]:
+        """Log-likelihoods of held-out rows by the best mixture, and this."""
+        first = next(mixtures)
+        best, n_without = (first.log_likelihood(held), first), 0
+        for mixture in islice(mixtures, _PORTFOLIO.n_mixture_steps):
+            found = mixture.log_likelihood(held)
+            if found.mean() >= best[0].mean() + _PORTFOLIO.min_step_gain:
+                best, n_without = (found, mixture), 0
+            elif (n_without := n_without + 1) >= _PORTFOLIO.patience:
+                break
+        return best
+
+    def refit(self, states: NDArray[np.int16]) -> TreeMixture:
+        """Go on with all rows."""
+        start = softmax(self.mixture.log_joint(states), axis=1)
+        mixtures = improve_mixture(PairCounter.of(states, self.n_states), states, start)
+        *_, last = islice(mixtures, _PORTFOLIO.n_final_steps)
+        return last
+
+
+def _affordable_sizes(n_rows: int, n_states: NDArray[np.intp]) -> list[int]:
+    """Numbers of components of a mixture that cost no more than allowed."""
+    n_columns, n_max = len(n_states), int(n_states.max())
+    if n_columns * n_max > _PORTFOLIO.max_pair_states:
+        return []
+    # Counts of pairs, of indicators of all states but the first, and messages.
+    work = n_rows * (int(np.sum(n_states - 1)) ** 2 + n_columns * n_max**2)
+    return [n for n in _PORTFOLIO.n_components if n * work <= _PORTFOLIO.max_work]
+
+
+def _search_size(
+    # Returns log-likelihoods of held-out rows by a size, and what was learned.
+    learn: Callable[[int], tuple[NDArray[np.float64], Any]],
+    sizes: Sequence[int],  # increasing
+) -> tuple[int, tuple[NDArray[np.float64], Any]]:
+    """Try sizes in turn, while held-out rows become likelier."""
+    size, best = sizes[0], learn(sizes[0])
+    for larger in sizes[1:]:
+        found = learn(larger)
+        if found[0].mean() < best[0].mean() + _PORTFOLIO.min_gain:
+            break
+        size, best = larger, found
+    return size, best
 
 
 def _draw_states(encoded: Encoded, seed: int) -> NDArray[np.int16]:

@@ -16,14 +16,14 @@ from skmohn._core._tuned import tuned
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._conditional import enumerate_completions
-from skmohn.energynet._hidden_tree import HiddenChowLiuTree
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
 from skmohn.energynet._missing import MISSING, MissingMask, known_free_energies
 from skmohn.energynet._partition import LogPartition, log_partition
-from skmohn.energynet._portfolio import DensityPortfolio, read_states
+from skmohn.energynet._portfolio import LAYERS, DensityPortfolio, read_states
 from skmohn.energynet._rbm import RBM, draw_stream, random_stream
 from skmohn.energynet._stack import MakeStack
 from skmohn.energynet._table import Encoded
+from skmohn.energynet._tree_mixture import TreeMixture
 from skmohn.energynet._whitening import WHITENING, ImportanceSamples
 
 
@@ -142,26 +142,26 @@ class Scorer:
     ) -> NDArray[np.float64]:
         """Score rows without missing whitened numbers; rows have numbers."""
         density = self.coding.log_density(encoded.values)
-        if self.portfolio is None or self.portfolio.tree is None:
+        if self.portfolio is None or not self.portfolio.trees:
             return self._by_layers(encoded, numbers) + density
-        found = self._by_tree(self.portfolio.tree, encoded)
+        found = self._by_trees(self.portfolio.trees, encoded)
         if self.portfolio.has_layers:
-            found = self.portfolio.mix(self._by_layers(encoded, numbers), found)
-        return found + density
+            found[LAYERS] = self._by_layers(encoded, numbers)
+        return self.portfolio.mix(found) + density
 
     @one_blas_thread
-    def _by_tree(
-        self, tree: HiddenChowLiuTree, encoded: Encoded
-    ) -> NDArray[np.float64]:
-        """Log-likelihoods of the known units of rows by a hidden tree."""
+    def _by_trees(
+        self, trees: dict[str, TreeMixture], encoded: Encoded
+    ) -> dict[str, NDArray[np.float64]]:
+        """Log-likelihoods of the known units of rows by each member of trees."""
         arranged = replace(encoded, units=encoded.units.copy()).arrange(self.coding)
         units, groups = arranged.units, arranged.groups
         drawn = _drawn(units, self.seed) if _are_uncertain(units).any() else [units]
-        found = [
-            tree.log_likelihood(read_states(bits, arranged.missing, groups))
-            for bits in drawn
-        ]
-        return np.mean(found, axis=0)
+        states = [read_states(bits, arranged.missing, groups) for bits in drawn]
+        return {
+            name: np.mean([tree.log_likelihood(of) for of in states], axis=0)
+            for name, tree in trees.items()
+        }
 
     def _by_layers(
         self, encoded: Encoded, numbers: NDArray[np.intp]

@@ -159,11 +159,11 @@ class EnergyNetTransformer(
         Density of :meth:`score_samples`. Other methods are those of the layers.
 
         - ``"auto"``: with ``growth="held_out"`` and no `n_components`, a mixture of the
-          layers and a hidden Chow-Liu tree [4]_, whose weights are those that make the
-          fifth of the samples likeliest that neither trained on. Where one of the two
-          is clearly the better, it has all the weight. After a further `partial_fit`
-          it is that of the layers, which alone go on learning.
-        - ``"layers"``: the layers alone. Set after `fit`, it leaves the tree aside.
+          layers, of a hidden Chow-Liu tree [4]_ and of a mixture of Chow-Liu trees
+          [5]_, whose weights are those that make the fifth of the samples likeliest
+          that none trained on. One that is clearly the best has all the weight. After
+          a further `partial_fit` it is that of the layers, which alone go on learning.
+        - ``"layers"``: the layers alone. Set after `fit`, it leaves the trees aside.
     layer : int or "all", default=-1
         Layer that :meth:`transform` returns: 0 is the lowest, -1 the highest, "all"
         puts all side by side.
@@ -243,7 +243,8 @@ class EnergyNetTransformer(
     width_reasons_ : list of str
         Why each layer has its width.
     ensemble_weights_ : dict
-        Weights of ``"layers"`` and ``"tree"`` in :meth:`score_samples`.
+        Weights of ``"layers"``, ``"tree"`` (the hidden one) and ``"tree_mixture"`` in
+        :meth:`score_samples`.
     coding_ : UnitCoding
         How each column became visible units: its ``kind``, ``low`` and ``high``,
         ``thresholds`` and ``levels``.
@@ -281,6 +282,8 @@ class EnergyNetTransformer(
        American Statistician 72 (2018).
     .. [4] Liu and Van den Broeck, "Tractable regularization of probabilistic
        circuits", NeurIPS (2021).
+    .. [5] Meila and Jordan, "Learning with mixtures of trees", Journal of Machine
+       Learning Research 1 (2000).
 
     Examples
     --------

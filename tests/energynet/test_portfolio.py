@@ -1,4 +1,4 @@
-"""The density above the layers: a mixture of these and a hidden tree."""
+"""The density above the layers: a mixture of these and of trees."""
 
 import warnings
 
@@ -10,10 +10,15 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 from support import all_states
 
-from skmohn.energynet import EnergyNetTransformer
+from skmohn.energynet import EnergyNetTransformer, _portfolio
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._missing import MissingMask
-from skmohn.energynet._portfolio import read_states, stacking_weights
+from skmohn.energynet._portfolio import (
+    PortfolioConstants,
+    read_states,
+    stacking_weights,
+)
+from skmohn.energynet._tree_mixture import PairCounter, TreeMixture
 
 NAN = np.nan
 
@@ -34,20 +39,26 @@ def net(**options):
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Layers and a tree, of which both have a weight."""
+    """Layers, a hidden tree and a mixture of trees, all of which have a weight."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = net().fit(copies(400))
-    # As where both count: no table has such weights for sure.
-    found._portfolio.weights.update(layers=0.4, tree=0.6)
+    # As where all count: no table has such weights for sure.
+    portfolio = found._portfolio
+    portfolio.weights.update(layers=0.4, tree=0.4, tree_mixture=0.2)
+    counter = PairCounter.of(copies(400).astype(np.int16), np.full(8, 2))
+    trees = tuple(counter.fit_tree(weights) for weights in np.eye(400)[:2])
+    portfolio.trees["tree_mixture"] = TreeMixture(np.array([0.3, 0.7]), trees)
+    assert "tree" in portfolio.trees
     return found
 
 
-def test_a_tree_has_the_weight_where_columns_are_copies():
+def test_trees_have_the_weight_where_columns_are_copies():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         both, layers = (net(density=d).fit(copies(400)) for d in ("auto", "layers"))
-    assert both.ensemble_weights_["tree"] > 0.5
+    assert both.ensemble_weights_["layers"] < 0.5
+    assert set(both.ensemble_weights_) == {"layers", "tree", "tree_mixture"}
     assert layers.ensemble_weights_ == {"layers": 1.0}
     test = copies(400, 1)
     assert both.score(test) > layers.score(test) + 0.1
@@ -78,8 +89,12 @@ def test_a_mixture_is_that_of_its_members(fitted):
     by_layers = -first.free_energy(rows) - z.value
     encoded = fitted._encode(fitted._read_table(rows)).arrange(fitted.coding_)
     states = read_states(encoded.units, None, encoded.groups)
-    by_tree = portfolio.tree.log_likelihood(states)
-    expected = np.log(0.4 * np.exp(by_layers) + 0.6 * np.exp(by_tree))
+    by_tree, by_mixture = (
+        portfolio.trees[name].log_likelihood(states)
+        for name in ("tree", "tree_mixture")
+    )
+    expected = 0.4 * np.exp(by_layers) + 0.4 * np.exp(by_tree)
+    expected = np.log(expected + 0.2 * np.exp(by_mixture))
     assert_allclose(fitted.score_samples(rows), expected, atol=1e-5)
 
 
@@ -132,3 +147,36 @@ def test_states_are_those_of_units():
     found = read_states(units, MissingMask.of(values, groups.sizes), groups)
     expected[::2, 1] = -1
     assert_array_equal(found, expected)
+
+
+def kinds(n_rows, seed):
+    """Rows of two kinds, in which columns are copies of other ones, up to noise."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, (n_rows, 4))
+    kind = rng.integers(0, 2, (n_rows, 1))
+    copied = np.where(kind == 0, bits, 1 - bits[:, ::-1])
+    noise = rng.random(copied.shape) < 0.02
+    return np.hstack([kind, bits, np.abs(copied - noise)]).astype(float)
+
+
+@pytest.mark.parametrize("limit", ["max_work", "max_pair_states"])
+def test_no_mixture_where_it_would_cost_too_much(monkeypatch, limit):
+    constants = PortfolioConstants(**{limit: 10})
+    monkeypatch.setattr(_portfolio, "_PORTFOLIO", constants)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = net().fit(copies(60))
+    assert set(found.ensemble_weights_) == {"layers", "tree"}
+    assert np.isfinite(found.score(copies(20, 1)))
+
+
+def test_kinds_of_rows_have_a_mixture_of_trees():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = net().fit(kinds(600, 0))
+    weights, held_out = found.ensemble_weights_, found._portfolio.held_out
+    assert weights["tree_mixture"] > 0.2
+    assert held_out["tree_mixture"] > held_out["layers"] + 1.0
+    # Entropy: five bits that are free, and noise in four.
+    best = -5.0 * np.log(2.0) - 4.0 * 0.098
+    assert found.score(kinds(600, 1)) > best - 0.2
