@@ -110,29 +110,36 @@ class MultiTargetModel:
         """Means of new observations."""
         return self._stack(lambda model, own: model.predictive_mean(own, clip), rows)
 
-    def predictive_std(self, rows: _Rows) -> NDArray[np.float64]:
+    def predictive_std(self, rows: _Rows, clip: bool = True) -> NDArray[np.float64]:
         """Standard deviations of new observations."""
-        return self._stack(lambda model, own: model.predictive_std(own), rows)
+        return self._stack(lambda model, own: model.predictive_std(own, clip), rows)
 
     def quantiles(
-        self, rows: _Rows, probabilities: NDArray[np.float64]
+        self, rows: _Rows, probabilities: NDArray[np.float64], clip: bool = True
     ) -> NDArray[np.float64]:
         """Quantiles of new observations, (n_rows, n_targets, n_probabilities)."""
-        return self._stack(lambda model, own: model.quantiles(own, probabilities), rows)
+        return self._stack(
+            lambda model, own: model.quantiles(own, probabilities, clip), rows
+        )
 
-    def log_density(self, rows: _Rows, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_density(
+        self, rows: _Rows, y: NDArray[np.float64], clip: bool = True
+    ) -> NDArray[np.float64]:
         """Log density of new observations, for each row and target."""
-        return self._stack(lambda model, own, y: model.log_density(own, y), rows, y.T)
+        return self._stack(
+            lambda model, own, y: model.log_density(own, y, clip), rows, y.T
+        )
 
     def sample(
         self,
         rows: _Rows,
         n_draws: int,
         rng: np.random.Generator | np.random.RandomState,
+        clip: bool = True,
     ) -> NDArray[np.float64]:
         """Sample new observations, (n_rows, n_targets, n_draws)."""
         found = [
-            model.sample(own, n_draws, rng)
+            model.sample(own, n_draws, rng, clip)
             for model, own in zip(self.models, rows, strict=True)
         ]
         return np.stack(found, axis=1)
