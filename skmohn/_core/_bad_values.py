@@ -223,9 +223,9 @@ def _describe_complex_targets(name: str) -> str:
 def _has_complex(values: Any) -> bool:
     if hasattr(values, "dtypes") and hasattr(values, "columns"):
         return any(_has_complex(values[name]) for name in values.columns)
-    dtype = getattr(values, "dtype", None)
-    if getattr(dtype, "kind", "O") != "O":
-        return dtype.kind == "c"
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind != "O":
+        return kind == "c"
     each = np.asarray(values, dtype=object).ravel()
     return any(isinstance(value, complex | np.complexfloating) for value in each)
 
