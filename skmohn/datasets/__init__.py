@@ -1,6 +1,7 @@
-"""Generators of problems with known structure and, where possible, known optimum."""
+"""Problems with known structure and, where possible, known optimum; measured data."""
 
 from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
+from skmohn.datasets._fluorescence import load_fluorescence
 from skmohn.datasets._genome import make_gwas
 from skmohn.datasets._ising import make_ising
 from skmohn.datasets._nk import make_nk
@@ -10,6 +11,7 @@ from skmohn.datasets._spirals import make_two_spirals
 
 __all__ = [
     "InvertedPendulum",
+    "load_fluorescence",
     "make_bmda_quadratic",
     "make_gwas",
     "make_ising",

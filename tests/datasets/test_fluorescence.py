@@ -1,0 +1,47 @@
+"""Brightness of the variants of a fluorescent protein."""
+
+import numpy as np
+import pytest
+from scipy.linalg import hadamard
+
+from benchmarks.shared import common
+from skmohn.datasets import load_fluorescence
+
+N_SITES = 13
+
+
+def test_each_variant_is_there_once() -> None:
+    protein = load_fluorescence()
+    assert protein.X.shape == (2**N_SITES, N_SITES)
+    assert set(np.unique(protein.X)) == {0, 1}
+    assert len(np.unique(protein.X, axis=0)) == len(protein.X)
+    assert protein.y.dtype == np.float64
+    assert len(set(protein.feature_names)) == N_SITES
+    for ours, same in zip(
+        (protein.X, protein.y), load_fluorescence(return_X_y=True), strict=True
+    ):
+        np.testing.assert_array_equal(ours, same)
+
+
+def test_variance_of_each_order_is_the_published_one() -> None:
+    # Of least squares on all products up to an order, as the article has it.
+    X, y = load_fluorescence(return_X_y=True)
+    squares = np.square(hadamard(len(y)) @ (y - y.mean()) / len(y))
+    orders = X.sum(axis=1)
+    explained = [squares[orders <= order].sum() / y.var() for order in (1, 2, 3)]
+    np.testing.assert_allclose(explained, [0.137, 0.873, 0.937], atol=5e-4)
+
+
+def test_it_is_the_table_that_the_article_has() -> None:
+    path = common.data_folder() / "poelwijk2019_fluorescence.csv"
+    if not path.exists():
+        pytest.skip("the table is not there")
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    X, y = load_fluorescence(return_X_y=True)
+    np.testing.assert_array_equal(X, table[:, :-1])
+    np.testing.assert_allclose(y, table[:, -1], rtol=1e-7)
+
+
+def test_a_flag_is_needed() -> None:
+    with pytest.raises(ValueError, match="'return_X_y' parameter"):
+        load_fluorescence(return_X_y="yes")  # pyright: ignore[reportArgumentType]
