@@ -40,10 +40,16 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
         raise ValueError(
             f"Input contains an integer beyond the largest float, 1.8e308{where}"
         ) from error
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         # Its further lines advise other estimators.
         what = str(error).partition("\n")[0].removesuffix(".")
-        if what.startswith("Input X contains"):
+        # Of an array, or of objects that are to be floats.
+        where = _describe_complex(X, y) if "omplex" in what else ""
+        if where:
+            what = "Complex data not supported"
+        elif isinstance(error, TypeError):
+            raise
+        elif what.startswith("Input X contains"):
             where = _describe_columns(X, "NaN" in what)
         elif what.startswith(("Input y contains", "Input contains")):
             # Of objects scikit-learn does not name the argument.
@@ -194,8 +200,45 @@ def _describe_text(y: ArrayLike | None) -> str:
     return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
 
 
+def _describe_complex(X: TableLike, y: ArrayLike | None) -> str:
+    """Describe which argument has complex numbers, and the cure."""
+    for name, values in (("X", X), ("y", y)):
+        if values is not None and _has_complex(values):
+            if name == "y":
+                return _describe_complex_targets(name)
+            return (
+                f": {name} has complex numbers, pass their real and imaginary parts as "
+                f"columns, such as numpy.hstack([{name}.real, {name}.imag])"
+            )
+    return ""
+
+
+def _describe_complex_targets(name: str) -> str:
+    return (
+        f": {name} has complex numbers, and targets are real numbers or labels: pass "
+        f"a part of them, such as {name}.real, or abs({name})"
+    )
+
+
+def _has_complex(values: Any) -> bool:
+    if hasattr(values, "dtypes") and hasattr(values, "columns"):
+        return any(_has_complex(values[name]) for name in values.columns)
+    kind = getattr(getattr(values, "dtype", None), "kind", "O")
+    if kind != "O":
+        return kind == "c"
+    each = np.asarray(values, dtype=object).ravel()
+    return any(isinstance(value, complex | np.complexfloating) for value in each)
+
+
+def refuse_complex(y: Any, name: str = "y") -> None:
+    """Refuse complex targets, of which numpy would drop a part."""
+    if _has_complex(y):
+        raise ValueError(f"Complex data not supported{_describe_complex_targets(name)}")
+
+
 def check_labels(y: Any) -> None:
     """Refuse targets that are no classes, as scikit-learn does, and name the cure."""
+    refuse_complex(y)
     try:
         check_classification_targets(y)
     except ValueError as error:

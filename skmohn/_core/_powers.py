@@ -29,8 +29,9 @@ class YeoJohnson:
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Transform from the scale to values."""
         standard = (values - self.center) / self.scale
-        away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
-        return self.center + self.scale * np.copysign(away, standard)
+        with np.errstate(over="ignore"):
+            away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
+            return self.center + self.scale * np.copysign(away, standard)
 
     def _power_at(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         # The lower side is the upper one, mirrored, of the power that 2 lacks.

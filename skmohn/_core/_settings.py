@@ -78,3 +78,18 @@ class Settings(NamedTuple):
         with np.errstate(over="ignore"):
             is_near = np.abs(numbers - nearest) <= self.tolerance
         return np.where(is_near, nearest, numbers)
+
+
+def find_settings(X: NDArray) -> dict[int, Settings]:
+    """Settings of the columns in which some numbers are equal but for rounding."""
+    # NaN and infinite numbers are left out. Integers are what they are.
+    values = X.astype(np.float64, copy=False)
+    known = np.isfinite(values)
+    with np.errstate(invalid="ignore"):
+        is_integer = np.all((values == np.rint(values)) | ~known, axis=0)
+    settings = {}
+    for j in np.flatnonzero(~is_integer).tolist():
+        found = Settings.find(values[known[:, j], j])
+        if found is not None:
+            settings[j] = found
+    return settings

@@ -240,7 +240,13 @@ def check_sample_weight(
     sample_weight: ArrayLike | None, X: ArrayLike, **options: Any
 ) -> NDArray:
     """Check weights, or make those of None; refuse such as are all zero."""
-    weights = _check_sample_weight(to_numpy(sample_weight), X, **options)
+    sample_weight = to_numpy(sample_weight)
+    if np.iscomplexobj(sample_weight):
+        raise ValueError(
+            "Complex data not supported: sample_weight has complex numbers, pass real "
+            "ones"
+        )
+    weights = _check_sample_weight(sample_weight, X, **options)
     # As since 1.9, in its words.
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from skmohn._core._bad_values import (
     mark_unknown,
     name_bad_values,
+    refuse_complex,
     refuse_odd_tables,
     refuse_times,
     warn_of_markers,
@@ -120,6 +121,7 @@ def validate_held_out(
     if not is_pair_given(X_val, y_val):
         return None
     X_val = read(estimator, X_val)
+    refuse_complex(y_val, "y_val")
     y_val = np.asarray(to_numpy(y_val), dtype=np.float64)
     if y_val.ndim != 1 or not np.isfinite(y_val).all():
         raise ValueError("y_val must be one-dimensional and finite")

@@ -47,6 +47,7 @@ from skmohn.blm._labels import Labels, RealTargets
 from skmohn.blm._local_search import Trainer, train
 from skmohn.blm._network import (
     ACTIVATIONS,
+    FARTHEST_INPUT,
     DatasetProblem,
     Layout,
     address_of_own_loss,
@@ -535,7 +536,10 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     def _outputs_of(self, X: NDArray, lengths: Any) -> NDArray[np.float64]:
         """Mean of the members' outputs for rows that were checked."""
-        X = self._scale_inputs(X.astype(np.float64, copy=False))
+        with np.errstate(over="ignore"):
+            X = self._scale_inputs(X.astype(np.float64, copy=False))
+        # Sums of what is further out would overflow.
+        X = np.clip(X, -FARTHEST_INPUT, FARTHEST_INPUT)
         how = self._made_with["activation"], self.out_activation_
         outputs = [
             self._form.outputs(X, lengths, member, *how) for member in self.members_

@@ -206,7 +206,7 @@ def weights_by_class(
 
 
 def _read_classes(name: str, values: list[Any]) -> NDArray | None:
-    """Different values as an array of the type of this name; None if they are not."""
+    """Sorted values as an array of the type of this name; None if they are not."""
     if not _TYPES.fullmatch(name):
         return None
     kind = name[1]
@@ -226,7 +226,15 @@ def _read_classes(name: str, values: list[Any]) -> NDArray | None:
         not np.isnat(classes).any() if kind in "mM" else all(map(_is_known, values))
     )
     is_same = classes.astype(stored).tolist() == values and dtype.str == name
-    return classes if is_known and is_same and len({*values}) == len(values) else None
+    return classes if is_known and is_same and _are_sorted(classes) else None
+
+
+def _are_sorted(classes: NDArray) -> bool:
+    """Whether classes are different and ascend, as those of every fit do."""
+    try:
+        return bool(np.all(classes[:-1] < classes[1:]))
+    except TypeError:  # numbers beside text have no order
+        return len({*classes.tolist()}) == len(classes)
 
 
 def _is_known(value: object) -> bool:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import inf
 from numbers import Integral
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -33,6 +33,8 @@ class ClockConstants:
 
 
 _CLOCK = ClockConstants()
+# Inputs are cut there, in standard deviations, so that sums of them are numbers.
+FARTHEST_INPUT: Final = 1e100
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
     "tanh": kernels.TANH,

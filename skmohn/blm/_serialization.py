@@ -32,7 +32,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
 from skmohn._core._tuned import tuned
 from skmohn.blm import _codec
-from skmohn.blm._network import Layout
+from skmohn.blm._network import FARTHEST_INPUT, Layout
 
 _MAGIC = b"BLM3"
 _DIGEST_SIZE: Final = 8
@@ -40,6 +40,8 @@ _INPUTS: Final = 1
 _TARGETS: Final = 2
 # Seven bits in each: more than any memory holds of units, or of bytes of text.
 _MOST_BYTES_OF_NUMBER: Final = 5
+# Steps of a sequence for which outputs must be finite.
+_N_STEPS: Final = 10
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ _START = len(_MAGIC) + _DIGEST_SIZE
 # Their places are part of the format.
 _KINDS = ("BLMRegressor", "BLMClassifier", "BLMController")
 _ACTIVATIONS = ("identity", "tanh", "logistic", "relu", "step")
+_BOUNDED = ("tanh", "logistic", "step")
 _LOSSES = (
     *("squared", "absolute", "huber", "pinball"),
     *("cross_entropy", "hinge", "zero_one"),
@@ -253,6 +256,48 @@ def _require_steps(steps: NDArray[np.float64], n_bits: int) -> None:
     _require(is_sound.all(), "the range of the weights is no positive number")
 
 
+def _has_finite_outputs(
+    layout: Layout,
+    weights: NDArray[np.float64],  # (n_weights,)
+    activation: str,
+    targets: NDArray[np.float64]
+    | None = None,  # their means and scales, (2, n_outputs)
+) -> bool:
+    """Whether no sum overflows for inputs as far out as they may be."""
+    bound = np.full(layout.sizes[0], FARTHEST_INPUT)
+    own: Sequence[NDArray | None]
+    coefs, intercepts, own = layout.split(np.abs(weights))
+    own = [*own, *[None] * (len(coefs) - len(own))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
+            if layer and activation in _BOUNDED:
+                bound = np.minimum(bound, 1.0)
+            bound = inputs = bound @ coef + intercept
+            within = own[layer]
+            for _ in range(0 if within is None else _N_STEPS):
+                before = np.minimum(bound, 1.0) if activation in _BOUNDED else bound
+                bound = inputs + before @ within
+            if not np.isfinite(bound).all():
+                return False
+        if targets is not None:
+            bound = bound * targets[1] + np.abs(targets[0])
+    return bool(np.isfinite(bound).all())
+
+
+def _require_storable(
+    layout: Layout,
+    weights: NDArray[np.float64],
+    activation: str,
+    targets: NDArray[np.float64] | None = None,
+) -> None:
+    """Raise for a network that would not be loaded."""
+    if not _has_finite_outputs(layout, weights, activation, targets):
+        raise ValueError(
+            "the network cannot be stored, because sums of its weights overflow: "
+            "fit with a smaller w_max"
+        )
+
+
 # ------------------------------------------------------- classifiers and regressors
 
 
@@ -284,6 +329,13 @@ def write_network(
     sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
     plain = header.get("classes"), header.get("dtype")
     scalers = model.input_scaler_, model.target_scaler_
+    layout = Layout(sizes, made_with["recurrent"])
+    steps = layout.spread(_codec.grid_step(made_with["n_bits"], model.w_max_))
+    tables = [
+        None if scaler is None else np.stack([scaler.mean_, scaler.scale_])
+        for scaler in scalers
+    ]
+    _require_storable(layout, model.codes_ * steps, made_with["activation"], tables[1])
     flags = {
         **made_with,
         **header,
@@ -296,7 +348,7 @@ def write_network(
     parts = [
         _begin(
             type(model).__name__,
-            Layout(sizes, made_with["recurrent"]),
+            layout,
             made_with["n_bits"],
             made_with["activation"],
             _LOSSES.index(model._loss),
@@ -305,8 +357,9 @@ def write_network(
         ),
         model.w_max_.astype("<f8").tobytes(),
     ]
-    for scaler in filter(None, scalers):
-        table = np.stack([scaler.mean_, scaler.scale_])
+    for table in tables:
+        if table is None:
+            continue
         parts.append((_in_single(table) if single else table.astype("<f8")).tobytes())
     if flags["labels"]:
         parts.append(_text(plain[::-1]))
@@ -368,7 +421,13 @@ def read_network(
         **_read_labels(source, flags, layout.sizes[-1]),
         "columns": _read_columns(source, layout.sizes[0]) if flags["columns"] else [],
     }
-    return header, layout, _codes(source, layout, n_bits)
+    codes = _codes(source, layout, n_bits)
+    weights = codes * layout.spread(_codec.grid_step(n_bits, w_max))
+    _require(
+        _has_finite_outputs(layout, weights, activation, scalers[1]),
+        "the outputs of ordinary inputs are not finite",
+    )
+    return header, layout, codes
 
 
 def _read_loss(cls: type, last: int, flags: dict[str, bool], n_outputs: int) -> str:
@@ -399,7 +458,7 @@ def _read_scaler(source: _Bytes, size: int, single: bool) -> NDArray[np.float64]
     with np.errstate(over="ignore"):
         variances = table[1] ** 2
     _require(
-        np.isfinite(variances).all() and np.all(table[1] > 0.0),
+        np.isfinite(variances).all() and np.all((table[1] > 0.0) & (variances > 0.0)),
         "a scale is not positive, or its square not finite",
     )
     return table
@@ -445,6 +504,7 @@ def write_controller(
 ) -> bytes:
     """Serialize a fitted controller."""
     layout = Layout(made_with["layers"], made_with["recurrent"])
+    _require_storable(layout, codes * made_with["w_max"], made_with["activation"])
     steps, own_steps = layout.gather(made_with["w_max"])
     head = _begin(
         "BLMController",
@@ -488,4 +548,9 @@ def read_controller(
         "activation": activation,
         "out_activation": _ACTIVATIONS[last],
     }
-    return _codes(source, layout, n_bits), made_with
+    codes = _codes(source, layout, n_bits)
+    _require(
+        _has_finite_outputs(layout, codes * made_with["w_max"], activation),
+        "the outputs of ordinary inputs are not finite",
+    )
+    return codes, made_with

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skmohn._core._meanings import listed
 from skmohn._core._quantiles import pull_in, quantile_thresholds
 from skmohn._core._rows import equal_slices
+from skmohn._core._settings import find_settings
 from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
@@ -99,6 +100,7 @@ class UnitCoding:
                 'coding="auto" or "thermometer"'
             )
         _require_known(X, names)
+        X = _with_settings(X, n_categories or {})
         low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         if not np.any(low < high):
             raise ValueError(
@@ -487,6 +489,19 @@ def _are_bits_or_likely(
     known = variance.sum() >= _CODING.min_known_variance * (mean * (1.0 - mean)).sum()
     at_ends = between[:, graded].sum() <= _CODING.max_between * graded.sum() * len(X)
     return inside if known and at_ends else inside & ~graded
+
+
+def _with_settings(X: NDArray, n_categories: Mapping[int, int]) -> NDArray:
+    """Table whose numbers are equal where they were but for rounding or jitter."""
+    # Thresholds would otherwise split them, elsewhere with each rounding.
+    found = find_settings(X)
+    columns = [j for j in found if j not in n_categories]
+    if not columns:
+        return X
+    X = X.copy()
+    for j in columns:
+        X[:, j] = found[j].round(X[:, j])
+    return X
 
 
 def _require_known(X: NDArray, names: Sequence[str] | None) -> None:

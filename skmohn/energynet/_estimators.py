@@ -55,6 +55,10 @@ class SupervisedConstants:
 
     # Units that are not worth their cost in likelihood may still serve the targets.
     unit_cost: float = tuned(0.3, "benchmarks/energynet/small_tables.py")
+    # Networks learn from standardized columns in steps of this size. A network of kinks
+    # multiplies what rounding leaves of a column far from zero, or in single precision,
+    # by a hundred million.
+    input_step: float = tuned(2.0**-12, "rounding")
 
 
 _SUPERVISED = SupervisedConstants()
@@ -164,7 +168,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         mlp.set_params(hidden_layer_sizes=sizes)
         self.candidates_ = History()
         if self.mlp is None:
-            rows, folds = folds_of(self._table(X)[1], y)
+            rows, folds = folds_of(self._inputs(X, False, is_fit=True), y)
             mlp, self.candidates_ = choose(
                 candidates(mlp, sizes, widths_of(self.transformer_) is None),
                 lambda has_layers: self._inputs(X[rows], has_layers, is_fit=True),
@@ -260,8 +264,14 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
         if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
         scaler: Any = self.scaler_
+        if not is_fit:
+            return standardize_checked(scaler, numbers)
         # Nor may a lone number far off set the slope of a network.
-        return standardize_checked(scaler, pull_in(numbers) if is_fit else numbers)
+        columns = standardize_checked(scaler, pull_in(numbers))
+        if self.mlp is not None:
+            # The user's network learns as it would by itself.
+            return columns
+        return np.rint(columns / _SUPERVISED.input_step) * _SUPERVISED.input_step
 
     def _table(self, X: NDArray) -> tuple[NDArray, NDArray]:
         """Visible units, and columns as numbers, with means for missing values."""

@@ -503,14 +503,40 @@ class Model(ABC):
         self, rows: EncodedRows, clip: bool = True
     ) -> NDArray[np.float64]:
         """Mean of new observations, within `y_min` and `y_max` if clipped."""
-        mean = self.latent_mean(rows)
-        if self.is_transformed:
-            # The noise map is too uncertain to enter the mean of a skewed target.
-            around = self.latent_variance(rows) + self.noise_variance
-            around = around + self.missing_inputs.variance(self._standard_mean, rows)
-            std = self.y_std * np.sqrt(around)
-            mean, _ = moments(self.transform, mean, std)
+        mean = self._mean_around(rows, self.latent_mean(rows))
         return np.clip(mean, self.y_min, self.y_max) if clip else mean
+
+    def _mean_around(
+        self, rows: EncodedRows, center: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Mean of new observations around a center on the scale, unclipped."""
+        if not self.is_transformed:
+            return center
+        # The noise map is too uncertain to enter the mean of a skewed target.
+        around = self.latent_variance(rows) + self.noise_variance
+        around = around + self.missing_inputs.variance(self._standard_mean, rows)
+        return moments(self.transform, center, self.y_std * np.sqrt(around))[0]
+
+    def _clipped_center(
+        self, rows: EncodedRows, std: NDArray[np.float64], clip: bool
+    ) -> NDArray[np.float64]:
+        """Center of new observations on the scale, where clipping moves their mean."""
+        # `std` is their standard deviation around it. Quantiles, densities and draws
+        # would otherwise follow the function where the mean has left it.
+        center = self.latent_mean(rows)
+        if not clip or not np.isfinite([self.y_min, self.y_max]).any():
+            return center
+        if not self.is_transformed:
+            return np.clip(center, self.y_min, self.y_max)
+        mean = self._mean_around(rows, center)
+        clipped = np.clip(mean, self.y_min, self.y_max)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = self.transform.forward(clipped)
+            ends = self.transform.forward(np.array([self.y_min, self.y_max]))
+        # The mean of a skewed target is off its median, by much where the function is
+        # unknown: a standard deviation keeps it inside of usual intervals.
+        near = np.clip(center, at - std, at + std)
+        return np.where(clipped == mean, center, np.clip(near, *ends))
 
     def with_range(
         self,
@@ -567,29 +593,35 @@ class Model(ABC):
             means = [moments(self.transform, mean, std)[0] for mean in means]
         return means
 
-    def predictive_std(self, rows: EncodedRows) -> NDArray[np.float64]:
+    def predictive_std(
+        self, rows: EncodedRows, clip: bool = True
+    ) -> NDArray[np.float64]:
         """Standard deviation of new observations: function, noise, missing values."""
         std = self.std_on_scale(rows)
         if not self.is_transformed:
             return std
-        return moments(self.transform, self.latent_mean(rows), std)[1]
+        return moments(self.transform, self._clipped_center(rows, std, clip), std)[1]
 
     def quantiles(
-        self, rows: EncodedRows, probabilities: NDArray[np.float64]
+        self,
+        rows: EncodedRows,
+        probabilities: NDArray[np.float64],
+        clip: bool = True,
     ) -> NDArray[np.float64]:
         """Quantiles of new observations at probabilities, (n_rows, n_probabilities)."""
-        away = self.std_on_scale(rows)[:, None] * self.residual_distribution.quantiles(
-            probabilities
-        )
-        return self.transform.inverse(self.latent_mean(rows)[:, None] + away)
+        std = self.std_on_scale(rows)
+        away = std[:, None] * self.residual_distribution.quantiles(probabilities)
+        center = self._clipped_center(rows, std, clip)
+        return self.transform.inverse(center[:, None] + away)
 
     def log_density(
-        self, rows: EncodedRows, y: NDArray[np.float64]
+        self, rows: EncodedRows, y: NDArray[np.float64], clip: bool = True
     ) -> NDArray[np.float64]:
         """Log density of new observations, one for each row."""
         # Infinite where the standard deviation is 0 and the target is the mean; minus
         # infinity where it cannot be.
-        mean, std = self.latent_mean(rows), self.std_on_scale(rows)
+        std = self.std_on_scale(rows)
+        mean = self._clipped_center(rows, std, clip)
         # Values outside the transform's domain, and zero densities, give -inf.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
@@ -617,16 +649,20 @@ class Model(ABC):
         rows: EncodedRows,
         n_draws: int,
         rng: np.random.Generator | np.random.RandomState,
+        clip: bool = True,
     ) -> NDArray[np.float64]:
         """Sample new observations, jointly for all rows."""
         if isinstance(rng, np.random.RandomState):
             # Several targets draw a seed each.
             rng = np.random.default_rng(rng.randint(2**31))
         draws = self.sample_latent(rows, n_draws, rng)
+        center = self._clipped_center(rows, self.std_on_scale(rows), clip)
+        moved = center - self.latent_mean(rows)
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
         for i, apart in self.missing_inputs.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
+        draws = draws + moved[:, None]
         return self.transform.inverse(draws + self.y_std * around)
 
     def noise_std(self) -> float:

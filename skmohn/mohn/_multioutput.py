@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from skmohn._core._bad_values import refuse_times
+from skmohn._core._bad_values import refuse_complex, refuse_times
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
@@ -110,29 +110,36 @@ class MultiTargetModel:
         """Means of new observations."""
         return self._stack(lambda model, own: model.predictive_mean(own, clip), rows)
 
-    def predictive_std(self, rows: _Rows) -> NDArray[np.float64]:
+    def predictive_std(self, rows: _Rows, clip: bool = True) -> NDArray[np.float64]:
         """Standard deviations of new observations."""
-        return self._stack(lambda model, own: model.predictive_std(own), rows)
+        return self._stack(lambda model, own: model.predictive_std(own, clip), rows)
 
     def quantiles(
-        self, rows: _Rows, probabilities: NDArray[np.float64]
+        self, rows: _Rows, probabilities: NDArray[np.float64], clip: bool = True
     ) -> NDArray[np.float64]:
         """Quantiles of new observations, (n_rows, n_targets, n_probabilities)."""
-        return self._stack(lambda model, own: model.quantiles(own, probabilities), rows)
+        return self._stack(
+            lambda model, own: model.quantiles(own, probabilities, clip), rows
+        )
 
-    def log_density(self, rows: _Rows, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_density(
+        self, rows: _Rows, y: NDArray[np.float64], clip: bool = True
+    ) -> NDArray[np.float64]:
         """Log density of new observations, for each row and target."""
-        return self._stack(lambda model, own, y: model.log_density(own, y), rows, y.T)
+        return self._stack(
+            lambda model, own, y: model.log_density(own, y, clip), rows, y.T
+        )
 
     def sample(
         self,
         rows: _Rows,
         n_draws: int,
         rng: np.random.Generator | np.random.RandomState,
+        clip: bool = True,
     ) -> NDArray[np.float64]:
         """Sample new observations, (n_rows, n_targets, n_draws)."""
         found = [
-            model.sample(own, n_draws, rng)
+            model.sample(own, n_draws, rng, clip)
             for model, own in zip(self.models, rows, strict=True)
         ]
         return np.stack(found, axis=1)
@@ -228,6 +235,7 @@ def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | in
     if issparse(y):
         raise TypeError(f"{name} is sparse: pass an array, such as {name}.toarray()")
     refuse_times(to_numpy(y), name)
+    refuse_complex(to_numpy(y), name)
     names = getattr(y, "columns", None)
     targets = check_array(
         to_numpy(y),

@@ -268,7 +268,9 @@ class MOHNRegressor(
 
     Models of noisy targets do not extrapolate far: beyond the ranges of numeric columns
     in `fit`, predictions stay within the bounds that the weights allow there, and those
-    of a Gaussian process where `GPOptions.clip` says. Exact models, and strategies that
+    of a Gaussian process where `GPOptions.clip` says. Quantiles, densities and draws
+    are then around the bound, as wide as the function is uncertain so far out. Exact
+    models, and strategies that
     estimate by least squares alone ("pursuit", "msda", "full" and "given"), follow
     their terms anywhere.
 
@@ -651,7 +653,7 @@ class MOHNRegressor(
             return np.concatenate([model.predictive_mean(b, clip) for b in blocks])
         posterior = self._posterior("return_std")
         parts = [
-            (model.predictive_mean(rows, clip), posterior.predictive_std(rows))
+            (model.predictive_mean(rows, clip), posterior.predictive_std(rows, clip))
             for rows in self._to_blocks(table)
         ]
         mean, std = map(np.concatenate, zip(*parts, strict=True))
@@ -686,7 +688,9 @@ class MOHNRegressor(
         model = self._posterior("predict_quantiles")
         probabilities = read_probabilities(quantiles, "quantiles")
         blocks = self._to_blocks(read_table(self, X, keep_dtype=True))
-        return np.concatenate([model.quantiles(b, probabilities) for b in blocks])
+        clip = control_of(self, "gp_options").clip
+        parts = [model.quantiles(rows, probabilities, clip) for rows in blocks]
+        return np.concatenate(parts)
 
     def log_density(self, X: TableLike, y: ArrayLike) -> NDArray[np.float64]:
         """Log density of new observations, a proper score of predictions and spreads.
@@ -711,7 +715,9 @@ class MOHNRegressor(
         model = self._posterior("log_density")
         table, y = read_observations(self, X, y)
         blocks = zip(coded_blocks(table.shape), self._to_blocks(table), strict=True)
-        return np.concatenate([model.log_density(b, y[part]) for part, b in blocks])
+        clip = control_of(self, "gp_options").clip
+        parts = [model.log_density(rows, y[part], clip) for part, rows in blocks]
+        return np.concatenate(parts)
 
     def sample_y(
         self,
@@ -743,7 +749,8 @@ class MOHNRegressor(
         model = self._posterior("sample_y")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         rows = self._to_rows(read_table(self, X))
-        return model.sample(rows, n_samples, check_random_state(random_state))
+        clip = control_of(self, "gp_options").clip
+        return model.sample(rows, n_samples, check_random_state(random_state), clip)
 
     def weight_posterior(
         self, term: Any, target: int | str | None = None

@@ -308,6 +308,21 @@ def test_labels_that_cannot_be(text):
 
 
 @pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("words", b'["<U2",["bb","a","c"]]'),
+        ("words", b'["<U2",["c","bb","a"]]'),
+        ("words", b'["<i8",[2,1,0]]'),
+        ("words", b'["|O",[0,2,1.5]]'),
+        ("days", b'["<M8[D]",[18752,18262]]'),
+        ("truth", b'["|b1",[true,false]]'),
+    ],
+)
+def test_labels_in_another_order_than_fits_have(name, text):
+    assert attempt(name, _sealed(body_of(name, text=text))) is None
+
+
+@pytest.mark.parametrize(
     "names", [["a", "b"], ["a", "b", 3], "abc", [["a"], "b", "c"], None, {"a": 1}]
 )
 def test_names_that_cannot_be(names):
@@ -334,6 +349,45 @@ def test_ranges_means_and_scales_that_cannot_be(value):
     # Means may be any number; variances are finite, too.
     wanted = sorted([*ranges, *scales]) if np.isfinite(value) else list(range(17))
     assert np.flatnonzero(is_refused).tolist() == wanted
+
+
+@pytest.mark.parametrize("name", ["number", "numbers", "labels", "steers", "recalls"])
+@pytest.mark.parametrize("value", [1e308, 3e307, 1e306, 1e154, 1e-154, 1e-300, 5e-324])
+def test_forged_numbers_whose_sums_overflow(name, value):
+    # All numbers are finite, and so is what the largest weight is: sums were not, and
+    # the target's scaler refused them in predict.
+    cls, data = packed(name)
+    stored, n_refused = struct.pack("<d", value), 0
+    for start in range(18, 66):
+        one = data[12:start] + stored + data[start + 8 :]
+        try:
+            model = cls.from_packed(_sealed(one))
+        except ValueError as error:
+            n_refused += str(error).startswith("packed ")
+            continue
+        for rows in (np.ones((2, 3)), X[:5], -1e10 * X[:5]):
+            assert np.isfinite(model.predict(rows)).all()
+    assert n_refused > 0
+
+
+def test_networks_whose_sums_overflow_are_not_stored():
+    model = BLMClassifier(**QUICK, loss="hinge").fit(X, Y > 0)
+    assert type(model).from_packed(model.to_packed()).predict(X).any()
+    model.w_max_ = model.w_max_ * 1e307
+    with pytest.raises(ValueError, match=r"cannot be stored.* smaller w_max"):
+        model.to_packed()
+
+
+@pytest.mark.parametrize("activation", ["relu", "identity", "tanh"])
+@pytest.mark.parametrize("cls", [BLMClassifier, BLMRegressor])
+def test_sums_of_the_largest_numbers_do_not_overflow(cls, activation):
+    y = Y if cls is BLMRegressor else WORDS
+    model = cls(**QUICK, activation=activation).fit(X, y)
+    rows = np.array([[1.7e308, 1.7e308, -1.7e308], [-1e300, 1e300, 1e300], [0, 0, 1]])
+    outputs = model.predict if cls is BLMRegressor else model.predict_proba
+    assert np.isfinite(outputs(rows)).all()
+    # No other row is moved.
+    assert_allclose(outputs(rows)[2:], outputs(rows[2:]), rtol=1e-12)
 
 
 def test_long_files_take_no_longer_than_they_are():

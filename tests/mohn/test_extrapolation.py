@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LinearRegression
 
-from skmohn import MOHNGLMRegressor, MOHNRegressor
+from skmohn import GPOptions, MOHNGLMRegressor, MOHNRegressor
 
 
 def make_table(noise, n=120, seed=0):
@@ -108,3 +108,44 @@ def test_counts_far_out_stay_within_what_the_weights_allow():
     assert_allclose([found.min(), found.max()], ends)
     assert_array_equal(np.isfinite(model.predict_quantiles(far, [0.05, 0.95])), True)
     assert_array_equal(np.isfinite(model.sample_y(far, 3, random_state=0)), True)
+
+
+@pytest.mark.parametrize("clip", [True, False])
+@pytest.mark.parametrize("n_targets", [1, 2])
+def test_far_distributions_of_a_gaussian_process_are_around_its_mean(n_targets, clip):
+    X, y = make_table(0.5, n=60)
+    y = np.column_stack([y, -y]) if n_targets > 1 else y
+    options = GPOptions(clip=clip, target_transform=None, noise="constant")
+    model = MOHNRegressor("gp", gp_options=options, random_state=0).fit(X, y)
+    far = X[:8].copy()
+    far[:, :3] = 4.0 + 30.0 * (far[:, :3] - 4.0)
+    mean, std = model.predict(far, return_std=True)
+    assert (np.abs(mean).max() <= np.abs(y).max() + 1.0) == clip
+    low, median, high = np.moveaxis(model.predict_quantiles(far), -1, 0)
+    assert_allclose(median, mean, rtol=1e-12)
+    assert np.all((low < mean) & (mean < high))
+    # The density is highest at the mean, and draws are around it.
+    density = model.log_density(far, mean)
+    assert np.all(density > model.log_density(far, mean + std))
+    draws = np.median(model.sample_y(far, 2000), axis=-1)
+    assert np.all(np.abs(draws - mean) < 0.15 * std)
+
+
+@pytest.mark.parametrize("transform", ["log", "yeo-johnson"])
+def test_far_intervals_of_a_transformed_target_contain_its_mean(transform):
+    X, y = make_table(0.5, n=60)
+    y = np.exp(0.1 * y)
+    options = GPOptions(target_transform=transform, noise="constant")
+    model = MOHNRegressor("gp", gp_options=options, random_state=0).fit(X, y)
+    for reach in (1.0, 4.0, 10.0, 100.0):
+        far = X[:8].copy()
+        far[:, :3] = 4.0 + reach * (far[:, :3] - 4.0)
+        mean = model.predict(far)
+        low, median, high = model.predict_quantiles(far).T
+        assert np.all((low < mean) & (mean < high)), reach
+        bounds = model.model_.y_min, model.model_.y_max
+        assert np.all((bounds[0] - 1e-9 <= mean) & (mean <= bounds[1] + 1e-9))
+        is_clipped = np.isin(mean, bounds)
+        assert is_clipped.any() or reach == 1.0
+        assert np.all(median[is_clipped] <= bounds[1] + 1e-9)
+        assert np.all(np.isfinite(model.log_density(far, mean)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import ends_inside_fills, quantile_thresholds
 from skmohn._core._rows import row_slices
-from skmohn._core._settings import Settings
+from skmohn._core._settings import Settings, find_settings
 from skmohn._core._tuned import tuned
 from skmohn._core._units import binary_units
 from skmohn.mohn._table.rows import Categorical, EncodedRows, coded_blocks
@@ -471,14 +471,9 @@ def _find_settings(
     """Settings of the columns in which some numbers are equal but for rounding."""
     settings = {}
     for columns in row_slices(X.shape[::-1]):
-        values = X[:, columns].astype(np.float64, copy=False)
-        known = np.isfinite(values)
-        with np.errstate(invalid="ignore"):
-            is_integer = np.all((values == np.rint(values)) | ~known, axis=0)
-        for k in np.flatnonzero(has_more[columns] & ~is_integer).tolist():
-            found = Settings.find(values[known[:, k], k])
-            if found is not None:
-                settings[columns.start + k] = found
+        which = np.arange(X.shape[1])[columns][has_more[columns]]
+        for k, found in find_settings(X[:, which]).items():
+            settings[int(which[k])] = found
     return {j: found for j, found in settings.items() if j not in n_categories}
 
 

@@ -45,7 +45,9 @@ class Logarithm:
 
     def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Transform from the scale to the target."""
-        return np.exp(values)
+        # Far from the training rows intervals may end beyond all numbers.
+        with np.errstate(over="ignore"):
+            return np.exp(values)
 
     def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the slope of the scale at a target."""
