@@ -1,7 +1,7 @@
 """Strategies of all tasks; ``"auto"`` weighs all models, and none, by length."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -20,7 +20,7 @@ from skmohn.mohn._glm_solve import find_candidates, find_listed, solve_glm
 from skmohn.mohn._gp.marginal_likelihood import EVIDENCE_SEARCH
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import solve_additive_categories, solve_gp
-from skmohn.mohn._models import FitResult, Model
+from skmohn.mohn._models import FitResult, Folds, Model
 from skmohn.mohn._options import FitSettings, Report, Task
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.model_selection import PATH
@@ -29,6 +29,7 @@ from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.solve import (
     SPIKE_SLAB_WORK,
     is_affordable,
+    refit_spike_slab,
     solve_additive,
     solve_spike_slab,
 )
@@ -67,6 +68,17 @@ class AutoConstants:
     # the two list different terms: it is one of those that are averaged. Of 15 noisy
     # functions for which it was shorter by less, or longer, it predicted 12 worse.
     min_gain_over_average: float = tuned(10.0, "benchmarks/ablation.py")
+    # Nats beyond the shortest description from which a Gaussian process is never
+    # chosen. Those of models that give way to one another add up to 16, and it has
+    # predicted better than spike-and-slab models that were 31 shorter.
+    max_excess_gp: float = tuned(60.0, "benchmarks/ablation.py")
+    # Its squared errors on folds, relative to those of the mean, up to which it is
+    # compared with a spike-and-slab model there: of weak signals, few weights are not
+    # overestimated. And those relative to that model's up to which it is chosen: of 16
+    # such functions, 120 to 300 rows, it was better in the five with ratios up to 0.71,
+    # and worse in ten of the eleven with ratios from 0.82.
+    max_error_contest: float = tuned(0.5, "benchmarks/ablation.py")
+    max_error_ratio: float = tuned(0.75, "benchmarks/ablation.py")
     # Rows from which an average over all sets may stay close to the mean. Of noise
     # alone with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25
     # is.
@@ -223,7 +235,7 @@ def solve_auto(
                 found["spike_slab"] = posterior_mean
         nothing = _find_nothing(samples, sparse)
         known = [one.model.description_length() for one in [*found.values(), nothing]]
-        gp = solve_gp(samples, settings, report, _max_length_gp(min(known)))
+        gp = solve_gp(samples, settings, report, min(known) + _AUTO.max_excess_gp)
     except MemoryError as error:
         return _stay(sparse, f"the Gaussian process does not fit: {error}")
     if gp is not None:
@@ -359,6 +371,8 @@ def _choose(
             chosen, how = "gp", "the additive model lacks a significant product"
         if _loses_by_scale(found, lengths, chosen, samples):
             chosen, how = "spike_slab", "the other scale of y costs accuracy"
+        if chosen == "spike_slab" and _loses_on_folds(found, samples, settings):
+            chosen, how = "gp", "the Gaussian process predicts held-out rows better"
         sparse, other = found.get("sparse"), found[chosen].model
         if (
             chosen != "sparse"
@@ -427,14 +441,6 @@ def _max_length(lengths: dict[str, float], name: str, gain: float) -> float:
     return min(lengths[name] + gain, lengths["nothing"] - _AUTO.min_gain)
 
 
-def _max_length_gp(shortest: float) -> float:
-    """Length beyond which a Gaussian process is never chosen."""
-    # The shortest may be a sparse model that is one of many, the average over these no
-    # shorter than the additive model, and this one lack an interaction.
-    gain = _AUTO.min_gain_over_average + 2.0 * _AUTO.min_gain_over_additive
-    return shortest + gain
-
-
 def _is_tied_with_gp(lengths: dict[str, float]) -> bool:
     """Whether a Gaussian process is about as short as a spike-and-slab one."""
     # Then most weights count. Of four such tables of 60 to 300 rows it has 0.05, 0.01
@@ -477,6 +483,46 @@ def _loses_by_scale(
     return bool(gain > _AUTO.n_errors * math.sqrt(variance / (n_observed - 1.0)))
 
 
+def _loses_on_folds(
+    found: dict[str, FitResult], samples: TrainingData, settings: FitSettings
+) -> bool:
+    """Whether a Gaussian process predicts better than a spike-and-slab model."""
+    # The evidence of message passing is too high where many weights count and products
+    # are collinear. Both models are learned from the rows of the folds alone; a process
+    # that keeps the covariance of all rows takes little time, and comes first.
+    gp, folds = found.get("gp"), _folds_of(found.get("sparse"))
+    if gp is None or folds is None:
+        return False
+    quick, full = (
+        _refit_of(cast(GPModel, gp.model), samples, settings, keeps_covariance)
+        for keeps_covariance in (True, False)
+    )
+    errors = _fold_errors(quick, folds, samples)
+    nothing = _fold_errors(lambda _: None, folds, samples)
+    if errors.mean() > _AUTO.max_error_contest * nothing.mean():
+        return False
+    model = cast(SpikeSlabModel, found["spike_slab"].model)
+    own = _fold_errors(partial(refit_spike_slab, model, samples), folds, samples)
+    return _is_clearly_less(errors, own) and _is_clearly_less(
+        _fold_errors(full, folds, samples), own
+    )
+
+
+def _is_clearly_less(errors: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether mean squared errors on folds are less, on all together and on most."""
+    if errors.mean() > _AUTO.max_error_ratio * others.mean():
+        return False
+    return bool(np.median(errors - others) < 0.0)
+
+
+def _folds_of(sparse: FitResult | None) -> Folds | None:
+    """Folds by which a sparse model was chosen, if any."""
+    folds = (
+        None if sparse is None or sparse.selection is None else sparse.selection.folds
+    )
+    return folds if folds is not None and len(folds) > 1 else None
+
+
 def _is_trusted(sparse: FitResult | None, lengths: dict[str, float]) -> bool:
     """Whether errors on folds are those of a model that was not chosen by them."""
     # Terms of the search of all rows were; they count where neither chance nor many
@@ -498,29 +544,23 @@ def _predicts_better(
     # squares are those of a few large targets. The other model keeps the
     # hyperparameters of all rows. Where a Gaussian process predicts as well from some
     # of the rows of each fold, all are not needed.
-    selection = None if sparse is None else sparse.selection
-    if (
-        sparse is None
-        or selection is None
-        or selection.folds is None
-        or selection.errors is None
-        or len(selection.folds) < 2
-    ):
+    folds = _folds_of(sparse)
+    if sparse is None or sparse.selection is None or folds is None:
+        return False
+    known = sparse.selection.errors
+    if known is None:
         return False
     if sparse.model.data_description_length() > model.description_length():
         return False
-    for errors in _errors_of_folds(model, selection.folds, samples, settings):
-        gains = errors - selection.errors
+    for errors in _errors_of_folds(model, folds, samples, settings):
+        gains = errors - known
         if gains.mean() <= _AUTO.n_errors * sem(gains):
             return False
     return True
 
 
 def _errors_of_folds(
-    model: Model,
-    folds: Sequence[tuple[NDArray, NDArray]],
-    samples: TrainingData,
-    settings: FitSettings,
+    model: Model, folds: Folds, samples: TrainingData, settings: FitSettings
 ) -> Iterator[NDArray[np.float64]]:
     """Mean squared errors of a model on folds, the better the more it costs."""
     if isinstance(model, SpikeSlabModel):
@@ -528,7 +568,8 @@ def _errors_of_folds(
         return
     n_rows = len(samples.y)
     for most_rows in sorted({min(n_rows, most) for most in _AUTO.n_rows_per_stage}):
-        yield _fold_errors(cast(GPModel, model), folds, most_rows, samples, settings)
+        fit = _refit_of(cast(GPModel, model), samples, settings, True, most_rows)
+        yield _fold_errors(fit, folds, samples)
 
 
 def _left_out_errors(
@@ -554,36 +595,50 @@ def _weights_of(samples: TrainingData) -> NDArray[np.float64]:
 
 
 def _fold_errors(
+    fit: Callable[[NDArray[np.intp]], Model | None], folds: Folds, samples: TrainingData
+) -> NDArray[np.float64]:
+    """Mean squared errors on folds of models fitted to the others."""
+    # In the sparse model's unit. Where a fit diverges, the mean is what is known.
+    rows, y, weights = samples.rows.as_float(), samples.y, _weights_of(samples)
+    errors, unit = [], power_of_two_scale(y)
+    for train, test in folds:
+        model = fit(train)
+        if model is None:
+            means = np.average(y[train], weights=weights[train])
+        else:
+            means = model.predictive_mean(rows.take(test))
+        squares = ((y[test] - means) / unit) ** 2
+        errors.append(np.average(squares, weights=weights[test]))
+    return np.array(errors)
+
+
+def _refit_of(
     model: GPModel,
-    folds: Sequence[tuple[NDArray, NDArray]],
-    most_rows: int,
     samples: TrainingData,
     settings: FitSettings,
-) -> NDArray[np.float64]:
-    """Mean squared errors of a Gaussian process by fold, in the sparse model's unit."""
-    rows, errors, unit = samples.rows.as_float(), [], power_of_two_scale(samples.y)
-    rng = np.random.default_rng(samples.seed)
-    for train, test in folds:
+    keeps_covariance: bool,
+    most_rows: float = math.inf,
+) -> Callable[[NDArray[np.intp]], GPModel]:
+    """Function that learns a Gaussian process like another one from some rows."""
+    rows, rng = samples.rows.as_float(), np.random.default_rng(samples.seed)
+
+    def fit(train: NDArray[np.intp]) -> GPModel:
         if len(train) > most_rows:
-            train = rng.permutation(train)[:most_rows]
+            train = rng.permutation(train)[: int(most_rows)]
         weights = samples.sample_weight
-        part = fit_gp(
+        return fit_gp(
             rows.take(train),
             samples.y[train],
             None if weights is None else weights[train],
-            covariance=model.covariance,
+            covariance=model.covariance if keeps_covariance else None,
             transform=model.transform,
             strong_terms=False,
             noise="constant",
             memory_budget=settings.memory_budget,
             seed=samples.seed,
         )
-        squares = (
-            (samples.y[test] - part.predictive_mean(rows.take(test))) / unit
-        ) ** 2
-        own = None if weights is None else weights[test]
-        errors.append(np.average(squares, weights=own))
-    return np.array(errors)
+
+    return fit
 
 
 def _stay(sparse: FitResult, why: str) -> FitResult:

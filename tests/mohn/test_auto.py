@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
+from scipy.signal import lfilter
 from scipy.stats import multivariate_normal, sem
 from scipy.stats import t as student_t
 from sklearn.exceptions import ConvergenceWarning
@@ -510,7 +511,7 @@ def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch, replace_consta
     model = MOHNRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1] * X[:, 2] + noise)
     last = model.history_[-1]
     lengths = last["description_length_gp"], last["description_length_sparse"]
-    assert lengths[0] > _strategies._max_length_gp(lengths[1])
+    assert lengths[0] > lengths[1] + _strategies._AUTO.max_excess_gp
     assert not calls
     X, y = make_dense(60)
     assert MOHNRegressor(random_state=0).fit(X, y).history_[-1]["chosen"] == "gp"
@@ -716,6 +717,37 @@ def test_terms_chosen_by_all_rows_count_beyond_chance_alone(
     assert is_trusted(sparse, lengths) is expected
 
 
+def test_a_gaussian_process_is_chosen_where_products_are_collinear():
+    # Conjunctions of columns that go with their neighbors: R2 was 0.65, for 0.90.
+    rng = np.random.default_rng(2)
+    steps = rng.standard_normal((1120, 70))
+    X = np.sign(lfilter([1.0], [1.0, -0.97], steps)[:, 50:])
+    conjunctions = [X[:, rng.choice(20, 3, replace=False)] > 0.0 for _ in range(6)]
+    f = sum(rng.standard_normal() * columns.all(axis=1) for columns in conjunctions)
+    y = f + 0.1 * np.std(f) * rng.standard_normal(len(f))
+    model = MOHNRegressor(random_state=0).fit(X[:120], y[:120])
+    last = model.history_[-1]
+    assert last["description_length_spike_slab"] < last["description_length_gp"]
+    assert "Gaussian process predicts held-out rows better" in model.stopping_reason_
+    average = MOHNRegressor("spike_slab", random_state=0).fit(X[:120], y[:120])
+    assert model.score(X[120:], f[120:]) > average.score(X[120:], f[120:]) + 0.1
+
+
+@pytest.mark.parametrize(
+    ("errors", "others", "expected"),
+    [
+        ([0.7, 0.7, 0.7], [1.0, 1.0, 1.0], True),
+        ([0.8, 0.8, 0.8], [1.0, 1.0, 1.0], False),
+        # One fold has most of the errors.
+        ([1.1, 1.1, 0.1], [1.0, 1.0, 9.0], False),
+        ([0.9, 0.9, 0.1], [1.0, 1.0, 9.0], True),
+    ],
+)
+def test_errors_are_clearly_less_on_all_folds_and_on_most(errors, others, expected):
+    errors, others = np.array(errors), np.array(others)
+    assert _strategies._is_clearly_less(errors, others) is expected
+
+
 def solution_of(length, terms=(), highest=3):
     """A solution of a known description length."""
     graph = WalshPolynomial(tuple(terms), np.ones(len(terms)), 0.0)
@@ -773,7 +805,10 @@ def test_sparse_models_with_unsupported_terms_are_averaged(
 @pytest.mark.parametrize(("longer", "expected"), [(-0.1, "gp"), (0.1, "additive")])
 def test_how_long_a_gaussian_process_can_be_and_yet_be_chosen(longer, expected):
     # Sparse model, average and additive model give way to each other, and that to it.
-    longest = _strategies._max_length_gp(100.0)
+    constants = _strategies._AUTO
+    gain = constants.min_gain_over_average + 2.0 * constants.min_gain_over_additive
+    assert gain < constants.max_excess_gp
+    longest = 100.0 + gain
     found = {
         "sparse": solution_of(100.0, TERMS),
         "spike_slab": solution_of(109.98, TERMS[:2]),

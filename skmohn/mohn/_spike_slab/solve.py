@@ -3,6 +3,9 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from skmohn._core._memory import format_bytes
 from skmohn._core._tuned import tuned
 from skmohn.mohn._models import LISTING, FitResult
@@ -98,6 +101,23 @@ def solve_spike_slab(
         "expected to be false"
     )
     return FitResult.of_model(best, (graph, errors), reason, coverage)
+
+
+def refit_spike_slab(
+    model: SpikeSlabModel, samples: TrainingData, train: NDArray[np.intp]
+) -> SpikeSlabModel | None:
+    """Fit the sets of a model to some rows, by message passing; None if it diverges."""
+    order = len(model.candidates.terms[-1])
+    weights = samples.sample_weight
+    return fit_spike_slab(
+        samples.rows.as_float().take(train).inputs,
+        samples.y[train],
+        None if weights is None else weights[train],
+        order,
+        _starts(order, is_brief=True),
+        samples.seed,
+        most_work=0.0,
+    )
 
 
 def solve_additive(
