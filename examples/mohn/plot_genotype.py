@@ -4,9 +4,7 @@ From genotype to phenotype
 
 Which mutations make a protein bright, and which only together? Thirteen sites of a
 fluorescent protein have two amino acids each, and Poelwijk, Socolich and Ranganathan
-(2019) measured all 8192 variants. Where their table is at hand, in the folder named by
-``SKMOHN_DATA``, this page shows it; otherwise it generates a landscape like it: a
-threshold on an energy to which sites and pairs of sites add.
+(2019) measured all 8192 variants.
 """
 
 # %%
@@ -14,13 +12,8 @@ threshold on an energy to which sites and pairs of sites add.
 # ---------------------------
 
 # sphinx_gallery_thumbnail_number = 2
-import csv
-import os
-from pathlib import Path
-
 import matplotlib.pyplot as plt
 import numpy as np
-from scipy.special import expit
 from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.metrics import accuracy_score, log_loss, r2_score
 from sklearn.model_selection import train_test_split
@@ -28,31 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
+from skmohn.datasets import load_fluorescence
 
 COLORS = "#2e6f95", "#c8553d", "#b9b4a7"
-path = Path(os.environ.get("SKMOHN_DATA", ".")) / "poelwijk2019_fluorescence.csv"
-
-
-def measured():
-    """Return variants as -1 and +1, brightness, and where they come from."""
-    if path.exists():
-        with open(path, newline="", encoding="utf-8") as file:
-            table = np.array(list(csv.reader(file))[1:], dtype=float)
-        return 2 * table[:, :-1] - 1, table[:, -1], "measured"
-    rng = np.random.default_rng(4)
-    variants = 1.0 - 2.0 * ((np.arange(2**13)[:, None] >> np.arange(13)) & 1)
-    energy = variants @ rng.normal(0, 0.6, 13)
-    for i, j in ((0, 3), (0, 10), (3, 10), (5, 6), (8, 10)):
-        energy += rng.normal(0, 1.5) * variants[:, i] * variants[:, j]
-    brightness = expit(1.5 * energy) + rng.normal(0, 0.04, len(energy))
-    return variants, brightness, "generated"
-
-
-variants, brightness, source = measured()
+protein = load_fluorescence()
+variants, brightness = 2 * protein.X - 1, protein.y
 X, X_rest, y, y_rest = train_test_split(
     variants, brightness, train_size=410, random_state=0
 )
-print(f"{len(X)} of {len(variants)} {source} variants")
+print(f"{len(X)} of {len(variants)} variants")
 
 # %%
 # Columns for the interactions that matter
@@ -111,8 +88,7 @@ plt.show()
 
 features = learners["MOHNTransformer"][0]
 weights = learners["MOHNTransformer"][1].coef_
-sites = [f"site {i + 1}" for i in range(13)]
-names = features.get_feature_names_out(sites)
+names = features.get_feature_names_out(protein.feature_names)
 for j in np.argsort(-np.abs(weights))[:6]:
     print(f"{names[j]:<30}{weights[j]:>8.3f}")
 
