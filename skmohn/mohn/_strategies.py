@@ -362,17 +362,8 @@ def _choose(
         if is_robust:
             chosen = "additive"
             how = "no description is clearly shorter than that of the additive model"
-        if chosen == "spike_slab" and _is_tied_with_gp(lengths):
-            chosen, how = (
-                "gp",
-                "no description is clearly shorter than the Gaussian process",
-            )
-        if chosen == "additive" and _has_interaction(found, lengths):
-            chosen, how = "gp", "the additive model lacks a significant product"
-        if _loses_by_scale(found, lengths, chosen, samples):
-            chosen, how = "spike_slab", "the other scale of y costs accuracy"
-        if chosen == "spike_slab" and _loses_on_folds(found, samples, settings):
-            chosen, how = "gp", "the Gaussian process predicts held-out rows better"
+        better = _find_better(found, lengths, chosen, samples, settings)
+        chosen, how = better or (chosen, how)
         sparse, other = found.get("sparse"), found[chosen].model
         if (
             chosen != "sparse"
@@ -387,6 +378,28 @@ def _choose(
     listed = ", ".join(f"{_NOUNS[name]} {value:.1f}" for name, value in lengths.items())
     listed += "".join(f", {_NOUNS[name]} far longer" for name in beyond)
     return _prepend_reason(solution, f"{how} (description lengths: {listed})")
+
+
+def _find_better(
+    found: dict[str, FitResult],
+    lengths: dict[str, float],
+    chosen: str,
+    samples: TrainingData,
+    settings: FitSettings,
+) -> tuple[str, str] | None:
+    """Dense model to which the chosen one gives way, if any, and why."""
+    better = None
+    if chosen == "spike_slab" and _is_tied_with_gp(lengths):
+        better = "gp", "no description is clearly shorter than the Gaussian process"
+    if chosen == "additive" and _has_interaction(found, lengths):
+        better = "gp", "the additive model lacks a significant product"
+    chosen = better[0] if better else chosen
+    if _loses_by_scale(found, lengths, chosen, samples):
+        better = "spike_slab", "the other scale of y costs accuracy"
+        chosen = "spike_slab"
+    if chosen == "spike_slab" and _loses_on_folds(found, samples, settings):
+        better = "gp", "the Gaussian process predicts held-out rows better"
+    return better
 
 
 def _without_terms(solution: FitResult) -> FitResult:
