@@ -149,11 +149,16 @@ def within_cube(
 ) -> NDArray[np.float64]:
     """Values of a sum of products, in rows beyond the cube no more than within it."""
     # Products of inputs further out grow without end, and nothing is known there.
-    is_beyond = np.any(np.abs(inputs) > 1.0, axis=1)
+    is_beyond = is_beyond_cube(inputs)
     if not is_beyond.any():
         return values
     held = np.clip(values, *cube_bounds(constant, weights))
     return np.where(is_beyond, held, values)
+
+
+def is_beyond_cube(inputs: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which rows have an input outside of [-1, 1]."""
+    return np.any(np.abs(inputs) > 1.0, axis=1)
 
 
 def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:

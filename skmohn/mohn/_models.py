@@ -26,7 +26,7 @@ from scipy.stats import t as student
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._walsh import WalshPolynomial, within_cube
+from skmohn._core._walsh import WalshPolynomial, is_beyond_cube, within_cube
 from skmohn.mohn._design.terms import with_kept
 from skmohn.mohn._missing_inputs import MissingInputs
 from skmohn.mohn._options import DeltaOptions
@@ -520,14 +520,16 @@ class Model(ABC):
     def _clipped_center(
         self, rows: EncodedRows, std: NDArray[np.float64], clip: bool
     ) -> NDArray[np.float64]:
-        """Center of new observations on the scale, where clipping moves their mean."""
-        # `std` is their standard deviation around it. Quantiles, densities and draws
-        # would otherwise follow the function where the mean has left it.
+        """Center of new observations on the scale, where clipping moves far means."""
+        # `std` is their standard deviation around it. Beyond the ranges of the columns,
+        # quantiles, densities and draws would otherwise follow the function where the
+        # mean has left it.
         center = self.latent_mean(rows)
         if not clip or not np.isfinite([self.y_min, self.y_max]).any():
             return center
-        if not self.is_transformed:
-            return np.clip(center, self.y_min, self.y_max)
+        is_far = is_beyond_cube(rows.inputs)
+        if not is_far.any():
+            return center
         mean = self._mean_around(rows, center)
         clipped = np.clip(mean, self.y_min, self.y_max)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -535,8 +537,8 @@ class Model(ABC):
             ends = self.transform.forward(np.array([self.y_min, self.y_max]))
         # The mean of a skewed target is off its median, by much where the function is
         # unknown: a standard deviation keeps it inside of usual intervals.
-        near = np.clip(center, at - std, at + std)
-        return np.where(clipped == mean, center, np.clip(near, *ends))
+        near = np.clip(center, at - std, at + std) if self.is_transformed else at
+        return np.where(is_far & (clipped != mean), np.clip(near, *ends), center)
 
     def with_range(
         self,
