@@ -101,8 +101,8 @@ def find_interactions(protein):
     mean, std = model.predict(protein.X[N_MEASURED:], return_std=True)
     inside = np.mean(np.abs(protein.y[N_MEASURED:] - mean) < 1.645 * std)
     others = ", ".join(f"{name} {scores[name]:.2f}" for name in scores if name != OURS)
-    print(f"\nThe model is right about the {len(mean):,} others: R2 {scores[OURS]:.2f}")
-    print(f"({others}); its 90 % intervals contain {inside:.0%} of them.")
+    print(f"\nR2 on the {len(mean):,} others is {scores[OURS]:.2f} ({others});")
+    print(f"90 % intervals contain {inside:.0%} of them.")
     return model, scores
 
 
@@ -283,7 +283,7 @@ def main():
     by_rows = along_rows(protein, scores)
     draw(model, by_rows, brighter)
     print(
-        f"\n{N_MEASURED} measurements tell which of 13 settings interact, and predict"
+        f"\n{N_MEASURED} measurements show which of 13 settings interact, and predict"
     )
     print(
         f"the other {len(protein.y) - N_MEASURED:,} with R2 {scores[OURS]:.2f}.",
