@@ -6,18 +6,10 @@ are given away, so that what is said about the others can be checked. It needs n
 but skmohn, matplotlib and pandas.
 """
 
-import os
-import sys
 import time
 from pathlib import Path
 
-# Before libraries start threads, which on small tables only wait for one another.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import matplotlib
-
-matplotlib.use("Agg")  # no screen is needed
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -34,8 +26,12 @@ N_MEASURED, MORE_ROWS = 200, (50, 100, 400)
 N_START, N_EVALUATIONS, N_RUNS = 16, 100, 5
 OURS = "MOHNRegressor"
 PICTURE = Path(__file__).resolve().with_name("demo.png")
-BLUE, RED, GRAY, BLACK = "#2e6f95", "#c8553d", "#a8a294", "#333333"
-COLORS = {"lasso, pairs": RED, "boosting": GRAY, "forest": BLACK, OURS: BLUE}
+COLORS = {
+    "lasso, pairs": common.RED,
+    "boosting": common.GRAY,
+    "forest": common.BLACK,
+    OURS: common.BLUE,
+}
 
 
 class Protein:
@@ -60,7 +56,7 @@ class Protein:
 
 
 def learners_of_rows():
-    """Name the learners; only the lasso is told that pairs are what matters."""
+    """Name the learners; only the lasso knows that pairs are what matters."""
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     return {
         "lasso, pairs": make_pipeline(pairs, LassoCV()),
@@ -86,7 +82,7 @@ def score_all(protein, n_rows):
 
 def find_interactions(protein):
     """Print which sites interact; return the model and the scores of all learners."""
-    heading("Which settings interact?")
+    common.heading("Which settings interact?")
     print("13 sites of a protein have either of two amino acids. Of 8,192 variants")
     print(f"{N_MEASURED} are measured. Brightness goes from 0.15 to 1.69.\n")
     learners, scores = score_all(protein, N_MEASURED)
@@ -108,7 +104,7 @@ def find_interactions(protein):
 
 def find_best(protein, model):
     """Print the best variant by the model, and what it has when it is measured."""
-    heading("Which one is best?")
+    common.heading("Which one is best?")
     best = maximize(model, fixed={}, random_state=0)
     variant = pd.DataFrame([best.x], columns=protein.X.columns)
     (mean,), (std,) = model.predict(variant, return_std=True)
@@ -121,7 +117,7 @@ def find_best(protein, model):
 
 def try_next(protein):
     """Print and return how many variants are brighter, by variants measured."""
-    heading("What to try next?")
+    common.heading("What to try next?")
     print(f"After {N_START} random variants, each method asks for one after another.")
     print(f"How many are brighter than the best so far? Means of {N_RUNS} runs:\n")
     shown = (20, 40, 60, 80, N_EVALUATIONS)
@@ -185,7 +181,7 @@ def draw_start(protein, rng):
 
 def along_rows(protein, scores):
     """Print and return R2 of all learners along the number of measured variants."""
-    heading("How many measurements does it need?")
+    common.heading("How many measurements does it need?")
     print("R2 on all variants that are not measured:\n")
     found = {N_MEASURED: scores}
     for n_rows in MORE_ROWS:
@@ -213,13 +209,13 @@ def draw(model, by_rows, brighter):
 def draw_terms(axes, model):
     """Draw the strongest terms with 95 % intervals."""
     terms = model.terms_table().head(12)[::-1]
-    colors = [RED if weight > 0 else BLUE for weight in terms.weight]
+    colors = [common.RED if weight > 0 else common.BLUE for weight in terms.weight]
     places = np.arange(len(terms))
     axes.barh(places, terms.weight, color=colors, alpha=0.85)
-    bars = {"fmt": "none", "ecolor": BLACK, "elinewidth": 1.2, "capsize": 2}
+    bars = {"fmt": "none", "ecolor": common.BLACK, "elinewidth": 1.2, "capsize": 2}
     axes.errorbar(terms.weight, places, xerr=1.96 * terms.standard_error, **bars)
     axes.set_yticks(places, terms.term.str.replace("site ", ""))
-    axes.axvline(0.0, color=BLACK, linewidth=0.8)
+    axes.axvline(0.0, color=common.BLACK, linewidth=0.8)
     axes.set(xlabel="weight (brightness), 95 % interval", ylabel="sites")
     finish(axes, f"Which sites interact: {N_MEASURED} of 8,192 variants")
 
@@ -240,10 +236,10 @@ def draw_scores(axes, by_rows):
 
 def draw_search(axes, brighter):
     """Draw how many variants are brighter than the best, by evaluations."""
-    colors = GRAY, RED, BLUE
+    colors = common.GRAY, common.RED, common.BLUE
     for (name, values), color in zip(brighter.items(), colors, strict=True):
         axes.plot(np.arange(1, len(values) + 1), values + 1, color=color, label=name)
-    axes.axvline(N_START, color=BLACK, linewidth=0.8, linestyle=":")
+    axes.axvline(N_START, color=common.BLACK, linewidth=0.8, linestyle=":")
     axes.set(
         yscale="log",
         xlabel=f"variants measured, the first {N_START} at random",
@@ -259,23 +255,9 @@ def finish(axes, title):
     axes.spines[["top", "right"]].set_visible(False)
 
 
-# ------------------------------------------------------------------------- printing
-
-
-def heading(text):
-    """Print a heading."""
-    print(f"\n{text}\n{'-' * len(text)}")
-
-
 def main():
     """Compile, go through the sections, and draw."""
-    # Each line at once, wherever it goes: some take seconds.
-    sys.stdout.reconfigure(line_buffering=True)
-    started = time.perf_counter()
-    print(f"skmohn {skmohn.__version__}. Loading kernels; the first run on a machine")
-    print("compiles them, which takes 20 to 60 seconds ...")
-    skmohn.warm_up()
-    print(f"Kernels are ready after {time.perf_counter() - started:.0f} s.")
+    started = common.begin()
     protein = Protein()
     model, scores = find_interactions(protein)
     find_best(protein, model)

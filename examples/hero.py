@@ -8,6 +8,7 @@ import io
 import json
 from pathlib import Path
 
+import common
 import demo
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,10 +20,10 @@ RESULTS = ROOT / "benchmarks" / "results" / "protein.json"
 PAPER = "#fbfaf7"
 # As the results name them, and in the picture.
 SEARCHES = {
-    "random": ("random", demo.GRAY),
-    "hill climb": ("hill climbing", demo.RED),
-    "TPE joint": ("TPE", demo.BLACK),
-    "ours": ("BlackBoxOptimizer", demo.BLUE),
+    "random": ("random", common.GRAY),
+    "hill climb": ("hill climbing", common.RED),
+    "TPE joint": ("TPE", common.BLACK),
+    "ours": ("BlackBoxOptimizer", common.BLUE),
 }
 
 

@@ -7,18 +7,10 @@ but skmohn and matplotlib.
 """
 
 import math
-import os
-import sys
 import time
 from pathlib import Path
 
-# Before libraries start threads, which on small tables only wait for one another.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
-import matplotlib
-
-matplotlib.use("Agg")  # no screen is needed
-
+import common
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
@@ -66,7 +58,7 @@ RATIO, NOISIER = 100.0, (1000.0, 30.0, 10.0, 3.0)
 LASSO = "PolynomialFeatures + LassoCV"
 PICTURE = Path(__file__).resolve().with_name("tour.png")
 SERUM_CHOLESTEROL = 4  # column of load_diabetes
-POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
+POSITIVE, NEGATIVE, FALSE = common.RED, common.BLUE, common.GRAY
 
 
 # ------------------------------------------------------------------ the sections
@@ -74,7 +66,7 @@ POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
 
 def small_tables():
     """Predict numbers and classes of tables with missing values, by defaults."""
-    heading("Small tables, as they are")
+    common.heading("Small tables, as they are")
     print(
         "442 patients: how far did their diabetes go? 178 wines: from which grower? One"
     )
@@ -120,7 +112,7 @@ def spin_glass():
     )
     X, y = glass.X[:N_ENERGIES], measure(glass, RATIO)
     n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
-    heading("Find the interactions")
+    common.heading("Find the interactions")
     print(f"{SIDE * SIDE} spins, {N_ENERGIES} measured energies, noise a hundredth of")
     print(f"their variance. Of {n_pairs:,} pairs, {len(glass.terms)} interact. Which")
     print("ones? R2 is on 2,000 new energies without noise.\n")
@@ -181,7 +173,7 @@ def learners_of_products():
 
 def read_and_search():
     """Read the model of a black box of deceptive traps, and find its maximum."""
-    heading("Read the model, and search it")
+    common.heading("Read the model, and search it")
     print("A black box of 24 switches, 800 measurements. What is inside?\n")
     rng = np.random.default_rng(0)
     traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
@@ -199,7 +191,7 @@ def read_and_search():
 
 def ask_little():
     """Find the best settings of an expensive function, with few evaluations."""
-    heading("Ask an expensive function as little as possible")
+    common.heading("Ask an expensive function as little as possible")
     space = {
         "optimization": ["-O1", "-O2", "-O3", "-Os"],
         "allocator": ["system", "jemalloc", "mimalloc"],
@@ -228,7 +220,7 @@ def ask_little():
 def everything_matters():
     """Learn all weights of a protein-like landscape; return predictions."""
     n_sites, n_rows = 13, 400
-    heading("Know the uncertainty of a prediction")
+    common.heading("Know the uncertainty of a prediction")
     print("A protein with 13 sites, where every interaction matters a little.")
     print(f"{n_rows} of 8,192 variants are measured; R2 is on 2,000 others.\n")
     energy = make_sparse_walsh(
@@ -255,7 +247,7 @@ def everything_matters():
 
 def low_precision():
     """Train low-precision networks; return the accuracy of each."""
-    heading("Train low-precision networks")
+    common.heading("Train low-precision networks")
     print("Breast cancer: 569 patients, 30 measurements, 10 hidden units.")
     print("Accuracy over five folds, and its standard error.\n")
     X, y = load_breast_cancer(return_X_y=True)
@@ -279,7 +271,7 @@ def low_precision():
 
 def balance():
     """Train a controller of two-bit weights on a simulator; return a path."""
-    heading("Control without gradients")
+    common.heading("Control without gradients")
     print("A pole on a cart; the controller has weights of two bits.")
     pendulum = InvertedPendulum(n_simulations=16)
     controller = skmohn.BLMController(
@@ -295,7 +287,7 @@ def balance():
 
 def grow_layer():
     """Grow layers on digits without their labels; return them and the images."""
-    heading("Let layers grow")
+    common.heading("Let layers grow")
     print("1,797 handwritten digits, without labels.")
     X = (load_digits().data > 6).astype(float)
     net = skmohn.EnergyNetTransformer("description_length", random_state=0)
@@ -351,7 +343,7 @@ def anomalies():
 
 def where_others_win():
     """Compare on a smooth function of numbers."""
-    heading("Where others win")
+    common.heading("Where others win")
     print("Friedman's problem: 200 rows of 10 numbers, of which five matter, smoothly.")
     print("R2 is on 2,000 new rows. Gaussian processes are made for this.\n")
     X, y = make_friedman1(2200, noise=1.0, random_state=0)
@@ -420,7 +412,7 @@ def draw_answers(figure, glass, found):
 
 def draw_noise(axes, scores):
     """Draw R2 along noise."""
-    colors = POSITIVE, NEGATIVE, FALSE, "#333333"
+    colors = POSITIVE, NEGATIVE, FALSE, common.BLACK
     for (name, values), color in zip(scores.items(), colors, strict=True):
         axes.plot(NOISIER, values, "o-", color=color, label=name.split(" + ")[-1])
     axes.set(
@@ -459,7 +451,7 @@ def draw_lattice(axes, weights, true, side):
             )
     spins = np.arange(side)
     axes.scatter(
-        np.tile(spins, side), np.repeat(spins, side), s=22, color="#333333", zorder=3
+        np.tile(spins, side), np.repeat(spins, side), s=22, color=common.BLACK, zorder=3
     )
     axes.set(xlim=(-0.7, side - 0.3), ylim=(side - 0.3, -0.7), aspect="equal")
     axes.axis("off")
@@ -471,7 +463,7 @@ def draw_intervals(axes, mean, std, y):
     places, half = np.arange(len(mean)), 1.645 * std[order]
     bars = {"fmt": "none", "ecolor": NEGATIVE, "elinewidth": 3, "alpha": 0.5}
     axes.errorbar(places, mean[order], half, label="90 % interval", **bars)
-    axes.scatter(places, y[order], s=10, color="#333333", label="measured", zorder=3)
+    axes.scatter(places, y[order], s=10, color=common.BLACK, label="measured", zorder=3)
     axes.set(xlabel="60 variants that were not seen", ylabel="share folded", xticks=[])
     finish(axes, "The uncertainty of predictions")
 
@@ -482,7 +474,7 @@ def draw_bits(axes, accuracies):
     means, errors = zip(*accuracies.values(), strict=True)
     style = {"fmt": "o", "capsize": 4}
     axes.errorbar(
-        0, means[0], errors[0], color="#333333", label="MLPClassifier", **style
+        0, means[0], errors[0], color=common.BLACK, label="MLPClassifier", **style
     )
     places = range(1, len(names))
     axes.errorbar(
@@ -523,11 +515,6 @@ def finish(axes, title):
 # ------------------------------------------------------------------------- printing
 
 
-def heading(text):
-    """Print a heading."""
-    print(f"\n{text}\n{'-' * len(text)}")
-
-
 def timed(function, *args, **kwargs):
     """Call a function; return what it returns, and seconds."""
     started = time.perf_counter()
@@ -554,13 +541,7 @@ def print_structure(model, names, n_rows):
 
 def main():
     """Compile, go through the sections, and draw."""
-    # Each line at once, wherever it goes: some take seconds.
-    sys.stdout.reconfigure(line_buffering=True)
-    started = time.perf_counter()
-    print(f"skmohn {skmohn.__version__}. Loading kernels; the first run on a machine")
-    print("compiles them, which takes 20 to 60 seconds ...")
-    _, seconds = timed(skmohn.warm_up)
-    print(f"Kernels are ready after {seconds:.0f} s.")
+    started = common.begin()
     small_tables()
     glass, found = spin_glass()
     scores = along_noise(glass)

@@ -18,6 +18,7 @@ class _Stop(Exception):  # noqa: N818
 def load(name, monkeypatch):
     """The module, anew; it sets the number of threads of a process of its own."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.syspath_prepend(FOLDER)
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # What each target of the Makefile runs.
 FILES = {
-    "demo": ["examples/demo.py", "examples/tour.py"],
+    "demo": ["examples/common.py", "examples/demo.py", "examples/tour.py"],
     "test": ["tests/**/*.py", "skmohn/**/*.py", "README.md"],
     "test-docs": ["docs/**/*.rst", "docs/**/*.md", "docs/conftest.py"],
     "docs": ["docs/*.py", "examples/**/*.py"],

@@ -10,7 +10,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,10 +94,10 @@ class DensityPortfolio:
         if not len(n_states) or n_states.max() * len(n_states) > _PORTFOLIO.max_states:
             return cls({LAYERS: 1.0}, {LAYERS: float(held_out.mean())}, {})
         states, (held, kept) = _draw_states(encoded, seed), hold_out(len(encoded))
-        parts = states[kept], states[held], n_states, seed
-        searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(*parts)}
-        if _affordable_sizes(len(kept), n_states):
-            searches[MIXTURE] = _MixtureSearch(*parts)
+        split = _Split(states[kept], states[held], n_states, seed)
+        searches: dict[str, _TreeSearch | _MixtureSearch] = {TREE: _TreeSearch(split)}
+        if sizes := _affordable_sizes(len(kept), n_states):
+            searches[MIXTURE] = _MixtureSearch(split, sizes)
         table = {LAYERS: held_out}
         table |= {name: of.log_likelihood for name, of in searches.items()}
         means = {name: float(values.mean()) for name, values in table.items()}
@@ -126,16 +126,20 @@ class DensityPortfolio:
         return self.weights[LAYERS] > 0.0
 
 
+class _Split(NamedTuple):
+    """States of the rows that trees learn from, and of those held out."""
+
+    states: NDArray[np.int16]
+    held: NDArray[np.int16]
+    n_states: NDArray[np.intp]  # of each column
+    seed: int
+
+
 class _TreeSearch:
     """Hidden tree whose number of states and epochs makes held-out rows likeliest."""
 
-    def __init__(
-        self,
-        states: NDArray[np.int16],
-        held: NDArray[np.int16],
-        n_states: NDArray[np.intp],
-        seed: int,
-    ) -> None:
+    def __init__(self, split: _Split) -> None:
+        states, held, n_states, seed = split
         self.n_states, self.seed = n_states, seed
 
         def learn(n_hidden: int) -> tuple[NDArray[np.float64], int]:
@@ -172,16 +176,9 @@ class _TreeSearch:
 class _MixtureSearch:
     """Mixture of trees whose number of components makes held-out rows likeliest."""
 
-    def __init__(
-        self,
-        states: NDArray[np.int16],
-        held: NDArray[np.int16],
-        n_states: NDArray[np.intp],
-        seed: int,
-    ) -> None:
-        self.n_states = n_states
-        counter = PairCounter.of(states, n_states)
-        sizes = _affordable_sizes(len(states), n_states)
+    def __init__(self, split: _Split, sizes: Sequence[int]) -> None:
+        states, held, self.n_states, seed = split
+        counter = PairCounter.of(states, self.n_states)
 
         def learn(n_components: int) -> tuple[NDArray[np.float64], TreeMixture]:
             start = start_responsibilities(states, n_components, seed)

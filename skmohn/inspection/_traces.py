@@ -22,9 +22,9 @@ from skmohn.inspection._labels import add_legend, name_above, name_layers
 
 # What each record of a growth has.
 _ENTRIES = {"layer", "units", "steps"}
-# Of each layer the steps of its records, and these.
 # Steps, and a value at each.
 _Series: TypeAlias = tuple[list[int], NDArray[np.float64]]
+# Of each layer the steps of its records, and these.
 _Layers: TypeAlias = list[tuple[NDArray[np.intp], list[Mapping[str, Any]]]]
 
 

@@ -517,18 +517,20 @@ class Model(ABC):
         around = around + self.missing_inputs.variance(self._standard_mean, rows)
         return moments(self.transform, center, self.y_std * np.sqrt(around))[0]
 
+    def _are_moved(self, rows: EncodedRows, clip: bool) -> NDArray[np.bool_]:
+        """Which rows are beyond the ranges of the columns, where clipping may act."""
+        if not clip or not np.isfinite([self.y_min, self.y_max]).any():
+            return np.zeros(len(rows), dtype=bool)
+        return is_beyond_cube(rows.inputs)
+
     def _clipped_center(
         self, rows: EncodedRows, std: NDArray[np.float64], clip: bool
     ) -> NDArray[np.float64]:
         """Center of new observations on the scale, where clipping moves far means."""
-        # `std` is their standard deviation around it. Beyond the ranges of the columns,
-        # quantiles, densities and draws would otherwise follow the function where the
-        # mean has left it.
-        center = self.latent_mean(rows)
-        if not clip or not np.isfinite([self.y_min, self.y_max]).any():
-            return center
-        is_far = is_beyond_cube(rows.inputs)
-        if not is_far.any():
+        # `std` is their standard deviation around it. Quantiles, densities and draws of
+        # far rows would otherwise follow the function where the mean has left it.
+        center, are_moved = self.latent_mean(rows), self._are_moved(rows, clip)
+        if not are_moved.any():
             return center
         mean = self._mean_around(rows, center)
         clipped = np.clip(mean, self.y_min, self.y_max)
@@ -538,7 +540,7 @@ class Model(ABC):
         # The mean of a skewed target is off its median, by much where the function is
         # unknown: a standard deviation keeps it inside of usual intervals.
         near = np.clip(center, at - std, at + std) if self.is_transformed else at
-        return np.where(is_far & (clipped != mean), np.clip(near, *ends), center)
+        return np.where(are_moved & (clipped != mean), np.clip(near, *ends), center)
 
     def with_range(
         self,
@@ -658,13 +660,13 @@ class Model(ABC):
             # Several targets draw a seed each.
             rng = np.random.default_rng(rng.randint(2**31))
         draws = self.sample_latent(rows, n_draws, rng)
-        center = self._clipped_center(rows, self.std_on_scale(rows), clip)
-        moved = center - self.latent_mean(rows)
+        if self._are_moved(rows, clip).any():
+            center = self._clipped_center(rows, self.std_on_scale(rows), clip)
+            draws = draws + (center - self.latent_mean(rows))[:, None]
         spread = np.sqrt(self._known_noise(rows))[:, None]
         around = spread * self.residual_distribution.draw(rng, (len(rows), n_draws))
         for i, apart in self.missing_inputs.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
-        draws = draws + moved[:, None]
         return self.transform.inverse(draws + self.y_std * around)
 
     def noise_std(self) -> float:

@@ -46,8 +46,8 @@ class GPOptions(Control):
     clip : bool, default=True
         Whether to clip predictions to the range of the training targets. With up to
         1600 samples it is at most that of their leave-one-out predictions, widened by a
-        standard deviation: a few extreme targets do not stretch it. Quantiles,
-        densities and draws move with them.
+        standard deviation: a few extreme targets do not stretch it. Beyond the ranges
+        of numeric columns, quantiles, densities and draws move with them.
     target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"
         Scale on which a skewed target is learned: its logarithm, a Yeo-Johnson power,
         or, with None, as it is. "auto" takes the one with the highest evidence, unless

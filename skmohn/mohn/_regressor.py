@@ -270,9 +270,8 @@ class MOHNRegressor(
     in `fit`, predictions stay within the bounds that the weights allow there, and those
     of a Gaussian process where `GPOptions.clip` says. Quantiles, densities and draws
     are then around the bound, as wide as the function is uncertain so far out. Exact
-    models, and strategies that
-    estimate by least squares alone ("pursuit", "msda", "full" and "given"), follow
-    their terms anywhere.
+    models, and strategies that estimate by least squares alone ("pursuit", "msda",
+    "full" and "given"), follow their terms anywhere.
 
     References
     ----------

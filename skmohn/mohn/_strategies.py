@@ -71,14 +71,13 @@ class AutoConstants:
     # Nats beyond the shortest description from which a Gaussian process is never
     # chosen. Those of models that give way to one another add up to 16, and it has
     # predicted better than spike-and-slab models that were 31 shorter.
-    max_excess_gp: float = tuned(60.0, "benchmarks/ablation.py")
+    max_excess_gp: float = tuned(60.0, "benchmarks/mohn/collinear.py")
     # Its squared errors on folds, relative to those of the mean, up to which it is
-    # compared with a spike-and-slab model there: of weak signals, few weights are not
-    # overestimated. And those relative to that model's up to which it is chosen: of 16
-    # such functions, 120 to 300 rows, it was better in the five with ratios up to 0.71,
-    # and worse in ten of the eleven with ratios from 0.82.
-    max_error_contest: float = tuned(0.5, "benchmarks/ablation.py")
-    max_error_ratio: float = tuned(0.75, "benchmarks/ablation.py")
+    # compared with a spike-and-slab model there, and relative to that model's up to
+    # which it is chosen. Of 16 such functions, 120 to 300 rows, it was better in the
+    # five with ratios up to 0.71, and worse in ten of the eleven with ratios from 0.82.
+    max_error_contest: float = tuned(0.5, "benchmarks/mohn/collinear.py")
+    max_error_ratio: float = tuned(0.75, "benchmarks/mohn/collinear.py")
     # Rows from which an average over all sets may stay close to the mean. Of noise
     # alone with 100 rows or more none of 75 is shorter than the mean, with 60 one of 25
     # is.

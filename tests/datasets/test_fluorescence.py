@@ -23,8 +23,8 @@ def test_each_variant_is_there_once() -> None:
         np.testing.assert_array_equal(ours, same)
 
 
-def test_variance_of_each_order_is_the_published_one() -> None:
-    # Of least squares on all products up to an order, as the article has it.
+def test_variance_of_each_order_is_that_of_least_squares() -> None:
+    # R2 of least squares on all products up to an order, of the table as it was read.
     X, y = load_fluorescence(return_X_y=True)
     squares = np.square(hadamard(len(y)) @ (y - y.mean()) / len(y))
     orders = X.sum(axis=1)
@@ -32,7 +32,7 @@ def test_variance_of_each_order_is_the_published_one() -> None:
     np.testing.assert_allclose(explained, [0.137, 0.873, 0.937], atol=5e-4)
 
 
-def test_it_is_the_table_that_the_article_has() -> None:
+def test_it_is_the_table_from_which_it_was_made() -> None:
     path = common.data_folder() / "poelwijk2019_fluorescence.csv"
     if not path.exists():
         pytest.skip("the table is not there")

@@ -1,4 +1,4 @@
-"""What tests of several folders share."""
+"""Helpers of the tests of several folders."""
 
 import numpy as np
 
