@@ -110,6 +110,7 @@ GLMS = [
     MOHNGLMRegressor(),
     MOHNGLMRegressor(loss="negative_binomial", max_order=2),
     MOHNGLMRegressor("full", "gamma", max_order=1),
+    MOHNGLMRegressor("full", "tweedie", max_order=1, C=1.0),
 ]
 NETWORKS = [
     BLMRegressor((), loss="pinball", n_bits=4),

@@ -74,8 +74,8 @@ LEARNERS = {
 }
 
 
-def sample_problem(n_rows, mean, dispersion, seed):
-    """Draw training and test rows, their counts, and the true means of the latter."""
+def sample_means(n_rows, mean, seed):
+    """Draw training and test rows, and the means of their targets."""
     rng = np.random.default_rng(seed)
     X = rng.integers(2, size=(n_rows + N_TEST, N_COLUMNS)).astype(float)
     weights = rng.choice([-1.0, 1.0], len(TERMS)) * rng.uniform(0.5, 1.5, len(TERMS))
@@ -83,12 +83,18 @@ def sample_problem(n_rows, mean, dispersion, seed):
     signs = 2.0 * X - 1.0
     products = np.array([signs[:, list(term)].prod(axis=1) for term in TERMS]).T
     means = mean * np.exp(products @ weights - 0.5 * SIGNAL_STD**2)
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(N_COLUMNS)]), means
+
+
+def sample_problem(n_rows, mean, dispersion, seed):
+    """Draw training and test rows, their counts, and the true means of the latter."""
+    X, means = sample_means(n_rows, mean, seed)
+    rng = np.random.default_rng([seed, 1])
     rates = means
     if dispersion:
         rates = means * rng.gamma(1.0 / dispersion, dispersion, len(means))
     y = rng.poisson(rates).astype(float)
-    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(N_COLUMNS)])
-    return table[:n_rows], y[:n_rows], table[n_rows:], y[n_rows:], means[n_rows:]
+    return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], means[n_rows:]
 
 
 def compare_terms(model):

@@ -36,9 +36,13 @@ from skmohn.mohn._reports import (
     tabulate_rate_ratios_of_terms,
     to_frame,
 )
-from skmohn.mohn._sparse.distributions import DISTRIBUTIONS
-from skmohn.mohn._sparse.glm import bounded_exp
+from skmohn.mohn._sparse.distributions import (
+    DISTRIBUTIONS,
+    Distribution,
+    bounded_exp,
+)
 from skmohn.mohn._sparse.inference import label_collinear_terms
+from skmohn.mohn._sparse.tweedie import Tweedie
 from skmohn.mohn._strategies import strategies_for
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import EncodedRows, coded_blocks
@@ -75,7 +79,7 @@ class MOHNGLMRegressor(
           about equally, the one with the fewest terms is kept.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
-    loss : {"poisson", "negative_binomial", "gamma"}, default="poisson"
+    loss : {"poisson", "negative_binomial", "gamma", "tweedie"}, default="poisson"
         Negative log likelihood that is minimized, and the distribution of new targets.
 
         - ``"poisson"``: counts whose variance is their mean. As long as the mean is
@@ -84,6 +88,8 @@ class MOHNGLMRegressor(
         - ``"negative_binomial"``: counts with variance
           ``mean + dispersion * mean**2``.
         - ``"gamma"``: positive targets with variance ``dispersion * mean**2``.
+        - ``"tweedie"``: positive targets and zeros, totals of a Poisson number of gamma
+          amounts, such as rain or claims; variance ``dispersion * mean**power``.
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
@@ -107,6 +113,10 @@ class MOHNGLMRegressor(
         nanosecond each. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of the products on all folds.
+    power : float, default=None
+        For ``loss="tweedie"``, between 1 (counts times a unit) and 2 (gamma); None
+        means 1.5, where the coefficient of variation of an amount is 1. Other losses
+        take none. :meth:`log_density` of held-out samples compares powers.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
@@ -131,8 +141,8 @@ class MOHNGLMRegressor(
         Standard error of each weight by Laplace's approximation, with terms, penalty
         and dispersion taken as known. NaN beyond 1000 weights.
     dispersion_ : float
-        Dispersion of the negative binomial or gamma distribution, adjusted for the
-        number of weights ([2]_); 0 for Poisson's.
+        Dispersion of the distribution, adjusted for the number of weights ([2]_); 0
+        for Poisson's, and of Tweedie's for an exposure of 1.
     C_ : float
         Inverse strength of the penalty used.
     model_ : GLMModel
@@ -217,7 +227,8 @@ class MOHNGLMRegressor(
         **BaseMOHN._parameter_constraints,
         "max_terms": ProductFinder._parameter_constraints["max_terms"],
         "strategy": [StrOptions(set(strategies_for("glm")))],
-        "loss": [StrOptions(set(DISTRIBUTIONS))],
+        "loss": [StrOptions({*DISTRIBUTIONS, "tweedie"})],
+        "power": [Interval(Real, 1, 2, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
     }
 
@@ -239,6 +250,7 @@ class MOHNGLMRegressor(
         max_iter: int = 200,
         work_budget: float = 1e9,
         memory_budget: float = 1e9,
+        power: float | None = None,
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown: str = "error",
         random_state: int | np.random.RandomState | None = None,
@@ -254,6 +266,7 @@ class MOHNGLMRegressor(
         self.max_iter = max_iter
         self.work_budget = work_budget
         self.memory_budget = memory_budget
+        self.power = power
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.random_state = random_state
@@ -288,7 +301,9 @@ class MOHNGLMRegressor(
             What the targets are proportional to, such as the time that was observed or
             the area searched; 1 by default. The targets are totals, not rates: these
             with exposures as `sample_weight`, as for PoissonRegressor, have the same
-            likelihood only for "poisson" and integer exposures.
+            likelihood only for "poisson" and integer exposures. For "tweedie" units are
+            independent, so that the dispersion of totals is multiplied by
+            ``exposure**(1 - power)``.
         groups : array-like of shape (n_samples,), default=None
             Labels of groups of samples that belong together, which folds never part.
             None: only equal rows belong together.
@@ -396,7 +411,8 @@ class MOHNGLMRegressor(
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats. A proper score, by which losses for counts can be compared.
+            In nats. A proper score, by which losses for counts can be compared. Of
+            zeros, for "tweedie", the log probability.
 
         Raises
         ------
@@ -487,8 +503,10 @@ class MOHNGLMRegressor(
         self._require_valid(targets)
         weight = check_sample_weight(sample_weight, rates)
         constant = (weight @ targets) / (weight @ given)
+        distribution = self.model_.distribution
+        weight = weight / distribution.dispersion_factor(np.log(given))
         own, whole = (
-            self.model_.distribution.deviance(targets, rate * given, self.dispersion_)
+            distribution.deviance(targets, rate * given, self.dispersion_)
             for rate in (rates, constant)
         )
         return float(1.0 - (weight @ own) / (weight @ whole))
@@ -605,7 +623,7 @@ class MOHNGLMRegressor(
         self, exposure: _Floats | None, samples: TrainingData
     ) -> TrainingData:
         """Training data with exposures and a distribution; refuse invalid targets."""
-        distribution = DISTRIBUTIONS[self.loss]
+        distribution = self._distribution()
         self._require_valid(samples.y)
         if not samples.y.any():
             raise ValueError(
@@ -617,9 +635,20 @@ class MOHNGLMRegressor(
         y = samples.y.astype(np.float64)
         return samples._replace(y=y, exposure=exposure, distribution=distribution)
 
+    def _distribution(self) -> Distribution:
+        """Distribution of the targets about their means."""
+        if self.loss == "tweedie":
+            return Tweedie(1.5 if self.power is None else float(self.power))
+        if self.power is not None:
+            raise ValueError(
+                f"power: loss={self.loss!r} takes none; leave it at None, or use "
+                'loss="tweedie"'
+            )
+        return DISTRIBUTIONS[self.loss]
+
     def _require_valid(self, y: _Floats) -> None:
         """Refuse targets that the distribution has not."""
-        distribution = DISTRIBUTIONS[self.loss]
+        distribution = self._distribution()
         invalid = np.flatnonzero(~distribution.is_valid(y))
         if invalid.size:
             raise ValueError(

@@ -17,11 +17,10 @@ from skmohn.mohn._design.design import product_columns
 from skmohn.mohn._design.terms import in_order, with_kept
 from skmohn.mohn._models import JOINT, FitResult, SelectedModel
 from skmohn.mohn._options import FitSettings, Report
-from skmohn.mohn._sparse.distributions import Distribution
+from skmohn.mohn._sparse.distributions import Distribution, bounded_exp
 from skmohn.mohn._sparse.glm import (
     GLMPath,
     Response,
-    bounded_exp,
     covariance_root,
     fit_glm,
 )
@@ -128,11 +127,15 @@ class GLMModel:
         # of a larger dispersion.
         columns = self.columns(rows)
         mean = bounded_exp(self._log_rates(columns)) * exposure
-        dispersion = np.full(len(mean), self.dispersion)
+        dispersion = np.full(len(mean), self._dispersion(exposure))
         if self.root is not None:
             variance = np.square(columns @ self.root).sum(axis=1)
-            dispersion = (1.0 + dispersion) * bounded_exp(variance) - 1.0
+            dispersion = self.distribution.widened(mean, dispersion, variance)
         return self.distribution.frozen(mean, dispersion)
+
+    def _dispersion(self, exposure: NDArray[np.float64] | float) -> Any:
+        """Dispersion of targets with exposures."""
+        return self.dispersion * self.distribution.dispersion_factor(np.log(exposure))
 
     def sample(
         self,
@@ -147,9 +150,11 @@ class GLMModel:
         if self.root is not None:
             draws = rng.standard_normal((self.root.shape[1], n_draws))
             log_rates = log_rates + columns @ (self.root @ draws)
-        means = bounded_exp(log_rates) * np.reshape(exposure, (-1, 1))
+        exposure = np.reshape(exposure, (-1, 1))
+        means = bounded_exp(log_rates) * exposure
         means = np.broadcast_to(means, (len(columns), n_draws))
-        found = self.distribution.frozen(means, np.full(means.shape, self.dispersion))
+        dispersion = np.broadcast_to(self._dispersion(exposure), means.shape)
+        found = self.distribution.frozen(means, dispersion)
         draws = found.rvs(size=means.shape, random_state=rng)
         return np.asarray(draws, dtype=float)
 

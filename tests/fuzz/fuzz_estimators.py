@@ -71,6 +71,9 @@ ESTIMATORS = {
     "MOHNGLMRegressor, gamma": MOHNGLMRegressor(
         "full", "gamma", max_order=1, C=1.0, **_SMALL_MOHN
     ),
+    "MOHNGLMRegressor, tweedie": MOHNGLMRegressor(
+        "full", "tweedie", max_order=1, power=1.3, C=1.0, **_SMALL_MOHN
+    ),
     "MOHNTransformer": MOHNTransformer(max_order=2, max_terms=5, **_SMALL_MOHN),
     "MOHNTransformer, pursuit": MOHNTransformer(
         "pursuit", handle_unknown="missing", include_inputs=False, **_SMALL_MOHN

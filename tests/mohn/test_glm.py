@@ -1,5 +1,6 @@
 """MOHNGLMRegressor, against scikit-learn, scipy's distributions and enumeration."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.optimize import minimize
+from scipy.special import gammaln, logsumexp, xlogy
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, PoissonRegressor
 from sklearn.metrics import (
     d2_tweedie_score,
     mean_gamma_deviance,
     mean_poisson_deviance,
+    mean_tweedie_deviance,
 )
 from sklearn.model_selection import GridSearchCV
 
@@ -31,10 +34,12 @@ from skmohn.mohn._sparse.glm import (
 )
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import deal_folds
+from skmohn.mohn._sparse.tweedie import Tweedie
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._training_data import TrainingData
 
-LOSSES = tuple(DISTRIBUTIONS)
+KINDS = {**DISTRIBUTIONS, "tweedie": Tweedie(1.5)}
+LOSSES = tuple(KINDS)
 TERMS = [(0,), (3,), (1, 2)]
 
 
@@ -46,6 +51,8 @@ def problem(loss, n_rows=200, n_columns=6, seed=0, mean=3.0):
     means = mean * exposure * np.exp(product_columns(X, TERMS) @ [0.5, -0.4, 0.6])
     if loss == "gamma":
         return X, means * rng.gamma(2.0, 0.5, n_rows), exposure
+    if loss == "tweedie":  # amounts whose standard deviation is their mean, 1 here
+        return X, rng.standard_gamma(rng.poisson(means)), exposure
     if loss == "negative_binomial":
         means = means * rng.gamma(2.0, 0.5, n_rows)
     return X, rng.poisson(means).astype(float), exposure
@@ -55,7 +62,7 @@ def response_of(loss, **options):
     """Inputs of the terms, and targets with weights and exposures."""
     X, y, exposure = problem(loss, **options)
     weight = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
-    distribution = DISTRIBUTIONS[loss]
+    distribution = KINDS[loss]
     response = Response(y, weight, np.log(exposure), distribution)
     return product_columns(X, TERMS), response
 
@@ -63,9 +70,23 @@ def response_of(loss, **options):
 # -------------------------------------------------------------------- distributions
 
 
+def log_density_of_totals(power, mean, dispersion, y):
+    """Sum over the Poisson number of gamma amounts."""
+    expected = mean ** (2.0 - power) / ((2.0 - power) * dispersion)
+    scale = (power - 1.0) * dispersion * mean ** (power - 1.0)
+    most = min(np.max(expected), 3e4)  # line searches alone try more
+    number = np.arange(1, int(most + 12.0 * np.sqrt(most) + 50.0))[:, None]
+    shape = number * (2.0 - power) / (power - 1.0)
+    logs = xlogy(number, expected) - expected + xlogy(shape - 1.0, y) - y / scale
+    logs += -shape * np.log(scale) - gammaln(number + 1.0) - gammaln(shape)
+    return np.where(y == 0.0, -expected, logsumexp(logs, axis=0))
+
+
 def of_scipy(loss, mean, dispersion):
     if loss == "gamma":
         return stats.gamma(1.0 / dispersion, scale=dispersion * mean).logpdf
+    if loss == "tweedie":
+        return partial(log_density_of_totals, 1.5, mean, dispersion)
     if loss == "poisson":
         return stats.poisson(mean).logpmf
     n = 1.0 / dispersion
@@ -77,23 +98,21 @@ def of_scipy(loss, mean, dispersion):
 def test_log_densities_are_those_of_scipy(loss, dispersion):
     y, mean = np.array([1.0, 2.0, 7.0, 100.0]), np.array([0.3, 2.0, 30.0, 90.0])
     own = 0.0 if loss == "poisson" else dispersion
-    found = DISTRIBUTIONS[loss].log_density(y, mean, own)
+    found = KINDS[loss].log_density(y, mean, own)
     assert_allclose(found, of_scipy(loss, mean, dispersion)(y), rtol=1e-9)
-    assert_allclose(
-        DISTRIBUTIONS[loss].frozen(mean, np.full(4, dispersion)).mean(), mean
-    )
+    assert_allclose(KINDS[loss].frozen(mean, np.full(4, dispersion)).mean(), mean)
 
 
 def test_counts_of_zero_have_the_right_probability():
     zero, mean = np.zeros(2), np.array([0.5, 4.0])
     for dispersion, name in ((0.0, "poisson"), (0.7, "negative_binomial")):
-        found = DISTRIBUTIONS[name].log_density(zero, mean, dispersion)
+        found = KINDS[name].log_density(zero, mean, dispersion)
         assert_allclose(found, of_scipy(name, mean, dispersion)(zero))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_slopes_and_curvatures_are_finite_differences(loss):
-    distribution = DISTRIBUTIONS[loss]
+    distribution = KINDS[loss]
     dispersion = 0.6 if distribution.has_dispersion else 0.0
     y, eta, step = np.array([1.0, 2.0, 9.0]), np.array([-0.5, 1.0, 2.0]), 1e-4
 
@@ -109,7 +128,7 @@ def test_slopes_and_curvatures_are_finite_differences(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_information_is_the_mean_curvature(loss):
-    distribution = DISTRIBUTIONS[loss]
+    distribution = KINDS[loss]
     dispersion = 0.6 if distribution.has_dispersion else 0.0
     mean = np.array([1.7])
     y = distribution.frozen(mean, np.array([max(dispersion, 1e-6)])).rvs(
@@ -123,10 +142,12 @@ def test_information_is_the_mean_curvature(loss):
 def test_deviances_are_those_of_scikit_learn_and_twice_the_missing_likelihood():
     rng = np.random.default_rng(0)
     mean, y = rng.uniform(0.2, 5.0, 50), rng.poisson(2.0, 50).astype(float)
-    poisson, binomial, gamma = (DISTRIBUTIONS[name] for name in LOSSES)
+    poisson, binomial, gamma, tweedie = (KINDS[name] for name in LOSSES)
     assert_allclose(
         poisson.deviance(y, mean, 0.0).mean(), mean_poisson_deviance(y, mean)
     )
+    found = tweedie.deviance(y, mean, 0.3).mean()
+    assert_allclose(found, mean_tweedie_deviance(y, mean, power=1.5))
     y += 1.0
     found = gamma.deviance(y, mean, 0.3).mean()
     assert_allclose(found, mean_gamma_deviance(y, mean))
@@ -156,6 +177,11 @@ def test_gamma_weights_without_penalty_are_those_of_scikit_learn():
     assert_allclose(model.score(X, y), d2_tweedie_score(y, model.predict(X), power=2))
 
 
+def of_totals(loss, response):
+    """Dispersion beside that for an exposure of 1."""
+    return np.exp(-0.5 * response.log_exposure) if loss == "tweedie" else 1.0
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_weights_maximize_the_posterior(loss):
     columns, response = response_of(loss)
@@ -164,7 +190,8 @@ def test_weights_maximize_the_posterior(loss):
 
     def loss_of(mode):
         mean = np.exp(wider @ mode + response.log_exposure)
-        fit = response.weight @ of_scipy(loss, mean, dispersion)(response.y)
+        of_rows = dispersion * of_totals(loss, response)
+        fit = response.weight @ of_scipy(loss, mean, of_rows)(response.y)
         return 0.5 * mode[:-1] @ mode[:-1] / 0.05 - fit
 
     best = minimize(loss_of, np.zeros(4), method="BFGS", options={"gtol": 1e-4})
@@ -181,7 +208,7 @@ def test_weights_maximize_the_posterior(loss):
     assert_allclose(root @ root.T, np.linalg.inv(curvature), rtol=1e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("loss", ["negative_binomial", "gamma"])
+@pytest.mark.parametrize("loss", ["negative_binomial", "gamma", "tweedie"])
 def test_dispersion_maximizes_the_adjusted_profile(loss):
     columns, response = response_of(loss)
     mode, _ = fit_glm(columns, response, 1.0)
@@ -190,12 +217,15 @@ def test_dispersion_maximizes_the_adjusted_profile(loss):
     wider = np.column_stack([columns, np.ones(len(columns))])
 
     def profile(dispersion, is_adjusted):
+        dispersion = dispersion * of_totals(loss, response)
         fit = response.weight @ of_scipy(loss, mean, dispersion)(response.y)
         if not is_adjusted:
             return fit
         of_rows = mean / (1.0 + dispersion * mean)
         if loss == "gamma":
             of_rows = np.full(len(mean), 1.0 / dispersion)
+        if loss == "tweedie":
+            of_rows = np.sqrt(mean) / dispersion
         inner = (wider * (response.weight * of_rows)[:, None]).T @ wider
         inner[[0, 1, 2], [0, 1, 2]] += 1.0
         return fit - 0.5 * np.linalg.slogdet(inner)[1]
@@ -257,12 +287,13 @@ def test_search_finds_the_terms(loss):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_first_product_has_the_best_score_and_three_the_best_likelihood(loss):
-    X, y, exposure = problem(loss, n_rows=300)
+    n_columns = 4 if loss == "tweedie" else 6  # 120 fits take long enough
+    X, y, exposure = problem(loss, n_rows=300, n_columns=n_columns)
     ones = np.ones(len(y))
-    response = Response(y, ones, np.log(exposure), DISTRIBUTIONS[loss])
-    control = LogisticControl(2, 3, 0.0, np.arange(6), ())
+    response = Response(y, ones, np.log(exposure), KINDS[loss])
+    control = LogisticControl(2, 3, 0.0, np.arange(n_columns), ())
     path = GLMPath(make_design(X), response, control).extend([1, 2, 3])
-    every = [t for k in (1, 2) for t in combinations(range(6), k)]
+    every = [t for k in (1, 2) for t in combinations(range(n_columns), k)]
 
     def loss_of(terms):
         mode, dispersion = fit_glm(product_columns(X, terms), response, 0.1)
@@ -283,7 +314,7 @@ def test_the_first_product_has_the_best_score_and_three_the_best_likelihood(loss
 
 def test_scores_of_overdispersed_counts_are_smaller_by_their_spread():
     X, y, exposure = problem("negative_binomial")
-    response = Response(y, np.ones(len(y)), np.log(exposure), DISTRIBUTIONS["poisson"])
+    response = Response(y, np.ones(len(y)), np.log(exposure), KINDS["poisson"])
     control = LogisticControl(2, 3, 0.0, np.arange(6), ())
     path = GLMPath(make_design(X), response, control)
     _, spread = path._unexplained()
@@ -310,7 +341,7 @@ def test_a_few_events_have_few_products():
     model = MOHNGLMRegressor(random_state=0).fit(X, y)
     found = [record["n_terms"] for record in model.history_ if "n_terms" in record]
     assert max(found) <= 3
-    response = Response(y, np.ones(60), np.zeros(60), DISTRIBUTIONS["poisson"])
+    response = Response(y, np.ones(60), np.zeros(60), KINDS["poisson"])
     control = LogisticControl(2, 3, 0.0, np.arange(10), ())
     assert GLMPath(make_design(X), response, control).n_observations() == 7.0
 
@@ -358,7 +389,11 @@ def test_predictive_distribution_has_the_moments_of_uncertain_means(loss):
     columns = np.column_stack([product_columns(X, TERMS), np.ones(len(X))])
     variance = np.square(columns @ model.model_.root).sum(axis=1)
     mean, dispersion = model.predict(X, exposure), model.dispersion_
-    dispersion = (1.0 + dispersion) * np.exp(variance) - 1.0
+    if loss == "tweedie":
+        dispersion = dispersion / np.sqrt(exposure)
+        dispersion += np.sqrt(mean) * np.expm1(variance)
+    else:
+        dispersion = (1.0 + dispersion) * np.exp(variance) - 1.0
     log_density = model.log_density(X, y, exposure)
     name = "negative_binomial" if loss == "poisson" else loss
     assert_allclose(log_density, of_scipy(name, mean, dispersion)(y))

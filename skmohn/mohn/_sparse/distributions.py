@@ -1,8 +1,9 @@
 """Distributions of counts and of positive targets about a mean with a log link."""
 
 # The variance about a mean m is ``m + a m^2`` for counts and ``a m^2`` for gamma, where
-# ``a`` is the dispersion: 0 makes the negative binomial a Poisson distribution. Log
-# likelihoods are concave in the logarithm of the mean.
+# ``a`` is the dispersion: 0 makes the negative binomial a Poisson distribution; a third
+# kind, with zeros and positive targets, is in `tweedie`. Log likelihoods are concave in
+# the logarithm of the mean.
 #
 # Source: McCullagh and Nelder, Generalized Linear Models, 1989, chapters 6 and 8; for
 # the negative binomial Hilbe, Negative Binomial Regression, 2011, section 8.
@@ -22,15 +23,24 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class DispersionConstants:
-    """Range of dispersions."""
+class DistributionConstants:
+    """Ranges of dispersions and means."""
 
     # Below, a negative binomial is a Poisson distribution but for rounding.
     min_dispersion: float = tuned(1e-6, "rounding")
     max_dispersion: float = tuned(1e3, "rounding")
+    # Logarithms of means beyond these overflow in squares.
+    max_log_mean: float = tuned(340.0, "rounding")
 
 
-DISPERSION = DispersionConstants()
+DISTRIBUTION = DistributionConstants()
+
+
+def bounded_exp(values: _Floats) -> _Floats:
+    """Exponentials with finite squares."""
+    return np.exp(
+        np.clip(values, -DISTRIBUTION.max_log_mean, DISTRIBUTION.max_log_mean)
+    )
 
 
 class Distribution(ABC):
@@ -49,24 +59,36 @@ class Distribution(ABC):
         """Log density or log probability of targets."""
 
     @abstractmethod
-    def deviance(self, y: _Floats, mean: _Floats, dispersion: float) -> _Floats:
+    def deviance(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Unit deviances of targets."""
 
     @abstractmethod
-    def slope(self, y: _Floats, mean: _Floats, dispersion: float) -> _Floats:
+    def slope(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Derivative of the log density by the log mean."""
 
     @abstractmethod
-    def curvature(self, y: _Floats, mean: _Floats, dispersion: float) -> _Floats:
+    def curvature(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Negative second derivative of the log density by the log mean."""
 
     @abstractmethod
-    def information(self, mean: _Floats, dispersion: float) -> _Floats:
+    def information(self, mean: _Floats, dispersion: Any) -> _Floats:
         """Expectation of the curvature."""
 
     @abstractmethod
     def frozen(self, mean: _Floats, dispersion: _Floats) -> Any:
-        """Distribution with these means and dispersions, of scipy.stats."""
+        """Distribution with these means and dispersions, like those of scipy.stats."""
+
+    def widened(self, mean: _Floats, dispersion: Any, variance: _Floats) -> _Floats:
+        """Dispersion with the variance of targets whose log means are normal."""
+        return (1.0 + dispersion) * bounded_exp(variance) - 1.0
+
+    def dispersion_unit(self, mean: float) -> float:
+        """Dispersion at which the standard deviation is about the mean."""
+        return 1.0
+
+    def dispersion_factor(self, log_exposure: Any) -> Any:
+        """Dispersion of totals, beside that for an exposure of 1."""
+        return 1.0
 
 
 class Counts(Distribution):
@@ -84,16 +106,16 @@ class Counts(Distribution):
 
     def log_density(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Log probability of counts, continued between integers."""
-        shape = 1.0 / np.maximum(dispersion, DISPERSION.min_dispersion)
+        shape = 1.0 / np.maximum(dispersion, DISTRIBUTION.min_dispersion)
         spread = xlogy(y, mean / (shape + mean)) - shape * np.log1p(mean / shape)
         spread = spread - betaln(shape, y + 1.0) - np.log(shape + y)
         exact = xlogy(y, mean) - mean - gammaln(y + 1.0)
-        return np.where(dispersion < DISPERSION.min_dispersion, exact, spread)
+        return np.where(dispersion < DISTRIBUTION.min_dispersion, exact, spread)
 
     def deviance(self, y: _Floats, mean: _Floats, dispersion: float) -> _Floats:
         """Unit deviances of counts."""
         fit = xlogy(y, y / mean)
-        if dispersion < DISPERSION.min_dispersion:
+        if dispersion < DISTRIBUTION.min_dispersion:
             return 2.0 * np.maximum(fit - y + mean, 0.0)
         ratio = np.log1p(dispersion * y) - np.log1p(dispersion * mean)
         return 2.0 * np.maximum(fit - (y + 1.0 / dispersion) * ratio, 0.0)
@@ -112,7 +134,7 @@ class Counts(Distribution):
 
     def frozen(self, mean: _Floats, dispersion: _Floats) -> Any:
         """Distribution of counts; dispersions next to 0 are taken for the least."""
-        shape = 1.0 / np.maximum(dispersion, DISPERSION.min_dispersion)
+        shape = 1.0 / np.maximum(dispersion, DISTRIBUTION.min_dispersion)
         return stats.nbinom(shape, shape / (shape + mean))
 
 
@@ -129,7 +151,7 @@ class Gamma(Distribution):
 
     def log_density(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Log density of targets."""
-        shape = 1.0 / np.maximum(dispersion, DISPERSION.min_dispersion)
+        shape = 1.0 / np.maximum(dispersion, DISTRIBUTION.min_dispersion)
         ratio = y / mean
         log_y = np.log(ratio) + np.log(shape)
         return shape * (log_y - ratio) - gammaln(shape) - np.log(y)

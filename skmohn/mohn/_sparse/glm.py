@@ -14,7 +14,11 @@ from scipy.optimize import minimize_scalar
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
-from skmohn.mohn._sparse.distributions import DISPERSION, Distribution
+from skmohn.mohn._sparse.distributions import (
+    DISTRIBUTION,
+    Distribution,
+    bounded_exp,
+)
 from skmohn.mohn._sparse.logistic import (
     LOGISTIC_SEARCH,
     LogisticControl,
@@ -33,8 +37,6 @@ class GLMConstants:
 
     # Nats by which a step of Newton must raise the posterior.
     min_gain: float = tuned(1e-9, "rounding")
-    # Logarithms of means beyond these overflow in squares.
-    max_log_mean: float = tuned(340.0, "rounding")
     # Events that are taken to be there where there are none: a mean of 0 has no
     # logarithm.
     min_events: float = tuned(0.5, "rounding")
@@ -74,10 +76,21 @@ class Response(NamedTuple):
         """Means of the targets."""
         return bounded_exp(log_rates + self.log_exposure)
 
+    def dispersions(self, dispersion: float) -> Any:
+        """Dispersions of the targets, for that of an exposure of 1."""
+        return dispersion * self.distribution.dispersion_factor(self.log_exposure)
+
     def losses(self, log_rates: _Floats, dispersion: float) -> _Floats:
         """Negative log likelihood by sample."""
-        means = self.means(log_rates)
-        return -self.distribution.log_density(self.y, means, dispersion)
+        given = self.y, self.means(log_rates), self.dispersions(dispersion)
+        return -self.distribution.log_density(*given)
+
+    def dispersion_range(self) -> _Floats:
+        """Least and largest dispersion."""
+        unit = self.distribution.dispersion_unit(np.exp(self.log_rate()))
+        return unit * np.array(
+            [DISTRIBUTION.min_dispersion, DISTRIBUTION.max_dispersion]
+        )
 
     def log_rate(self) -> float:
         """Logarithm of the total of the targets by that of the exposures."""
@@ -109,7 +122,7 @@ def fit_weights(
         return float(-(weight @ fit) - 0.5 * penalty @ mode**2)
 
     def newton_step(mode: _Floats) -> _Floats:
-        given = y, response.means(wider @ mode), dispersion
+        given = y, response.means(wider @ mode), response.dispersions(dispersion)
         slope = wider.T @ (weight * distribution.slope(*given)) - penalty * mode
         of_rows = weight * distribution.curvature(*given)
         return np.linalg.solve(_penalize(wider, of_rows, penalty), slope)
@@ -132,14 +145,15 @@ def fit_dispersion(
 
     def loss(log_dispersion: float) -> float:
         dispersion = np.exp(log_dispersion)
-        fit = float(weight @ distribution.log_density(y, means, dispersion))
+        of_rows = response.dispersions(dispersion)
+        fit = float(weight @ distribution.log_density(y, means, of_rows))
         if C is None:
             return -fit
-        of_rows = weight * distribution.information(means, dispersion)
+        of_rows = weight * distribution.information(means, of_rows)
         _, volume = np.linalg.slogdet(_penalize(wider, of_rows, penalty))
         return 0.5 * float(volume) - fit
 
-    ends = np.log([DISPERSION.min_dispersion, DISPERSION.max_dispersion])
+    ends = np.log(response.dispersion_range())
     found: Any = minimize_scalar(
         loss, bounds=ends, method="bounded", options={"xatol": 0.1 * _GLM.min_change}
     )
@@ -165,7 +179,7 @@ def fit_glm(
             response, known, columns, C if is_adjusted else None
         )
         mode = fit_weights(columns, response, dispersion, C, mode)
-        least = DISPERSION.min_dispersion
+        least = response.dispersion_range()[0]
         change = np.log(max(dispersion, least) / max(before, least))
         if abs(change) < _GLM.min_change:
             break
@@ -177,7 +191,8 @@ def covariance_root(
 ) -> _Floats:
     """Root of the covariance of weights and constant, by Laplace's approximation."""
     wider = add_constant(columns)
-    given = response.y, response.means(wider @ mode), dispersion
+    dispersions = response.dispersions(dispersion)
+    given = response.y, response.means(wider @ mode), dispersions
     of_rows = response.weight * response.distribution.curvature(*given)
     penalty = np.append(np.full(columns.shape[1], 1.0 / C), 0.0)
     return inverse_root(_penalize(wider, of_rows, penalty))
@@ -253,7 +268,8 @@ class GLMPath(ScorePath):
 
     def _unexplained(self) -> tuple[_Floats, _Floats]:
         """Residuals and variances of the scores, shape (n_samples, 1)."""
-        distribution, dispersion = self.response.distribution, self.dispersions[-1]
+        distribution = self.response.distribution
+        dispersion = self.response.dispersions(self.dispersions[-1])
         residuals = distribution.slope(self.response.y, self.fitted, dispersion)
         spread = distribution.information(self.fitted, dispersion)
         if _is_poisson(self.response):
@@ -264,14 +280,10 @@ class GLMPath(ScorePath):
 
     def _error(self) -> float:
         """Mean unit deviance of the training samples."""
-        given = self.response.y, self.fitted, self.dispersions[-1]
+        dispersion = self.response.dispersions(self.dispersions[-1])
+        given = self.response.y, self.fitted, dispersion
         deviances = self.response.distribution.deviance(*given)
         return float(np.average(deviances, weights=self.weights))
-
-
-def bounded_exp(values: _Floats) -> _Floats:
-    """Exponentials with finite squares."""
-    return np.exp(np.clip(values, -_GLM.max_log_mean, _GLM.max_log_mean))
 
 
 def _is_poisson(response: Response) -> bool:
