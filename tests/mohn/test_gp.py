@@ -1,6 +1,7 @@
 """Fits of all weights: routes, noise, strong terms, real data."""
 
 import itertools
+import tracemalloc
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -157,6 +158,32 @@ def test_evidence_is_no_worse_than_that_of_a_gaussian_process():
     assert theirs == pytest.approx(peer.log_marginal_likelihood_value_, abs=1.5)
     theirs += log_density(prior.to_logs(), 8)[0]
     assert ours.log_evidence() + log_density(ours.prior.to_logs(), 8)[0] >= theirs
+
+
+def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(
+    replace_constants,
+):
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((800, 3))
+    inputs[:, 0] = rng.choice([-1.0, 0.0, 1.0], 800)
+    sample = join_equal_rows(plain(inputs), rng.standard_normal(800))
+    prior = Prior(np.full(3, 0.5), np.empty(0), 1.0, 1.0, 0.1)
+    covariance = Covariance(prior, terms=((0, 1),), variances=(0.5,))
+    posterior, rows = ExactPosterior.condition(covariance, sample), plain(-inputs)
+
+    def predict():
+        tracemalloc.start()
+        found = posterior.latent_mean(rows), posterior.latent_variance(rows)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found, peak
+
+    once, most = predict()
+    replace_constants("skmohn.mohn._table.rows", n_pairs=64 * 800)
+    found, peak = predict()
+    assert_allclose(found, once, rtol=1e-12)
+    # Four matrices of 64 of the rows, not of 800.
+    assert peak < 4 * 8 * 64 * 800 < 8 * 800**2 < most
 
 
 # ------------------------------------------------------------------------- routes
