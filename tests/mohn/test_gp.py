@@ -187,18 +187,24 @@ def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(
     posterior, rows = ExactPosterior.condition(covariance, sample), plain(-inputs)
 
     def predict():
+        return posterior.latent_mean(rows), posterior.latent_variance(rows)
+
+    def measure(compute):
         tracemalloc.start()
-        found = posterior.latent_mean(rows), posterior.latent_variance(rows)
+        found = compute()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return found, peak
 
-    once, most = predict()
+    once, most = measure(predict)
     replace_constants("skmohn.mohn._table.rows", n_pairs=64 * 800)
-    found, peak = predict()
+    found, peak = measure(predict)
     assert_allclose(found, once, rtol=1e-12)
     # Four matrices of 64 of the rows, not of 800.
     assert peak < 4 * 8 * 64 * 800 < 8 * 800**2 < most
+    # What is added to a matrix of all is no matrix of all.
+    _, peak = measure(lambda: covariance.between(sample.rows, rows))
+    assert peak < 1.3 * 8 * 800**2
 
 
 # ------------------------------------------------------------------------- routes
