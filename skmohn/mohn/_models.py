@@ -856,6 +856,10 @@ class Model(ABC):
         """Largest ``tau`` of each column among its inputs and categoricals."""
         return coding.by_column(*self.relevance())
 
+    def fitted_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Mean of the function at training rows, as `latent_mean` but for rounding."""
+        return self.latent_mean(rows)
+
     def _known_noise(self, rows: EncodedRows) -> NDArray[np.float64]:
         return (
             1.0 - self.missing_inputs.missing_noise_fraction

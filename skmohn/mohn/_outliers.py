@@ -167,7 +167,7 @@ class Targets:
         # reproduce a row, the distance is at least that from the median.
         samples, model, y = fit.samples, _posterior(fit), fit.samples.y
         with np.errstate(invalid="ignore"):
-            plain = model.transform.forward(y) - model.latent_mean(samples.rows)
+            plain = model.transform.forward(y) - model.fitted_mean(samples.rows)
         inside, around = _standardize(plain), _standardize(y)
         # Their own fit hides some; of the others it is enough to know the spread.
         suspects = (np.abs(inside) > _OUTLIERS.n_stds_fitted) | (

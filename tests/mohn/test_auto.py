@@ -5,6 +5,7 @@ import itertools
 import math
 import pickle
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn import _strategies
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import choice_length
+from skmohn.mohn._gp import solve as _solve
 from skmohn.mohn._gp.model import GPModel, fit_gp
 from skmohn.mohn._gp.solve import _is_out_of_reach as is_out_of_reach
 from skmohn.mohn._models import FitResult
@@ -495,6 +497,32 @@ def test_known_hyperparameters_are_charged_by_their_density(density, expected):
 
     # Within 20 nats, 0.2 a row, it may become the shorter one.
     assert is_out_of_reach(fit, density, "auto", 200.0) is expected
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_some_of_many_rows_show_what_is_within_reach(is_weighted, replace_constants):
+    X, y = make_dense(200)
+    weight = np.full(200, 2.0) if is_weighted else None
+
+    def fit(X, y, weight=None):
+        with mock.patch.object(
+            _solve, "_is_out_of_reach", wraps=is_out_of_reach
+        ) as whole:
+            model = MOHNRegressor(random_state=0).fit(X, y, weight)
+        return whole.call_count, model
+
+    n_all, model = fit(X, y, weight)
+    replace_constants(_solve, n_rows_reach=100)
+    n_some, same = fit(X, y, weight)
+    assert (n_all, n_some) == (1, 0)
+    assert_array_equal(same.predict(X), model.predict(X))
+    # Of a sparse function they do not, and all rows decide.
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (300, 40))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
+    y += 0.1 * np.random.default_rng(1).standard_normal(300)
+    n_some, model = fit(X, y)
+    assert n_some == 1
+    assert "Gaussian process far longer" in model.stopping_reason_
 
 
 def test_a_gaussian_process_that_loses_is_not_listed(monkeypatch, replace_constants):

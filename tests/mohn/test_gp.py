@@ -1,9 +1,11 @@
 """Fits of all weights: routes, noise, strong terms, real data."""
 
 import itertools
+import tracemalloc
 import warnings
 from dataclasses import replace
 from functools import partial
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -157,6 +159,52 @@ def test_evidence_is_no_worse_than_that_of_a_gaussian_process():
     assert theirs == pytest.approx(peer.log_marginal_likelihood_value_, abs=1.5)
     theirs += log_density(prior.to_logs(), 8)[0]
     assert ours.log_evidence() + log_density(ours.prior.to_logs(), 8)[0] >= theirs
+
+
+def test_means_at_training_rows_need_no_covariances():
+    rng = np.random.default_rng(0)
+    inputs, y, _ = make_data(7, 90, 0.3)
+    rows, weight = plain(np.vstack([inputs, inputs[:10]])), rng.uniform(0.5, 2.0, 100)
+    model = fit_gp(rows, 50.0 + 10.0 * np.append(y, y[:10] + 1.0), weight)
+    expected = model.latent_mean(rows)
+    with mock.patch.object(Covariance, "between") as between:
+        found = model.fitted_mean(rows)
+    assert not between.called
+    assert_allclose(found, expected, rtol=1e-10)
+    others = plain(rng.uniform(-1.0, 1.0, (5, 7)))
+    assert_allclose(model.fitted_mean(others), model.latent_mean(others), rtol=0)
+
+
+def test_covariances_with_many_rows_are_computed_some_rows_at_a_time(
+    replace_constants,
+):
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((800, 3))
+    inputs[:, 0] = rng.choice([-1.0, 0.0, 1.0], 800)
+    sample = join_equal_rows(plain(inputs), rng.standard_normal(800))
+    prior = Prior(np.full(3, 0.5), np.empty(0), 1.0, 1.0, 0.1)
+    covariance = Covariance(prior, terms=((0, 1),), variances=(0.5,))
+    posterior, rows = ExactPosterior.condition(covariance, sample), plain(-inputs)
+
+    def predict():
+        return posterior.latent_mean(rows), posterior.latent_variance(rows)
+
+    def measure(compute):
+        tracemalloc.start()
+        found = compute()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found, peak
+
+    once, most = measure(predict)
+    replace_constants("skmohn.mohn._table.rows", n_pairs=64 * 800)
+    found, peak = measure(predict)
+    assert_allclose(found, once, rtol=1e-12)
+    # Four matrices of 64 of the rows, not of 800.
+    assert peak < 4 * 8 * 64 * 800 < 8 * 800**2 < most
+    # What is added to a matrix of all is no matrix of all.
+    _, peak = measure(lambda: covariance.between(sample.rows, rows))
+    assert peak < 1.3 * 8 * 800**2
 
 
 # ------------------------------------------------------------------------- routes

@@ -166,7 +166,7 @@ def test_pair_sums_over_several_blocks(replace_constants):
     )
     whole = PairVariance(covariance, rows, rng.standard_normal(30))
     variance, total = whole.variance(), whole.total()
-    replace_constants("skmohn.mohn._gp.sobol", n_rows_per_block=7)
+    replace_constants("skmohn.mohn._table.rows", n_rows=7)
     assert whole.variance() == pytest.approx(variance)
     assert_allclose(whole.total(), total)
 

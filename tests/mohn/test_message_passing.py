@@ -299,6 +299,41 @@ def test_columns_are_centered_and_of_unit_length(kind):
     inputs[:, 3] = 1.0  # a constant has nothing left when it is centered
     weights = np.ones(70) if kind == "packed" else rng.uniform(0.5, 2, 70)
     design = PackedDesign(inputs) if kind == "packed" else DenseDesign(inputs, weights)
-    columns = _message_passing._unit_columns(design, [(0,), (1, 2), (3,)])
+    sets = [(0,), (1, 2), (3,)]
+    columns = _message_passing._unit_columns(design, sets).columns
     assert_allclose(columns @ np.sqrt(weights), 0, atol=1e-5)
     assert_allclose(np.linalg.norm(columns, axis=1), [1, 1, 0], atol=1e-6)
+
+
+def test_packed_columns_are_those_that_are_stored(replace_constants):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (70, 4), p=[0.3, 0.7])
+    inputs[:, 3] = 1.0
+    design, blocks = PackedDesign(inputs), ([(0,), (1, 2)], [(3,), (0, 1, 2)])
+    stored = _message_passing._unit_columns(design, *blocks)
+    replace_constants(_message_passing, min_entries_packed=0, n_entries_per_block=70)
+    packed = _message_passing._unit_columns(design, *blocks)
+    assert type(packed) is not type(stored)
+    assert len(packed) == len(stored) == 4
+    vector, coef = rng.standard_normal(70), rng.standard_normal(4)
+    assert_allclose(packed.project(vector), stored.project(vector), atol=1e-5)
+    assert_allclose(packed.combine(coef), stored.combine(coef), atol=1e-5)
+
+
+def test_columns_of_many_sets_stay_packed(replace_constants):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (500, 80))
+    y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + rng.standard_normal(500)
+    design = PackedDesign(inputs)
+    expected = infer(design, y)
+    replace_constants(_message_passing, min_entries_packed=1000)
+    tracemalloc.start()
+    try:
+        found = infer(design, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == expected
+    assert set(found) == {(0,), (1, 2)}
+    # As numbers they would take 4 bytes a sample.
+    assert peak < 4 * 500 * (80 + 80 * 79 // 2)

@@ -194,7 +194,7 @@ class Sure:
     def __init__(self, y):
         self.y = y
 
-    def latent_mean(self, rows):
+    def fitted_mean(self, rows):
         return self.y
 
     def left_out_distances(self, rows, y, weight, chosen, with_equals):

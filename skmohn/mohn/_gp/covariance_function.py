@@ -38,7 +38,7 @@ from skmohn.mohn._gp.covariance_kernels import (
     sum_lines,
 )
 from skmohn.mohn._models import PRIOR
-from skmohn.mohn._table.rows import Categorical, EncodedRows, row_blocks, sizes_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows, pair_blocks, sizes_of
 
 
 class Prior(NamedTuple):
@@ -136,7 +136,7 @@ class GramMatrix:
         damping = self._sum_equal(_log_cosh(prior.ard_rates)).astype(rates.dtype)
         exponent = np.matmul(left.signs * rates, right.signs.T, out=out)
         if self.any_unknown:
-            for part in row_blocks(len(exponent)):
+            for part in pair_blocks(*exponent.shape):
                 exponent[part] -= (left.known[part] * damping) @ right.known.T
             exponent -= np.sum(rates - damping)
         else:
@@ -196,7 +196,7 @@ class GramMatrix:
         weights = (prior.main_effect_variance * prior.tau).astype(covariance.dtype)
         of_signs = self._sum_equal(weights).astype(covariance.dtype)
         # Of many rows there is hardly room for two such matrices.
-        for part in row_blocks(len(covariance)):
+        for part in pair_blocks(*covariance.shape):
             if len(self.signs):
                 some = left.signs[part] * of_signs
                 covariance[part] += some @ right.signs.T

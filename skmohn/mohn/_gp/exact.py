@@ -15,7 +15,7 @@ from skmohn._core._types import Term, lapack
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._table.rows import EncodedRows, members_of, row_blocks
+from skmohn.mohn._table.rows import EncodedRows, members_of, pair_blocks
 from skmohn.mohn._table.variables import Variable
 
 
@@ -87,7 +87,7 @@ class ExactPosterior:
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         mean = np.empty(len(rows))
-        for part in row_blocks(len(rows)):
+        for part in pair_blocks(len(rows), len(self.alpha)):
             cross = self.covariance.between(rows.take(part), self.sample.rows)
             mean[part] = cross @ self.alpha
         return mean
@@ -100,7 +100,7 @@ class ExactPosterior:
     def latent_variance(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
-        for part in row_blocks(len(rows)):
+        for part in pair_blocks(len(rows), len(self.alpha)):
             known = self._whiten(
                 self.covariance.between(self.sample.rows, rows.take(part))
             )
@@ -167,7 +167,7 @@ class ExactPosterior:
         if "precisions" in vars(self) or 3 * len(index) > len(self.alpha):
             return self.precisions[index]
         precision = np.empty(len(index))
-        for part in row_blocks(len(index)):
+        for part in pair_blocks(len(index), len(self.alpha)):
             units = np.zeros((len(self.alpha), len(index[part])))
             units[index[part], np.arange(units.shape[1])] = 1.0
             known = self._whiten(units)

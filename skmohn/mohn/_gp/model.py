@@ -176,6 +176,15 @@ class GPModel(Model):
         """Posterior mean on the scale of the target."""
         return self.y_mean + self.y_std * self.posterior.latent_mean(rows)
 
+    def fitted_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
+        """Posterior mean at training rows, without covariances where all are known."""
+        if not isinstance(self.posterior, ExactPosterior):
+            return self.latent_mean(rows)
+        index = find_rows(rows, self.posterior.sample.rows)
+        if np.any(index < 0):
+            return self.latent_mean(rows)
+        return self.y_mean + self.y_std * self.posterior.fitted()[index]
+
     def to_product_sum(self) -> ProductSum:
         """Write out the mean: products of training rows and strong terms, and lines."""
         # Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and

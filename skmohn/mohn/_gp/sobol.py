@@ -22,7 +22,7 @@ from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
 from skmohn.mohn._gp.weight_prior import Covariance, parity
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._table.rows import EncodedRows, pair_blocks
 from skmohn.mohn._table.variables import (
     Contrast,
     Variable,
@@ -35,7 +35,6 @@ from skmohn.mohn._table.variables import (
 class SobolConstants:
     """Sobol indices of a Gaussian process."""
 
-    n_rows_per_block: int = tuned(1024, "cost")
     # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
     max_correlation: float = tuned(1.0 - 1e-15, "rounding")
 
@@ -178,8 +177,7 @@ class PairVariance:
             numbers = numbers * factor.gain
         shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
         rows = EncodedRows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
-        for start in range(0, len(rows), _SOBOL.n_rows_per_block):
-            part = slice(start, start + _SOBOL.n_rows_per_block)
+        for part in pair_blocks(len(rows), len(rows)):
             others = slice(part.stop) if is_half else slice(None)
             block = GramMatrix(rows.take(part), rows.take(others)).product(shape)
             for factor in self.others:

@@ -16,7 +16,7 @@ from skmohn.mohn._gp.covariance_function import (
     find_alike,
 )
 from skmohn.mohn._models import PRIOR
-from skmohn.mohn._table.rows import EncodedRows, row_blocks, sizes_of
+from skmohn.mohn._table.rows import EncodedRows, pair_blocks, sizes_of
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Covariance:
             own = (variance * parity(left.inputs, term)).astype(dtype)
             other = parity(right.inputs, term).astype(dtype)
             # Of many rows there is hardly room for two such matrices.
-            for part in row_blocks(len(own)):
+            for part in pair_blocks(*covariance.shape):
                 covariance[part] += np.multiply.outer(own[part], other)
         return covariance
 

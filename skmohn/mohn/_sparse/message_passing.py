@@ -12,17 +12,17 @@
 # a grid.
 
 import math
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
-from skmohn.mohn._design.design import Design, as_tuples
+from skmohn.mohn._design.design import Design, PackedDesign, as_tuples
 from skmohn.mohn._design.terms import count_parents, shared_children
 
 
@@ -44,6 +44,8 @@ class MessagePassingConstants:
     # Exponents that neither overflow nor become subnormal.
     exponent_range: tuple[float, float] = tuned((-200.0, 600.0), "rounding")
     n_entries_per_block: int = tuned(2**18, "cost")
+    # Entries from which on columns of signs stay packed, a bit each: 64 MB.
+    min_entries_packed: int = tuned(2**24, "cost")
     # The posterior of many candidates is tabulated at so many sizes of pseudo-data.
     # Between them, at most this fraction of the noise apart, it is linear up to 1e-4 of
     # it.
@@ -162,8 +164,77 @@ class MixturePrior:
         self.mixture[0] = spike
 
 
+class UnitColumns(Protocol):
+    """Centered columns of unit length."""
+
+    def __len__(self) -> int: ...
+
+    def project(self, residual: NDArray[np.float64]) -> NDArray:
+        """Inner products with a centered vector, (n_columns,)."""
+        ...
+
+    def combine(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of columns times coefficients, (n_samples,)."""
+        ...
+
+
+@dataclass(frozen=True)
+class StoredColumns:
+    """Columns as numbers."""
+
+    columns: NDArray[np.float32]  # (n_columns, n_samples)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def project(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Inner products with a vector."""
+        return self.columns @ residual.astype(np.float32)
+
+    def combine(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of columns times coefficients."""
+        return (coef.astype(np.float32) @ self.columns).astype(float)
+
+
+@dataclass(frozen=True)
+class PackedColumns:
+    """Columns of unweighted signs as bits, which take a thirtieth of the memory."""
+
+    design: PackedDesign
+    columns: NDArray[np.uint64]  # (n_columns, n_words)
+    mean: NDArray[np.float64]  # (n_columns,)
+    # (n_columns,); length of the centered column, infinite where it is constant.
+    norm: NDArray[np.float64]
+
+    @classmethod
+    def of_sets(cls, design: PackedDesign, *blocks: Any) -> "PackedColumns":
+        """Columns of all sets of the blocks."""
+        n_columns = sum(map(len, blocks))
+        columns = np.empty((n_columns, design.bits.shape[1]), dtype=np.uint64)
+        mean, norm = np.empty((2, n_columns))
+        ones, n_samples = np.zeros_like(design.bits[:1]), design.n_samples
+        for index, sets in _split_sets(blocks, n_samples):
+            columns[index] = part = design.columns(sets)
+            mean[index] = design.gram(part, ones)[:, 0] / n_samples
+            norm[index] = np.sqrt(design.spread(part))
+        return cls(design, columns, mean, norm)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def project(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Inner products with a vector."""
+        products = self.design.project(self.columns, residual)
+        return (products - self.mean * residual.sum()) / self.norm
+
+    def combine(self, coef: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum of columns times coefficients."""
+        coef = coef / self.norm
+        return self.design.combine(self.columns, coef) - coef @ self.mean
+
+
 def pass_messages(
-    columns: NDArray[np.float32],
+    columns: UnitColumns,
     y: NDArray[np.float64],
     classes: NDArray[np.intp],
     counts: NDArray[np.intp],
@@ -171,7 +242,7 @@ def pass_messages(
     max_iter: int = 150,
 ) -> Generator[float, None, tuple[NDArray[np.float64], NDArray[np.float64], float]]:
     """Infer the weights of candidate columns; yields the cost of each iteration."""
-    # Columns are centered, of unit norm, and y is centered. Candidates of a class share
+    # y is centered. Candidates of a class share
     # a prior; all classes ``0 .. max`` occur. `counts` are the numbers of sets with the
     # same column, `n_samples` the effective number of samples. Costs are roughly in
     # nanoseconds, from counts. Returned are posterior means, in the scale of unit-norm
@@ -186,7 +257,7 @@ def pass_messages(
         noise: Any = np.sqrt(residual @ residual / n_samples)
         if not np.isfinite(noise) or noise > 10 * best[0]:
             break
-        pseudo_data = coef + columns @ residual.astype(np.float32)
+        pseudo_data = coef + columns.project(residual)
         mean, variance, inclusion = np.empty((3, len(columns)))
         for group, prior in zip(groups, priors, strict=True):
             mean[group], variance[group], inclusion[group] = prior.posterior(
@@ -196,24 +267,18 @@ def pass_messages(
             best = (noise, mean, inclusion)
         damped = coef + _MESSAGES.damping * (mean - coef)
         onsager = counts @ variance / max(noise**2, np.finfo(float).tiny) / n_samples
-        target = y - _combine(counts * damped, columns) + onsager * residual
+        target = y - columns.combine(counts * damped) + onsager * residual
         residual += _MESSAGES.damping * (target - residual)
         change, length = counts @ (damped - coef) ** 2, counts @ damped**2
         coef = damped
         yield float(
-            _MESSAGES.work_per_entry * columns.size
+            _MESSAGES.work_per_entry * len(columns) * len(y)
             + _MESSAGES.work_per_weight * len(columns)
         )
         if change < _MESSAGES.tolerance**2 * length:
             break
     noise, mean, inclusion = best
     return mean, inclusion, noise
-
-
-def _combine(
-    coef: NDArray[np.float64], columns: NDArray[np.float32]
-) -> NDArray[np.float64]:
-    return (coef.astype(np.float32) @ columns).astype(float)
 
 
 def bytes_of_candidate(n_samples: int) -> int:
@@ -248,7 +313,7 @@ def infer_structure(
     classes = _classes(lowest, higher, terms, heredity)
     first, group = _merge(lowest, classes, design.first_equal)
     columns = _unit_columns(design, lowest[first[first < n_lowest]], higher)
-    yield _MESSAGES.work_per_new_entry * columns.size
+    yield float(_MESSAGES.work_per_new_entry * len(columns) * design.n_samples)
     y = y - np.average(y, weights=design.weights)
     if design.weights is not None:
         y = y * np.sqrt(design.weights)
@@ -291,24 +356,38 @@ def _merge(
     return np.append(first, higher), np.append(group, higher - n_lowest + len(first))
 
 
-def _unit_columns(design: Design, *blocks: Any) -> NDArray[np.float32]:
-    """Centered columns of unit length, shape (n_sets of all blocks, n_samples)."""
-    columns = np.empty((sum(map(len, blocks)), design.n_samples), dtype=np.float32)
-    # In parts: intermediate arrays are several times as large.
-    n_columns = 1 + _MESSAGES.n_entries_per_block // design.n_samples
-    filled = 0
+def _unit_columns(design: Design, *blocks: Any) -> UnitColumns:
+    """Columns of all sets of the blocks, as numbers if these take little memory."""
+    n_columns = sum(map(len, blocks))
+    if (
+        isinstance(design, PackedDesign)
+        and n_columns * design.n_samples >= _MESSAGES.min_entries_packed
+    ):
+        return PackedColumns.of_sets(design, *blocks)
+    columns = np.empty((n_columns, design.n_samples), dtype=np.float32)
+    for index, sets in _split_sets(blocks, design.n_samples):
+        packed: Any = design.columns(sets)
+        part = design.unpack(packed, np.float32)
+        part -= np.average(part, axis=1, weights=design.weights)[:, None]
+        if design.weights is not None:
+            part *= np.sqrt(design.weights).astype(np.float32)
+        norms = np.linalg.norm(part, axis=1)
+        part /= np.where(norms > 1e-3, norms, np.inf)[:, None]
+        columns[index] = part
+    return StoredColumns(columns)
+
+
+def _split_sets(
+    blocks: Sequence[Any], n_samples: int
+) -> Iterator[tuple[slice, Sequence[Term] | NDArray[np.int32]]]:
+    """Yield some sets of the blocks at a time, and where they are among all."""
+    # Intermediate arrays of their columns are several times as large as these.
+    size, filled = 1 + _MESSAGES.n_entries_per_block // n_samples, 0
     for sets in blocks:
-        for start in range(0, len(sets), n_columns):
-            packed: Any = design.columns(sets[start : start + n_columns])
-            part = design.unpack(packed, np.float32)
-            part -= np.average(part, axis=1, weights=design.weights)[:, None]
-            if design.weights is not None:
-                part *= np.sqrt(design.weights).astype(np.float32)
-            norms = np.linalg.norm(part, axis=1)
-            part /= np.where(norms > 1e-3, norms, np.inf)[:, None]
-            columns[filled : filled + len(part)] = part
-            filled += len(part)
-    return columns
+        for start in range(0, len(sets), size):
+            some = sets[start : start + size]
+            yield slice(filled, filled + len(some)), some
+            filled += len(some)
 
 
 def _extensions(

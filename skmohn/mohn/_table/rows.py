@@ -19,6 +19,10 @@ class RowBlockConstants:
     """Blocks of rows."""
 
     n_rows: int = tuned(2048, "cost")
+    # Pairs of rows with others that are compared together: 32 MB of covariances. A
+    # block has whole multiples of so many rows, by which products are blocked, too.
+    n_pairs: int = tuned(2**22, "cost")
+    multiple: int = tuned(64, "cost")
     # Values of a table whose rows are coded together: 16 MB of inputs.
     n_coded_values: int = tuned(2**21, "cost")
 
@@ -159,6 +163,14 @@ def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
 def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
     return equal_slices(n_rows, _ROW_BLOCKS.n_rows)
+
+
+def pair_blocks(n_rows: int, n_others: int) -> Iterator[slice]:
+    """Yield slices of rows, each of which is compared with so many others."""
+    # As `row_blocks`, but for many others.
+    multiple = _ROW_BLOCKS.multiple
+    fitting = _ROW_BLOCKS.n_pairs // (multiple * max(n_others, 1)) * multiple
+    return equal_slices(n_rows, min(max(fitting, multiple), _ROW_BLOCKS.n_rows))
 
 
 def coded_blocks(shape: tuple[int, int]) -> Iterator[slice]:
