@@ -59,4 +59,4 @@ def test_it_is_the_table_from_which_it_was_made() -> None:
 @pytest.mark.parametrize("name", ["return_X_y", "as_frame"])
 def test_a_flag_is_needed(name) -> None:
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
-        load_fluorescence(**{name: "yes"})
+        load_fluorescence(**{name: "yes"})  # pyright: ignore[reportArgumentType]
