@@ -182,7 +182,12 @@ html_static_path = ["_static"]
 html_css_files = ["skmohn.css"]
 # Pages that have none below them have nothing to show on the left.
 html_sidebars = {
-    page: [] for page in ("index", "choose", "benchmarks", "papers", "faq", "changelog")
+    page: []
+    for page in (
+        *("index", "getting_started", "install", "choose", "cheat_sheet", "benchmarks"),
+        *("papers", "papers_report", "glossary", "faq", "changelog", "contributing"),
+        "architecture",
+    )
 }
 html_theme_options = {
     "logo": {"text": "skmohn", "alt_text": "skmohn, home"},

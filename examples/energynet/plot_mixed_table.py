@@ -1,6 +1,6 @@
 """
-What a table says of a row
-==========================
+Anomalies and imputation in a table of mixed columns
+====================================================
 
 :class:`~skmohn.EnergyNetTransformer` learns the joint density of a table of numbers and
 categories, missing values included. It then says which rows are unusual, what a missing

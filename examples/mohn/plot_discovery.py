@@ -1,6 +1,6 @@
 """
-How a structure is discovered
-=============================
+Structure discovery in a spin glass, round by round
+===================================================
 
 A spin glass of 10 x 10 spins has 200 couplings among 4,950 pairs, and sets of more than
 two spins that could interact are beyond counting. From 3,000 energies two searches find

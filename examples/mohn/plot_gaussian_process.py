@@ -1,6 +1,6 @@
 """
-A landscape in which everything matters a little
-================================================
+Gaussian process over all interactions
+======================================
 
 In many measured functions no handful of interactions tells the story. Each of them
 matters a little, those of high order less than those of low order.

@@ -1,6 +1,6 @@
 """
-Unknown inputs
-==============
+Predictions with missing values
+===============================
 
 NaN means that a value is not known. No imputer is needed: an unknown input is coded as
 0, halfway between -1 and +1, and because the model is a sum of products the prediction

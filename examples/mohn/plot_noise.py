@@ -1,6 +1,6 @@
 """
-Structure from noisy data
-=========================
+Precision and recall of interactions in noisy data
+==================================================
 
 You need not say whether your data are noisy: when no small model reproduces every
 sample, the estimator chooses by itself how many weights the data support. This page

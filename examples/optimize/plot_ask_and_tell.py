@@ -1,6 +1,6 @@
 """
-Workers that do not wait for each other
-=======================================
+Asynchronous black-box optimization: ask and tell
+=================================================
 
 Some evaluations take longer than others. You need not ask ``BlackBoxOptimizer`` in
 rounds: ask for one point whenever a worker is free, and tell its value when it is
