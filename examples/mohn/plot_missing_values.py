@@ -78,8 +78,8 @@ figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
-# Gaps in the training data
-# -------------------------
+# Missing values in the training data
+# -----------------------------------
 #
 # They are allowed too. A row then tells of the function with the unknown inputs
 # averaged out, and what they would have added looks like noise.

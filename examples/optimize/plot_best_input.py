@@ -33,7 +33,7 @@ print(model.stopping_reason_)
 # Search the model
 # ----------------
 #
-# ``maximize`` knows which switches interact, and searches each group on its own.
+# ``maximize`` searches each group of interacting switches on its own.
 
 started = time.perf_counter()
 result = maximize(model, random_state=0)
