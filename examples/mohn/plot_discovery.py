@@ -78,8 +78,8 @@ plt.show()
 # What was searched
 # -----------------
 #
-# ``search_coverage_`` lists how much of each order was searched, and so what may have been
-# missed.
+# ``search_coverage_`` lists how much of each order was searched, and so what may have
+# been missed.
 
 for name, model in searches.items():
     print(name)
