@@ -35,7 +35,7 @@ extensions = [
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # A reference to one of our own objects that leads nowhere is an error.
 nitpicky = True
