@@ -66,6 +66,19 @@ def test_the_gallery_has_an_order_of_all_examples():
     assert found == {name: set(names) for name, names in order.items()}
 
 
+def test_decorators_unpack_no_dictionaries():
+    # Sphinx 9.2 cannot read these: the page of the source is then missing.
+    found = [
+        f"{path.relative_to(DOCS.parent)}:{decorator.lineno}"
+        for path in (DOCS.parent / "skmohn").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for decorator in getattr(node, "decorator_list", ())
+        for part in ast.walk(decorator)
+        if isinstance(part, ast.Dict) and None in part.keys
+    ]
+    assert not found
+
+
 # Functions, and an explainer, that do a job of their own.
 JOBS = {
     *("analyze_imputations", "compare_estimators", "maximize", "minimize"),
