@@ -20,7 +20,7 @@ class Results(Directive):
     def run(self):
         """Parse the tables as Markdown."""
         text = page.section(self.content)
-        node = nodes.container()
+        node = nodes.container(classes=["results"])
         self.state.nested_parse(StringList(text.splitlines(), "results"), 0, node)
         return node.children
 

@@ -35,7 +35,7 @@ extensions = [
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 # A reference to one of our own objects that leads nowhere is an error.
 nitpicky = True
@@ -182,7 +182,12 @@ html_static_path = ["_static"]
 html_css_files = ["skmohn.css"]
 # Pages that have none below them have nothing to show on the left.
 html_sidebars = {
-    page: [] for page in ("index", "choose", "benchmarks", "papers", "faq", "changelog")
+    page: []
+    for page in (
+        *("index", "getting_started", "install", "choose", "cheat_sheet", "benchmarks"),
+        *("papers", "papers_report", "glossary", "faq", "changelog", "contributing"),
+        "architecture",
+    )
 }
 html_theme_options = {
     "logo": {"text": "skmohn", "alt_text": "skmohn, home"},

@@ -1,4 +1,4 @@
-"""Learners that find their own structure, compatible with scikit-learn."""
+"""Which settings interact, how sure is it, what to try next: for scikit-learn."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

@@ -261,10 +261,11 @@ def values(script: str) -> list[float]:
     return [value for value, _ in figures("\n".join(text))]
 
 
-def claims(readme: str) -> list[tuple[str, str]]:
-    """Scripts that the README names, and its words with their figures."""
-    text = readme.partition("## Figures")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\|[^|]*\|([^|]*)\| `([\w/]+\.py)` \|$", text, re.MULTILINE)
+def claims(path: str, heading: str) -> list[tuple[str, str]]:
+    """Scripts that a section names, and its words with their figures."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    text = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\|[^|]*\|(.*)\| `([\w/]+\.py)` \|$", text, re.MULTILINE)
     prose = "".join(line for line in text.splitlines(True) if line[:1] not in "|<")
     for sentence in re.findall(r"[^()]*\(`[\w/]+\.py`", prose):
         words, script = sentence.split("(`")
@@ -273,17 +274,22 @@ def claims(readme: str) -> list[tuple[str, str]]:
     return [(script, words) for words, script in rows]
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = claims("README.md", "Figures")
+SUMMARY = claims("docs/benchmarks.md", "At a glance")
 
 
-def test_claims_of_the_readme_are_read() -> None:
-    found = dict(claims(README))
+def test_claims_of_the_readme_and_the_summary_are_read() -> None:
+    black_boxes = [words for script, words in README if "black_box_real" in script]
+    assert len(black_boxes) == 6
+    assert "| 6 (10) | 7 (8) |" in black_boxes[0]
+    assert "Defaults on 22 small tables" in dict(README)["mohn/tables.py"]
+    found = dict(SUMMARY)
     assert len(found) > 8
     assert "37 times as long" in found["mohn/lasso_peers.py"]
     assert "Defaults on 22 real tables" in found["mohn/tables.py"]
 
 
-@pytest.mark.parametrize(("script", "words"), claims(README))
+@pytest.mark.parametrize(("script", "words"), README + SUMMARY)
 def test_figures_of_the_readme_are_in_the_results(script: str, words: str) -> None:
     there = values(script)
     missing = [

@@ -1,10 +1,14 @@
 """The check of the built pages; `docs/conftest.py` runs the code on the pages."""
 
 import ast
+import re
 import runpy
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
+
+import skmohn
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -60,3 +64,45 @@ def test_the_gallery_has_an_order_of_all_examples():
     for path in (DOCS.parent / "examples").glob("*/plot_*.py"):
         found.setdefault(path.parent.name, set()).add(path.stem.removeprefix("plot_"))
     assert found == {name: set(names) for name, names in order.items()}
+
+
+def test_decorators_unpack_no_dictionaries():
+    # Sphinx 9.2 cannot read these: the page of the source is then missing.
+    found = [
+        f"{path.relative_to(DOCS.parent)}:{decorator.lineno}"
+        for path in (DOCS.parent / "skmohn").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for decorator in getattr(node, "decorator_list", ())
+        for part in ast.walk(decorator)
+        if isinstance(part, ast.Dict) and None in part.keys
+    ]
+    assert not found
+
+
+# Functions, and an explainer, that do a job of their own.
+JOBS = {
+    *("analyze_imputations", "compare_estimators", "maximize", "minimize"),
+    *("minimize_black_box", "BlackBoxOptimizer", "WalshExplainer"),
+}
+
+
+def test_the_chooser_has_every_estimator_and_its_text_the_same():
+    public = {name: getattr(skmohn, name) for name in skmohn.__all__}
+    estimators = {
+        name
+        for name, item in public.items()
+        if isinstance(item, type)
+        and issubclass(item, BaseEstimator)
+        and not name.endswith("Options")
+    }
+    picture = (DOCS / "chooser.svg").read_text(encoding="utf-8")
+    drawn = re.findall(
+        r'<a href="generated/skmohn\.(?:\w+\.)?(\w+)\.html"><text[^>]*>(\w+)</text>',
+        picture,
+    )
+    assert [linked for linked, _ in drawn] == [name for _, name in drawn]
+    assert {name for _, name in drawn} >= estimators | JOBS
+    text = re.findall(r"<desc[^>]*>(.*)</desc>", picture)[0]
+    assert {name for _, name in drawn} <= set(re.findall(r"\w+", text))
+    whys = re.findall(r'<text class="why"[^>]*>(.*?)</text>', picture)
+    assert [why for why in whys if why not in text] == []

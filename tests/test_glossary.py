@@ -60,19 +60,30 @@ def words_of(name: str) -> set[str]:
 def offences(source: str) -> list[str]:
     """Replaced words of a file, in identifiers, strings and comments, by line."""
     single = {word.removesuffix("s") for word in replaced_words() if " " not in word}
-    words = "|".join(sorted(set(replaced_words()) - NAMES_ONLY)).replace(" ", r"\s+")
-    prose = re.compile(rf"\b(?:{words})\w{{0,3}}\b", re.IGNORECASE)
     found = []
     for line, text, kind in tokens_of(source):
         if kind == tokenize.NAME:
             if text not in ALLOWED and words_of(text) & single:
                 found.append(f"{line}: {text}")
         elif kind in (tokenize.STRING, tokenize.COMMENT):
-            plain = text
-            for allowed in ALLOWED_PROSE:
-                plain = re.sub(allowed.replace(" ", r"\s+"), "", plain, flags=re.I)
-            found += [f"{line}: {match[0]}" for match in prose.finditer(plain)]
+            found += [f"{line}: {word}" for word in offences_of_prose(text)]
     return found
+
+
+def offences_of_prose(text: str) -> list[str]:
+    """Replaced words of a text."""
+    words = "|".join(sorted(set(replaced_words()) - NAMES_ONLY)).replace(" ", r"\s+")
+    for allowed in ALLOWED_PROSE:
+        text = re.sub(allowed.replace(" ", r"\s+"), "", text, flags=re.IGNORECASE)
+    return re.findall(rf"\b(?:{words})\w{{0,3}}\b", text, flags=re.IGNORECASE)
+
+
+def offences_of_page(text: str) -> list[str]:
+    """Replaced words of a page, and code that speaks or knows."""
+    # On pages a machine is the user's computer, and a pool one of threads.
+    text = re.sub(r"\b(?:machine|pool)s?\b", "", text, flags=re.IGNORECASE)
+    speech = r"`[\w.()]+`+\s+(?:always\s+|then\s+)?(?:says|tells|knows|answers)\b"
+    return offences_of_prose(text) + re.findall(speech, text)
 
 
 def test_the_glossary_lists_words():
@@ -119,3 +130,29 @@ def test_a_replaced_word_is_found(source):
 )
 def test_other_words_are_not(source):
     assert not offences(source)
+
+
+PAGES = [
+    *(ROOT / "README.md", ROOT / "CHANGELOG.md"),
+    *sorted((ROOT / "docs").glob("*.rst")),
+    *sorted((ROOT / "docs").glob("*/*.rst")),
+    *sorted((ROOT / "examples").glob("*/plot_*.py")),
+]
+
+
+def test_replaced_words_do_not_occur_on_pages():
+    found = {
+        path.relative_to(ROOT).as_posix(): words
+        for path in PAGES
+        if "generated" not in path.parts and "auto_examples" not in path.parts
+        if (words := offences_of_page(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["``stopping_reason_`` says why.", "What stands out.", "`x_` then tells it."],
+)
+def test_a_replaced_word_of_a_page_is_found(text):
+    assert len(offences_of_page(text)) == 1

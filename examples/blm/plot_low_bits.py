@@ -1,6 +1,6 @@
 """
-Networks of two, three and four bits
-====================================
+Neural networks with weights of two to four bits
+================================================
 
 A network whose weights have two bits takes a sixteenth of the memory of one in single
 precision. Rounding a trained network to so few bits destroys it; a search on the bits

@@ -1,6 +1,6 @@
 """
-Balancing a pendulum on a cart
-==============================
+Pendulum on a cart: a neural controller without gradients
+=========================================================
 
 A network can be trained on anything that judges it: here on simulations of a pendulum
 on a cart, which it has to keep upright by pushing the cart. There is nothing to take a

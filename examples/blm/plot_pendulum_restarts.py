@@ -1,6 +1,6 @@
 """
-Good and bad ends of a search
-=============================
+Restarts of a search for controllers
+====================================
 
 Networks that are told positions alone balance a pendulum on a cart if their memory
 makes up for the velocities. A search for their weights often ends elsewhere; the remedy

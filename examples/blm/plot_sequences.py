@@ -1,6 +1,6 @@
 """
-A network with a memory predicts a time series
-==============================================
+Time series prediction with a recurrent network
+===============================================
 
 The Mackey-Glass equation describes a quantity whose growth depends on what it was a
 while ago, which makes it chaotic. A recurrent network sees one value at a time and

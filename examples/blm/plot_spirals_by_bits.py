@@ -1,6 +1,6 @@
 """
-Two spirals, bit by bit
-=======================
+Telescopic search: two spirals, bit by bit
+==========================================
 
 A telescopic search begins with the two highest bits of every weight and lets one more
 bit move whenever no step improves any more. So it first models the large structure and

@@ -1,6 +1,6 @@
 """
-A layer that grows on digits
-============================
+How many hidden units: an RBM that grows on digits
+==================================================
 
 :class:`~skmohn.EnergyNetTransformer` learns the distribution of images without labels
 and finds by itself how many hidden units that takes.

@@ -1,6 +1,6 @@
 """
-Few labels
-==========
+Semi-supervised learning: few labels, many digits
+=================================================
 
 Labels cost work, images do not. A layer that has learned from many images without
 labels gives a linear classifier features that make more of the few labels there are.

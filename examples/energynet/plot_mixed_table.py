@@ -1,6 +1,6 @@
 """
-What a table says of a row
-==========================
+Anomalies and imputation in a table of mixed columns
+====================================================
 
 :class:`~skmohn.EnergyNetTransformer` learns the joint density of a table of numbers and
 categories, missing values included. It then says which rows are unusual, what a missing
@@ -55,10 +55,10 @@ axes.set(
 plt.show()
 
 # %%
-# Gaps
-# ----
+# Missing values
+# --------------
 #
-# An imputer with the same kind of machine fills the missing values with means, or with
+# An imputer with the same kind of RBM fills the missing values with means, or with
 # draws, whose spread says how much is not known.
 
 imputer = EnergyNetImputer(random_state=0).set_output(transform="pandas").fit(table)

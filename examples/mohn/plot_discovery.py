@@ -1,6 +1,6 @@
 """
-How a structure is discovered
-=============================
+Structure discovery in a spin glass, round by round
+===================================================
 
 A spin glass of 10 x 10 spins has 200 couplings among 4,950 pairs, and sets of more than
 two spins that could interact are beyond counting. From 3,000 energies two searches find
@@ -78,8 +78,8 @@ plt.show()
 # What was searched
 # -----------------
 #
-# ``search_coverage_`` says how much of each order was looked at, and so what the search
-# cannot know.
+# ``search_coverage_`` lists how much of each order was searched, and so what may have
+# been missed.
 
 for name, model in searches.items():
     print(name)

@@ -1,6 +1,6 @@
 """
-A designed experiment
-=====================
+Fractional factorial design: effects and the next runs
+======================================================
 
 Six settings of a process are varied at two levels each. All combinations would be 64
 runs; a quarter of them, a fractional factorial, is 16. What can 16 runs tell you about

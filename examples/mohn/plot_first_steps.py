@@ -1,6 +1,6 @@
 """
-From a table to a decision
-==========================
+First steps: from a table to the best recipe
+============================================
 
 A bakery has tried twelve ways to change its bread. Which changes help, which only help
 together, and which recipe should it bake tomorrow? This page goes from a table to that

@@ -1,6 +1,6 @@
 """
-A landscape in which everything matters a little
-================================================
+Gaussian process over all interactions
+======================================
 
 In many measured functions no handful of interactions tells the story. Each of them
 matters a little, those of high order less than those of low order.
@@ -124,7 +124,7 @@ plt.show()
 # input joins: near 0, the site does nothing. The truth beside it is the fraction of the
 # variance that the site takes part in, which here can be counted: all variants are
 # known. ``terms_`` are the weights that are significant, and
-# ``stopping_reason_`` says how much of the variance they hold.
+# ``stopping_reason_`` has the proportion of the variance that they explain.
 
 flipped = [np.arange(len(folded)) ^ (1 << site) for site in range(N_SITES)]
 taking_part = [np.mean((folded - folded[f]) ** 2) / 4 / folded.var() for f in flipped]

@@ -1,6 +1,6 @@
 """
-A genome scan
-=============
+Epistasis in a genome scan (GWAS)
+=================================
 
 Which variants matter for a trait, and which only together? With 1500 variants there are
 more than a million pairs. ``MOHNRegressor`` compares them all and keeps one variant of

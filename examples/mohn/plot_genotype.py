@@ -1,6 +1,6 @@
 """
-From genotype to phenotype
-==========================
+Epistasis in a fluorescent protein
+==================================
 
 Which mutations make a protein bright, and which only together? Thirteen sites of a
 fluorescent protein have two amino acids each, and Poelwijk, Socolich and Ranganathan

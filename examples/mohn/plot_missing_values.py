@@ -1,6 +1,6 @@
 """
-Unknown inputs
-==============
+Predictions with missing values
+===============================
 
 NaN means that a value is not known. No imputer is needed: an unknown input is coded as
 0, halfway between -1 and +1, and because the model is a sum of products the prediction
@@ -78,8 +78,8 @@ figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
-# Gaps in the training data
-# -------------------------
+# Missing values in the training data
+# -----------------------------------
 #
 # They are allowed too. A row then tells of the function with the unknown inputs
 # averaged out, and what they would have added looks like noise.

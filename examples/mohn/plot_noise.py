@@ -1,6 +1,6 @@
 """
-Structure from noisy data
-=========================
+Precision and recall of interactions in noisy data
+==================================================
 
 You need not say whether your data are noisy: when no small model reproduces every
 sample, the estimator chooses by itself how many weights the data support. This page
@@ -52,7 +52,7 @@ for n_samples in sizes:
 # %%
 # The default predicts as well as it can. While samples are few, that takes shrunken
 # weights on many sets, true ones and others, much like the lasso's;
-# ``stopping_reason_`` then says so. With more samples it reports the true weights and
+# ``stopping_reason_`` has it. With more samples it reports the true weights and
 # hardly any others. If you want the structure rather than predictions, set
 # ``selection="cv"``: while samples are too few to be sure, it reports next to nothing.
 

@@ -1,6 +1,6 @@
 """
-Reading a model
-===============
+Effects, Sobol indices and reasons of a model
+=============================================
 
 A learned :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that:
 which factors interact, how much each of them matters, why a prediction is what it

@@ -1,6 +1,6 @@
 """
-Workers that do not wait for each other
-=======================================
+Asynchronous black-box optimization: ask and tell
+=================================================
 
 Some evaluations take longer than others. You need not ask ``BlackBoxOptimizer`` in
 rounds: ask for one point whenever a worker is free, and tell its value when it is
@@ -71,7 +71,7 @@ plt.show()
 
 # %%
 # The optimizer can be pickled at any time, even while points are being evaluated;
-# ``pending_`` says which. Values may come in any order and from anywhere, also those of
+# ``pending_`` lists them. Values may come in any order and from anywhere, also those of
 # points that were never asked for.
 
 for record in optimizer.history_[:3]:

@@ -1,6 +1,6 @@
 """
-Find the best input of a black box
-==================================
+The best of a trillion settings, with a proof
+=============================================
 
 A function of 40 switches was measured 600 times, of a trillion settings. Which setting
 is best? Learn the function, then search the model: that costs no measurement, and the
@@ -33,7 +33,7 @@ print(model.stopping_reason_)
 # Search the model
 # ----------------
 #
-# ``maximize`` knows which switches interact, and searches each group on its own.
+# ``maximize`` searches each group of interacting switches on its own.
 
 started = time.perf_counter()
 result = maximize(model, random_state=0)

@@ -1,6 +1,6 @@
 """
-A configurable system
-=====================
+Performance tuning of a configurable program
+============================================
 
 A video encoder has switches, and some of them interact. How long does it take with each
 setting, and which is the fastest, if you can only measure a few? Where the measurements

@@ -1,6 +1,6 @@
 """
-Where to look
-=============
+Feature selection in groups of pixels
+=====================================
 
 A classifier of handwritten digits sees 64 pixels. If it may look at six small blocks of
 four pixels each, which should they be? What a block adds depends on the others, so

@@ -1,6 +1,6 @@
 """
-Variants of a protein
-=====================
+Directed evolution of a protein, in batches
+===========================================
 
 Which amino acids at four sites make a protein brightest, if the laboratory can make and
 measure 24 variants a week? With twenty amino acids there are 160,000 variants. The

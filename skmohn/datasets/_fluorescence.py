@@ -6,11 +6,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import validate_params
 
 
-@validate_params({"return_X_y": ["boolean"]}, prefer_skip_nested_validation=True)
-def load_fluorescence(*, return_X_y: bool = False) -> Any:
+@validate_params(
+    {"return_X_y": ["boolean"], "as_frame": ["boolean"]},
+    prefer_skip_nested_validation=True,
+)
+def load_fluorescence(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     """Load the brightness of the variants of a fluorescent protein.
 
     Thirteen sites of the protein have the amino acid of either of two natural variants,
@@ -21,13 +25,21 @@ def load_fluorescence(*, return_X_y: bool = False) -> Any:
     ----------
     return_X_y : bool, default=False
         Whether to return ``(X, y)`` instead of a Bunch.
+    as_frame : bool, default=False
+        Whether ``X`` is a DataFrame and ``y`` a Series, "brightness", of pandas.
 
     Returns
     -------
     Bunch or tuple (X, y)
         With ``X`` of shape (8192, 13), 0 and 1 for the amino acid of either natural
-        variant; ``y`` of shape (8192,), the brightness in the unit of the article; and
-        ``feature_names``, "site 1" to "site 13".
+        variant; ``y`` of shape (8192,), the brightness in the unit of the article;
+        ``feature_names``, "site 1" to "site 13"; and, with ``as_frame``, ``frame``,
+        which has ``X`` and ``y`` side by side.
+
+    Raises
+    ------
+    ImportError
+        If ``as_frame`` and pandas is not installed: it comes with the extra ``frames``.
 
     Notes
     -----
@@ -54,7 +66,10 @@ def load_fluorescence(*, return_X_y: bool = False) -> Any:
         y = np.load(file, allow_pickle=False).astype(np.float64)
     n_sites = len(y).bit_length() - 1
     X = (np.arange(len(y))[:, None] >> np.arange(n_sites)[::-1]) & 1
-    if return_X_y:
-        return X, y
-    names = [f"site {i}" for i in range(1, n_sites + 1)]
-    return Bunch(X=X, y=y, feature_names=names)
+    protein = Bunch(X=X, y=y, feature_names=[f"site {i + 1}" for i in range(n_sites)])
+    if as_frame:
+        pandas = import_optional("pandas", "load_fluorescence(as_frame=True)")
+        protein.X = pandas.DataFrame(X, columns=protein.feature_names)
+        protein.y = pandas.Series(y, name="brightness")
+        protein.frame = protein.X.join(protein.y)
+    return (protein.X, protein.y) if return_X_y else protein

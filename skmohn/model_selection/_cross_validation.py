@@ -53,9 +53,10 @@ _CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# By |, as Sphinx reads no ** in decorators, and would leave out the page of the source.
 @validate_params(
-    {
-        **_CONSTRAINTS,
+    _CONSTRAINTS
+    | {
         "X": ["array-like", "sparse matrix"],
         "y": ["array-like"],
         "groups": ["array-like", None],
@@ -164,7 +165,7 @@ def compare_estimators(
 
 
 @validate_params(
-    {**_CONSTRAINTS, "datasets": [dict]}, prefer_skip_nested_validation=False
+    _CONSTRAINTS | {"datasets": [dict]}, prefer_skip_nested_validation=False
 )
 def compare_on(
     estimators: Mapping[str, BaseEstimator],

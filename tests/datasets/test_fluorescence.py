@@ -23,6 +23,20 @@ def test_each_variant_is_there_once() -> None:
         np.testing.assert_array_equal(ours, same)
 
 
+def test_frames_have_the_same_values_and_names() -> None:
+    pd = pytest.importorskip("pandas")
+    protein, framed = load_fluorescence(), load_fluorescence(as_frame=True)
+    assert framed.X.columns.tolist() == protein.feature_names
+    assert framed.y.name == "brightness"
+    np.testing.assert_array_equal(framed.X, protein.X)
+    np.testing.assert_array_equal(framed.y, protein.y)
+    pd.testing.assert_frame_equal(framed.frame, framed.X.assign(brightness=framed.y))
+    X, y = load_fluorescence(return_X_y=True, as_frame=True)
+    pd.testing.assert_frame_equal(X, framed.X)
+    pd.testing.assert_series_equal(y, framed.y)
+    assert "frame" not in protein
+
+
 def test_variance_of_each_order_is_that_of_least_squares() -> None:
     # R2 of least squares on all products up to an order, of the table as it was read.
     X, y = load_fluorescence(return_X_y=True)
@@ -42,6 +56,7 @@ def test_it_is_the_table_from_which_it_was_made() -> None:
     np.testing.assert_allclose(y, table[:, -1], rtol=1e-7)
 
 
-def test_a_flag_is_needed() -> None:
-    with pytest.raises(ValueError, match="'return_X_y' parameter"):
-        load_fluorescence(return_X_y="yes")  # pyright: ignore[reportArgumentType]
+@pytest.mark.parametrize("name", ["return_X_y", "as_frame"])
+def test_a_flag_is_needed(name) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        load_fluorescence(**{name: "yes"})  # pyright: ignore[reportArgumentType]

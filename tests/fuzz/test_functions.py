@@ -205,7 +205,7 @@ CALLS = {
             {"n_features": 6, "n_terms": 3, "n_samples": 10},
         ),
         (datasets.make_two_spirals, {"n_samples": 10}),
-        (datasets.load_fluorescence, {"return_X_y": True}),
+        (datasets.load_fluorescence, {"return_X_y": True, "as_frame": True}),
         (datasets.InvertedPendulum, {"n_simulations": 2, "duration": 2.0}),
     ],
     "mohn": [
