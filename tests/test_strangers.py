@@ -432,7 +432,10 @@ def test_targets_of_text(family):
         (DAYS.strftime("%Y-%m-%d"), "in y: pandas.to_datetime makes times of it"),
         (np.array(["low", "high"])[DOSE % 2], "in y: classifiers take text"),
     ):
-        refused(family(), X, pd.Series(y), "could not convert string to float", cure)
+        for form in (pd.Series, list, lambda values: np.array(list(values))):
+            refused(family(), X, form(y), "could not convert string to float", cure)
+    as_bytes = [b"low"] * len(EFFECT)
+    refused(family(), X, as_bytes, "could not convert string to float", "decode bytes")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
-from skmohn._core._meanings import IT, find_cure, is_number, is_text, is_unknown, listed
+from skmohn._core._meanings import IT, find_cure, is_number, is_unknown, listed
 from skmohn._core._sklearn import safe_indexing
 from skmohn._core._types import TableLike
 
@@ -55,8 +55,6 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
             # Of objects scikit-learn does not name the argument.
             what = what.replace("Input contains", "Input y contains")
             where = _describe_targets(y)
-        elif what.startswith("could not convert string") and _has_text(y):
-            where = _describe_text(y)
         elif what.startswith("at least one array or dtype is required"):
             # Of a data frame; an array has a shape that scikit-learn names.
             what, where = "X has no columns", ": pass at least one"
@@ -121,6 +119,23 @@ def refuse_times(y: Any, name: str = "y") -> None:
                 f"unit of your choice, such as ({name} - {name}.min()) / "
                 'numpy.timedelta64(1, "D")'
             )
+
+
+def parse_text_targets(y: Any, name: str = "y") -> Any:
+    """Numeric targets of text as numbers, if all are; else refuse them by name."""
+    try:
+        values = np.asarray(y)
+    except ValueError:  # of lists of different lengths
+        return y
+    if values.dtype.kind not in "OUS":
+        return y
+    for value in values.ravel().tolist():
+        if isinstance(value, str | bytes) and not is_number(value):
+            cure = _cure_text(values)
+            raise ValueError(
+                f"could not convert string to float: {value!r} in {name}: {cure}"
+            )
+    return y if values.dtype.kind == "O" else values.astype(np.float64)
 
 
 def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
@@ -189,15 +204,13 @@ def _describe_targets(y: ArrayLike | None) -> str:
     return f" in {n_bad} of {len(values)} rows: leave these rows out" if n_bad else ""
 
 
-def _has_text(y: ArrayLike | None) -> bool:
-    values = np.asarray(y, dtype=object).ravel()
-    return any(is_text(value) and not is_number(value) for value in values)
-
-
-def _describe_text(y: ArrayLike | None) -> str:
+def _cure_text(values: NDArray) -> str:
     """Cure for targets that are text."""
-    cure = find_cure(np.asarray(y, dtype=object).ravel())
-    return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
+    flat = np.asarray(values, dtype=object).ravel()
+    if any(isinstance(value, bytes) for value in flat):
+        return "decode bytes, and make numbers of text"
+    cure = find_cure(flat)
+    return cure.replace(IT, "it") if cure else "classifiers take text"
 
 
 def _describe_complex(X: TableLike, y: ArrayLike | None) -> str:

@@ -140,7 +140,7 @@ def is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str)
 
 
-def is_number(text: str) -> bool:
+def is_number(text: str | bytes) -> bool:
     """Whether text reads as a number, or as NaN."""
     try:
         float(text)

@@ -40,7 +40,6 @@ class Settings(NamedTuple):
     @classmethod
     def find(cls, numbers: NDArray) -> Self | None:
         """Find settings among finite numbers; None where all differ."""
-        # A setting is the most frequent of its numbers.
         distinct, counts = np.unique(numbers, return_counts=True)
         if len(distinct) < 2:
             return None
@@ -52,19 +51,20 @@ class Settings(NamedTuple):
             tolerance = fraction * extent
             first = np.flatnonzero(np.append(True, differences > tolerance))
             last = np.append(first[1:], len(distinct)) - 1
-            if len(first) == len(distinct) or not tolerance:
+            if not tolerance:
                 return None
             is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
             if is_plain and fraction == _SETTINGS.jitter:
+                if len(first) == len(distinct):
+                    continue
                 # There are two settings at least, since the tolerance is less than all.
                 distance = np.median(scaled[first[1:]] - scaled[last[:-1]])
                 is_plain = len(distinct) >= _SETTINGS.min_repeats * len(first)
                 is_plain &= distance >= _SETTINGS.min_distance * tolerance
             if is_plain:
-                group = np.repeat(np.arange(len(first)), last - first + 1)
-                order = np.lexsort((-counts, group))
-                several = last > first
-                return cls(distinct[order[first]][several], unit * tolerance)
+                rounding = unit * (_SETTINGS.rounding * extent)
+                values = _choose_values(distinct, counts, first, last, rounding)
+                return cls(values, unit * tolerance) if len(values) else None
         return None
 
     def round(self, numbers: NDArray) -> NDArray:
@@ -93,3 +93,23 @@ def find_settings(X: NDArray) -> dict[int, Settings]:
         if found is not None:
             settings[j] = found
     return settings
+
+
+def _choose_values(
+    distinct: NDArray,  # increasing
+    counts: NDArray,  # of each
+    first: NDArray,  # where the numbers of each setting begin
+    last: NDArray,  # their last one
+    rounding: float,  # distance of numbers that are equal but for rounding
+) -> NDArray:
+    """Value of each setting of several numbers, or of one beside an integer."""
+    # It is the most frequent one, or the integer that they are around or round to:
+    # flags of 0 and 1 would else be no flags.
+    group = np.repeat(np.arange(len(first)), last - first + 1)
+    chosen = np.lexsort((-counts, group))[first]
+    values, integers = distinct[chosen], np.rint(distinct[chosen]) + 0.0
+    is_around = (distinct[first] <= integers) & (integers <= distinct[last])
+    is_integer = is_around & (counts[chosen] == 1)
+    is_integer |= np.abs(integers - values) <= rounding
+    is_setting = (last > first) | (is_integer & (integers != values))
+    return np.where(is_integer, integers, values)[is_setting]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from skmohn._core._bad_values import (
     mark_unknown,
     name_bad_values,
+    parse_text_targets,
     refuse_complex,
     refuse_odd_tables,
     refuse_times,
@@ -58,6 +59,7 @@ def validate_table(
     if not alone:
         options["y_numeric"] = True
         refuse_times(to_numpy(y))
+        y = parse_text_targets(y)
     given = (X,) if alone else (X, y)
     refuse_odd_tables(X)
     with name_bad_values(*given):
@@ -99,6 +101,7 @@ def read_targets(
     y = mark_unknown(to_numpy(y))
     if numeric:
         refuse_times(y)
+        y = parse_text_targets(y)
     with name_bad_values(None, y):
         y = check_array(
             y if several else column_or_1d(y, warn=True),
@@ -122,7 +125,7 @@ def validate_held_out(
         return None
     X_val = read(estimator, X_val)
     refuse_complex(y_val, "y_val")
-    y_val = np.asarray(to_numpy(y_val), dtype=np.float64)
+    y_val = np.asarray(parse_text_targets(to_numpy(y_val), "y_val"), dtype=np.float64)
     if y_val.ndim != 1 or not np.isfinite(y_val).all():
         raise ValueError("y_val must be one-dimensional and finite")
     check_consistent_length(X_val, y_val)

@@ -8,7 +8,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_odd_tables
+from skmohn._core._bad_values import (
+    mark_unknown,
+    name_bad_values,
+    parse_text_targets,
+    refuse_odd_tables,
+)
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
@@ -150,6 +155,8 @@ def validate_columns(
     refuse_odd_tables(X)
     compare_zones(estimator, X, reset=reset)
     has_y = not (isinstance(y, str) and y == "no_validation")
+    if has_y and options.get("y_numeric"):
+        y = parse_text_targets(y)
     with name_bad_values(X, y if has_y else None):
         found = _validate_columns(estimator, X, y, has_y, reset, options)
     if reset:

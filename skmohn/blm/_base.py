@@ -38,6 +38,7 @@ from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import (
     is_pair_given,
 )
+from skmohn._core._versions import Versioned
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
 from skmohn.blm._conversion import network_attributes, restore_network
@@ -104,7 +105,9 @@ def _positive(kind: type) -> Interval:
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
+class BaseBLM(
+    DeviceMixin, Nested, HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, ABC
+):
     """Network trained by local search on the bits of its weights."""
 
     _when_long = "max_time or a lower max_flips ends it earlier"

@@ -28,6 +28,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
+from skmohn._core._versions import Versioned
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
 from skmohn.blm._conversion import controller_attributes, restore_controller
@@ -78,7 +79,9 @@ _CONTROLLER = ControllerConstants()
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class BLMController(
+    DeviceMixin, Nested, HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator
+):
     """Neural network with low-bit weights that learns to control a black box.
 
     The black box is any function that rates the network by a number, the lower the

@@ -38,6 +38,8 @@ class CodingConstants:
     n_rows_per_batch: int = tuned(256, "cost")
     # A value loses at most so many nats by its distance: sums stay finite.
     max_distance_nats: float = tuned(1e100, "rounding")
+    # Positions closer to an end than this are there: bits with noise are bits.
+    rounding: float = tuned(1e-9, "rounding")
 
 
 _CODING = CodingConstants()
@@ -271,6 +273,10 @@ class UnitCoding:
         single = np.flatnonzero(self.is_single)
         for rows in equal_slices(len(X), RBM_LIMITS.max_rows):
             position = self._on_line(X[rows][:, single], single)
+            # Rows are ordered by bytes, and those of -0 are others than those of 0.
+            end = np.rint(position) + 0.0
+            is_end = np.abs(position - end) <= _CODING.rounding
+            position = np.where(is_end, end, position)
             units[rows, ends[single] - 1] = np.clip(position, 0.0, 1.0)
         for compare, columns, marks, at in self._comparisons:
             # Of some rows, so that what is written stays in the processor's cache.

@@ -41,6 +41,7 @@ from skmohn._core._tables import read_targets, warn_of_target_markers
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import to_numpy
+from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
 from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
@@ -69,7 +70,7 @@ _ARCHITECTURE_ONLY = {"n_final_epochs": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 
 
-class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator, ABC):
+class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, ABC):
     """Find the layers without targets; train a network of these layers with them."""
 
     _kind: Any

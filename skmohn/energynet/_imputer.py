@@ -17,6 +17,7 @@ from skmohn._core._names import input_names, unique_names
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn._core._types import TableLike
+from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX, THERMOMETER
 from skmohn.energynet._conditional import impute
 from skmohn.energynet._factors import FACTORS, FactorBlend
@@ -27,7 +28,7 @@ from skmohn.energynet._transformer import EnergyNetTransformer
 _TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less time"
 
 
-class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
+class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
     """Fill missing values in tables of numbers and categories by a learned density.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also

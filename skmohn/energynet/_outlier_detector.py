@@ -20,6 +20,7 @@ from skmohn._core._sklearn import Interval, StrOptions, fit_context, safe_indexi
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike
 from skmohn._core._validation import densify, to_numpy
+from skmohn._core._versions import Versioned
 from skmohn.energynet._anomaly_scores import (
     ANOMALY,
     NeighborDistances,
@@ -49,7 +50,7 @@ class DetectorConstants:
 _DETECTOR = DetectorConstants()
 
 
-class EnergyNetOutlierDetector(HTMLRepr, OutlierMixin, BaseEstimator):
+class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator):
     """Anomalies among rows of numbers and categories, also among those of `fit`.
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the

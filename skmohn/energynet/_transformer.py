@@ -29,6 +29,7 @@ from skmohn._core._sklearn import (
 from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, check_array
 from skmohn._core._validation import to_numpy
+from skmohn._core._versions import Versioned
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._conditional import expect_missing, impute, sample_missing
 from skmohn.energynet._features import (
@@ -82,7 +83,7 @@ _PASS = PassConstants()
 
 
 class EnergyNetTransformer(
-    Nested, HTMLRepr, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    Nested, HTMLRepr, Versioned, TransformerMixin, CallbackSupportMixin, BaseEstimator
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 

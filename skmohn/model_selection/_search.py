@@ -30,6 +30,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._types import TableLike
+from skmohn._core._versions import Versioned
 from skmohn.model_selection._interactions import analyze_variance
 from skmohn.model_selection._param_space import ParamSpace, Setting
 from skmohn.model_selection._trials import Outcomes, Trials, read_results
@@ -38,7 +39,7 @@ from skmohn.optimize import BlackBoxOptimizer
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class BlackBoxSearchCV(HTMLRepr, BaseSearchCV, CallbackSupportMixin):
+class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
     """Search of hyperparameters that learns from the scores what to try next.
 
     It takes the place of :class:`~sklearn.model_selection.GridSearchCV`: the same

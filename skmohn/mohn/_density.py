@@ -16,6 +16,7 @@ from skmohn._core._html import HTMLRepr
 from skmohn._core._rows import row_slices
 from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
 from skmohn._core._types import TableLike, Term
+from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
 from skmohn.mohn._field.enumeration import EnumeratedField, States, fit_likelihood
 from skmohn.mohn._field.layout import FieldData, FieldLayout, multiply
@@ -28,7 +29,7 @@ from skmohn.mohn._table.rows import count_observations
 from skmohn.mohn._table.term_names import TermNames
 
 
-class MOHNDensity(HTMLRepr, DensityMixin, BaseEstimator):
+class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
     """Joint probability of two-valued and categorical columns, by few terms.
 
     The log probability of a row is a sum of weighted products of its columns, coded as

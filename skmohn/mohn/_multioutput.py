@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length
 
-from skmohn._core._bad_values import refuse_complex, refuse_times
+from skmohn._core._bad_values import parse_text_targets, refuse_complex, refuse_times
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
@@ -238,7 +238,7 @@ def _read_targets(y: Any, name: str) -> tuple[NDArray[np.float64], list[str | in
     refuse_complex(to_numpy(y), name)
     names = getattr(y, "columns", None)
     targets = check_array(
-        to_numpy(y),
+        parse_text_targets(to_numpy(y), name),
         dtype=np.float64,
         ensure_all_finite=False,
         ensure_min_samples=0,

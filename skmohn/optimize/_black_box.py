@@ -195,6 +195,11 @@ class BlackBoxOptimizer:
             {"maximize": maximize, "noise": noise, "random_state": random_state},
             caller_name="BlackBoxOptimizer",
         )
+        if isinstance(noise, bool):
+            raise ValueError(
+                f'noise is a standard deviation, not {noise}: use "auto" if there may '
+                "be noise, or 0 for none"
+            )
         self.maximize = maximize
         self._sign = -1.0 if maximize else 1.0
         self._space = Space(space, constraints, fixed)

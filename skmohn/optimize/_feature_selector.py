@@ -43,6 +43,7 @@ from skmohn._core._tuned import tuned
 from skmohn._core._types import TableLike, validate_data
 from skmohn._core._unreadable import refuse_unreadable
 from skmohn._core._validation import read_sets, to_numpy
+from skmohn._core._versions import Versioned
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
 
@@ -61,6 +62,7 @@ _SELECTOR = SelectorConstants()
 
 class MOHNFeatureSelector(
     HTMLRepr,
+    Versioned,
     CallbackSupportMixin,
     SelectorMixin,
     MetaEstimatorMixin,

@@ -30,6 +30,23 @@ def test_sums_of_decimals_are_one():
     assert np.abs(rounded - numbers).max() < 1e-15
 
 
+@pytest.mark.parametrize("scale", [1e-15, 1e-12, 1e-7])
+def test_integers_are_settings_of_what_is_around_them(scale):
+    """Flags with noise, of which no two may be equal, are the flags."""
+    flags = np.arange(40) % 2.0
+    found = Settings.find(flags + scale * np.random.default_rng(0).normal(size=40))
+    assert_array_equal(found.values, [0.0, 1.0])
+
+
+def test_single_numbers_beside_integers_are_these():
+    found = Settings.find(np.array([0.0, 0.0, 1.0 + 2e-16, 1.0 + 2e-16, 2.0]))
+    assert_array_equal(found.values, [1.0])
+    # What repeats is a setting, though an integer is amid its jitter.
+    settings = np.array([0.0, 5e3, 1e4])
+    around = [*settings, *settings + 0.01, 1233.99, 1234.01, 1234.01]
+    assert 1234.01 in Settings.find(np.array(around)).values
+
+
 def test_numbers_that_differ_stay():
     """A tenth of the rows of a table of 100,000 have a neighbor within 1e-5."""
     rng = np.random.default_rng(0)

@@ -228,6 +228,24 @@ def test_columns_in_other_units(campaign):
     campaign(check, st.tuples(LEARNED, scales, shifts))
 
 
+def test_numbers_that_rounding_has_changed(campaign):
+    """Flags and counts are still such, as are the rows that were equal."""
+
+    def check(problem, size):
+        estimator, use = LEARNERS[problem[0]]
+        X, y = numbers_and_target(*problem)
+        rng = np.random.default_rng(problem[2])
+        other = X + size * (1.0 + np.abs(X)) * rng.normal(size=X.shape)
+        expected = getattr(fit(estimator, X, y), use)(X)
+        found = getattr(fit(estimator, other, y), use)(other)
+        assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+
+    # Gaussian processes take a hundred times as long.
+    quick = st.sampled_from([name for name in LEARNERS if not name.startswith("MOHN")])
+    problems = st.tuples(quick, st.sampled_from([30, 80]), SEEDS)
+    campaign(check, st.tuples(problems, st.sampled_from([1e-15, 1e-12])))
+
+
 def test_scaled_and_shifted_targets(campaign):
     def check(problem, exponent, sign, shift):
         name, table, seed = problem

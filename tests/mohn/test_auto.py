@@ -33,7 +33,8 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
-from skmohn.mohn._table.rows import EncodedRows
+from skmohn.mohn._strategies import _refit_of as refit_of
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 from skmohn.mohn._table.target import UNCHANGED, Logarithm
 from skmohn.mohn._training_data import TrainingData
 
@@ -886,3 +887,27 @@ def test_a_gaussian_process_is_kept_where_spikes_and_slabs_say_the_same():
     apart -= lengths["description_length_spike_slab"]
     assert 0.0 < apart < 3.0
     assert model.stopping_reason_.startswith("no description is clearly shorter")
+
+
+@pytest.mark.parametrize("keeps_covariance", [True, False])
+def test_refits_on_folds_know_the_categories(keeps_covariance):
+    """Whether hyperparameters are learned again or not, and on another scale."""
+    rng = np.random.default_rng(0)
+    alphabets = (Categorical(4, False), Categorical(3, False))
+    categories = rng.integers([4, 3], size=(60, 2))
+    effects = rng.normal(size=4)
+    y = np.exp(effects[categories[:, 0]] + 0.1 * rng.normal(size=60))
+    rows = EncodedRows(np.zeros((60, 0)), categories)
+    model = fit_gp(rows, y, alphabets=alphabets, transform=Logarithm())
+    samples = SimpleNamespace(
+        rows=rows,
+        y=y,
+        sample_weight=None,
+        seed=0,
+        term_names=SimpleNamespace(alphabets=alphabets),
+    )
+    refit = refit_of(model, samples, FitSettings.of(MOHNRegressor()), keeps_covariance)
+    again = refit(np.arange(40))
+    assert again.covariance.alphabets == alphabets
+    means = again.predictive_mean(rows.take(np.arange(40, 60)))
+    assert np.corrcoef(np.log(means), np.log(y[40:]))[0, 1] > 0.9

@@ -744,3 +744,9 @@ def test_a_budget_that_is_spent():
     assert result.message == "stopped at n_evaluations"
     assert result.success
     assert not result.optimal
+
+
+@pytest.mark.parametrize("noise", [True, False])
+def test_noise_is_a_number(noise):
+    with pytest.raises(ValueError, match=r'noise is a standard deviation.* use "auto"'):
+        BlackBoxOptimizer(3, noise=noise)

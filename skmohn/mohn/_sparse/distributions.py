@@ -95,14 +95,15 @@ class Counts(Distribution):
     """Negative binomial distribution or, without dispersion, Poisson's."""
 
     is_discrete = True
-    requirement = "counts are not negative"
+    requirement = "counts are neither negative nor above 2 ** 53"
 
     def __init__(self, has_dispersion: bool) -> None:
         self.has_dispersion = has_dispersion
 
     def is_valid(self, y: _Floats) -> NDArray[np.bool_]:
-        """Mask of the targets that are not negative."""
-        return y >= 0.0
+        """Mask of the targets that are not negative, and integers of their own."""
+        # Of larger ones the likelihood overflows.
+        return (y >= 0.0) & (y <= 2.0**53)
 
     def log_density(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Log probability of counts, continued between integers."""
