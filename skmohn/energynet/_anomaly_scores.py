@@ -1,13 +1,16 @@
-"""Scores of anomalies: distances to neighbors, tail probabilities, and a threshold."""
+"""Scores of anomalies: which rows to trim, neighbors, tails, and a threshold."""
 
-# A cluster of anomalies, or a far one, changes none of these: distances are to the rows
-# that a trimmed fit has kept, and tails are those of the bulk of the scores, continued.
+# A cluster of anomalies, or a far one, changes none of the scores: distances are to the
+# rows that a trimmed fit has kept, and tails are those of the bulk of the scores,
+# continued.
 
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from skmohn._core._quantiles import pull_in
@@ -33,6 +36,47 @@ class AnomalyConstants:
 
 
 ANOMALY = AnomalyConstants()
+
+
+def trimming_scores(
+    density: NDArray[np.float64],  # (n_rows,), of a fit to all or some of the rows
+    values: NDArray,  # (n_rows, n_features)
+    coding: UnitCoding,
+) -> NDArray[np.float64]:
+    """Score rows of a fit, to leave out those of low scores."""
+    # By the density and by tails of columns, in which a cluster of anomalies that the
+    # density has learned may still be; means of normal scores have no units. Not by
+    # neighbors, which rows of a cluster are to each other.
+    ranks = rankdata([density, -_tails_of_columns(values, coding)], axis=1)
+    return ndtri((ranks - 0.5) / len(values)).mean(axis=0)
+
+
+def _tails_of_columns(values: NDArray, coding: UnitCoding) -> NDArray[np.float64]:
+    """How far rows are in the tails of their columns, each taken alone."""
+    # Li et al., ECOD: Unsupervised outlier detection using empirical cumulative
+    # distribution functions, 2022, equations 5 to 8: sums over columns of minus log
+    # probabilities on the left, on the right, and on the longer side.
+    sums = np.zeros((3, len(values)))
+    for column, kind in zip(values.T, coding.kind, strict=True):
+        if kind == CATEGORY:
+            # Of categories as rare; the side is the same.
+            _, index, counts = np.unique(
+                column, return_inverse=True, return_counts=True
+            )
+            sums -= np.log(rankdata(counts[index], "max") / len(values))
+            continue
+        column = column.astype(np.float64)
+        left = np.log(rankdata(column, "max") / len(values))
+        right = np.log(rankdata(-column, "max") / len(values))
+        sums -= np.stack([left, right, left if _is_left_skewed(column) else right])
+    return sums.max(axis=0)
+
+
+def _is_left_skewed(values: NDArray[np.float64]) -> bool:
+    """Whether the third central moment is negative, in any order of rows."""
+    pulled = pull_in(np.sort(values)[:, None])
+    scaled = pulled / binary_units(pulled)
+    return bool(np.sum((scaled - scaled.mean()) ** 3) < 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,6 +26,7 @@ from skmohn.energynet._anomaly_scores import (
     NeighborDistances,
     TailProbabilities,
     alarm_threshold,
+    trimming_scores,
 )
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import impute
@@ -41,7 +42,7 @@ class DetectorConstants:
     # cluster of anomalies.
     n_units: int = tuned(8, "benchmarks/energynet/outliers.py")
     l2: float = tuned(0.1, "benchmarks/energynet/outliers.py")
-    # Fits after the first one, each without the least likely rows of the one before.
+    # Fits after the first one, each without the least ordinary rows by the one before.
     n_refits: int = tuned(2, "benchmarks/energynet/outliers.py")
     # Rows by which it is known how likely values are ordinarily.
     n_typical: int = tuned(100, "cost")
@@ -54,11 +55,12 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     """Anomalies among rows of numbers and categories, also among those of `fit`.
 
     An :class:`EnergyNetTransformer` of few units learns the joint density of the
-    columns; two more fits leave out the rows that the one before found least likely, so
-    that anomalies are not learned. A row is an anomaly if its density is low, or its
-    mean distance to the nearest of the remaining rows large, as in [1]_. Both become
-    probabilities of values as extreme, by the bulk of the rows and an exponential tail;
-    the score is the mean of their logarithms.
+    columns; two more fits leave out the rows that are the least likely by the one
+    before and farthest in the tails of single columns [1]_, so that anomalies are not
+    learned. A row is an anomaly if its density is low, or its mean distance to the
+    nearest of the remaining rows large, as in [2]_. Both become probabilities of values
+    as extreme, by the bulk of the rows and an exponential tail; the score is the mean
+    of their logarithms, and no log density.
 
     Parameters
     ----------
@@ -71,7 +73,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     false_alarm_rate : float, default=0.01
         With ``contamination="auto"``, about the fraction of clean new rows that are
         taken for anomalies; with fewer clean rows in `fit` than its reciprocal, one in
-        as many as there are. The threshold is the conformal quantile [2]_ of the scores
+        as many as there are. The threshold is the conformal quantile [3]_ of the scores
         of `fit` without gross anomalies: others make false alarms rarer, and heavy
         tails up to twice as frequent, or more in some tables.
     trimmed_fraction : float, default=0.2
@@ -108,9 +110,11 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
 
     References
     ----------
-    .. [1] Ramaswamy, Rastogi and Shim, "Efficient algorithms for mining outliers from
+    .. [1] Li, Zhao, Hu, Botta, Ionescu and Chen, "ECOD: Unsupervised outlier detection
+       using empirical cumulative distribution functions", IEEE TKDE (2022).
+    .. [2] Ramaswamy, Rastogi and Shim, "Efficient algorithms for mining outliers from
        large data sets", SIGMOD (2000).
-    .. [2] Laxhammar and Falkman, "Conformal prediction for distribution-independent
+    .. [3] Laxhammar and Falkman, "Conformal prediction for distribution-independent
        anomaly detection in streaming vessel data", StreamKDD (2010).
 
     Examples
@@ -330,7 +334,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     def _fit_trimmed(
         self, transformer: Any, X: TableLike, values: NDArray
     ) -> tuple[EnergyNetTransformer, NDArray[np.bool_]]:
-        """Fit to all rows, then without the least likely; mask of the rows left."""
+        """Fit to all rows, then without the least ordinary; mask of the rows left."""
         net: Any = clone(transformer)
         net.fit(X)
         support = np.ones(len(values), bool)
@@ -339,8 +343,9 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         for _ in range(_DETECTOR.n_refits if n_kept < len(values) else 0):
             table, unseen, _ = _complete(net, X)
             density = net._score_table(table, unseen)
-            # Rows that are equally likely stay together, in any order.
-            kept = density >= np.sort(density)[-n_kept]
+            scores = trimming_scores(density, table.values, net.coding_)
+            # Rows of equal scores stay together, in any order.
+            kept = scores >= np.sort(scores)[-n_kept]
             if np.array_equal(kept, support) or not _can_be_learned(values[kept]):
                 break
             net, support = clone(transformer), kept

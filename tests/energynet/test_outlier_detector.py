@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from scipy.spatial.distance import cdist
+from scipy.stats import norm, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -21,6 +22,7 @@ from skmohn.energynet._anomaly_scores import (
     NeighborDistances,
     TailProbabilities,
     alarm_threshold,
+    trimming_scores,
 )
 
 MIX = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.0], [0.3, 0.0, 1.0]])
@@ -77,6 +79,41 @@ def test_contamination_is_the_fraction_found_in_fit():
     assert np.sum(model.predict(X) < 0) == 20
     assert_allclose(model.decision_function(X), model.score_samples(X) - model.offset_)
     assert_array_equal(model.predict(X), cheap(contamination=0.1).fit_predict(X))
+
+
+def test_a_cluster_that_the_density_learns_is_seen_in_single_columns():
+    # A sixth of the rows: trimmed by the density alone, half of them would stay.
+    rng = np.random.default_rng(0)
+    ordinary = rng.exponential(size=(300, 6))
+    odd = 4.0 + 0.3 * rng.normal(size=(60, 6))
+    model = detector().fit(np.vstack([ordinary, odd]))
+    assert model.support_[300:].mean() < 0.1
+
+
+def test_trimming_is_by_ranks_of_densities_and_of_tails():
+    rng = np.random.default_rng(0)
+    numbers = np.column_stack([rng.exponential(size=40), -rng.exponential(size=40)])
+    # The typing error is far to the right, and the tail is the left one.
+    numbers[0, 1] = 1e300
+    kinds = rng.choice([0.0, 1.0, np.nan], 40, p=[0.7, 0.2, 0.1])
+    values = np.column_stack([numbers, kinds])
+    net = EnergyNetTransformer(n_components=2, n_final_epochs=1, random_state=0)
+    net.set_params(categorical_features=[2]).fit(values)
+    low = np.log([np.mean(numbers <= row, axis=0) for row in numbers])
+    high = np.log([np.mean(numbers >= row, axis=0) for row in numbers])
+    labels = np.nan_to_num(kinds, nan=2.0).astype(int)
+    counts = np.bincount(labels)
+    rare = np.log([counts[counts <= counts[k]].sum() / 40 for k in labels])
+    sums = low.sum(axis=1), high.sum(axis=1), high[:, 0] + low[:, 1]
+    tails = np.max([-part - rare for part in sums], axis=0)
+    density = rng.normal(size=40)
+    found = trimming_scores(density, values, net.coding_)
+    ranks = [rankdata(density), rankdata(-tails)]
+    expected = norm.ppf((np.array(ranks) - 0.5) / 40).mean(axis=0)
+    assert_allclose(found, expected, atol=1e-12)
+    order = rng.permutation(40)
+    again = trimming_scores(density[order], values[order], net.coding_)
+    assert_array_equal(again, found[order])
 
 
 def test_rows_of_fit_are_scored_as_new_ones_are(fitted):
