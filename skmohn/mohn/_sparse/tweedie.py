@@ -1,5 +1,8 @@
 """Tweedie distributions with a power between 1 and 2: zeros and positive totals."""
 
+# Parameters of scipy's distributions are arguments of all methods.
+# pyright: reportIncompatibleMethodOverride=false
+
 # A total of a Poisson number of amounts, each of a gamma distribution; its variance is
 # ``a m^p`` about a mean m with dispersion a and power p.
 #
@@ -204,7 +207,7 @@ class _Totals(NamedTuple):
         """Weights of the numbers of amounts."""
         expected, shape, scale = _amounts(mu, dispersion, power)
         number, step = _numbers(expected, np.sqrt(expected), 1.0 / np.sqrt(1.0 + shape))
-        weight = step * stats.poisson(expected[:, None]).pmf(number)
+        weight = step * stats.poisson.pmf(number, expected[:, None])
         return cls(np.exp(-expected), weight, shape * number, scale[:, None])
 
     def cdf(self, y: _Floats) -> _Floats:
@@ -243,7 +246,7 @@ def _numbers(
     # Few numbers have longer tails than a normal distribution.
     last = center + _TWEEDIE.n_deviations * std + _TWEEDIE.n_deviations**2 / 4.0
     n_numbers = int(np.max((last - first) / step)) + 1
-    return first[:, None] + step[:, None] * np.arange(n_numbers), step[:, None]
+    return first[:, None] + step[:, None] * np.arange(float(n_numbers)), step[:, None]
 
 
 def _log_factor(argument: _Floats, power: float) -> _Floats:
