@@ -1,5 +1,6 @@
 """Levels of numeric columns, about equally full, and ends that no row sets alone."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,11 @@ class QuantileConstants:
     # nature, in the range of these. What rounding leaves beside a zero, such as 0.1 +
     # 0.2 - 0.3, is closer to 1.
     min_fill_distance: float = tuned(1e17, "rounding")
+    # Ranges of the others by which a lone value lies beyond them if it is no value:
+    # what Tukey calls far out is three quartile ranges off. Powers of four are kept.
+    min_lone_distance: float = tuned(3.0, "Tukey (1977), section 2D")
+    # Of fewer rows, each may be a setting that was chosen.
+    min_rows_lone: int = tuned(10, "cost")
 
 
 _QUANTILES = QuantileConstants()
@@ -73,6 +79,19 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
     high = np.flatnonzero(is_high & (above[:-1] > least))
     n_low = int(low[-1]) + 1 if len(low) else 0
     return n_low, n_spared - int(high[0]) if len(high) else 0
+
+
+def ends_inside_lone(ordered: NDArray) -> tuple[float, float, float]:
+    """Ends of an increasing column without a lone value far off, and the distance."""
+    # The distance beyond the ends from which a value is far off, infinite if none is.
+    least, most = float(ordered[0]), float(ordered[-1])
+    if len(ordered) >= _QUANTILES.min_rows_lone:
+        low, high = float(ordered[1]), float(ordered[-2])
+        distance = _QUANTILES.min_lone_distance * (high - low)
+        is_low, is_high = low - least > distance, most - high > distance
+        if low < high and (is_low or is_high):
+            return low if is_low else least, high if is_high else most, distance
+    return least, most, math.inf
 
 
 def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:

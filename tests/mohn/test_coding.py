@@ -245,6 +245,44 @@ def test_fills_count_as_the_nearer_end(most_levels):
             coding.encode(np.array([far]))
 
 
+LONE = np.append(np.arange(19.0), 90.0)[:, None]
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_lone_value_far_off_counts_as_the_nearer_end(sign):
+    X = np.hstack([sign * LONE, np.append(np.tile([0.0, 1.0], 9), [7.0, 0.0])[:, None]])
+    before = X.copy()
+    coding = InputCoding.learn(X, most_levels=4)
+    assert coding.kind.tolist() == [NUMERIC, TWO_VALUED]
+    assert sorted([coding.low[0], coding.high[0]]) == sorted([0.0, sign * 18.0])
+    assert (coding.low[1], coding.high[1]) == (0.0, 1.0)
+    rows = coding.encode(X)
+    assert_array_equal(rows.inputs[-1], [sign, -1.0])
+    assert_array_equal(rows.inputs[-2], [sign, 1.0])
+    assert_array_equal(X, before)
+    # What is nearer is on the line; what is farther counts as the end, too.
+    near = coding.encode(np.array([[sign * 69.0, 0.0]])).inputs[0, 0]
+    np.testing.assert_allclose(near, sign * 20.0 / 3.0)
+    for far in (69.1, 90.0, 1e9):
+        found = coding.encode(np.array([[sign * far, 1e9]])).inputs
+        assert_array_equal(found, [[sign, 1.0]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.append(np.arange(19.0), 69.0),  # not far enough
+        np.append(np.arange(19.0), [90.0, 90.0]),  # not alone
+        np.append(np.arange(8.0), 90.0),  # of few rows
+        2.0 ** np.arange(20),  # settings chosen on a scale of powers
+    ],
+)
+def test_values_that_may_be_meant_stay(values):
+    coding = InputCoding.learn(values[:, None], most_levels=4)
+    assert not coding.far
+    assert coding.high[0] == values.max()
+
+
 def test_rows_that_a_fit_leaves_out_are_admitted():
     X = np.arange(8.0)[:, None]
     coding = InputCoding.learn(X)

@@ -48,6 +48,7 @@ def make_column(kind, n, rng):
         # Repeats of settings that differ by jitter, which predict takes for equal.
         "setting": lambda: rng.integers(0, 5, n) / 4 + rng.uniform(-1e-6, 1e-6, n),
         "fill": lambda: np.where(rng.random(n) < 0.2, 1e30, rng.normal(size=n)),
+        "lone": lambda: np.where(np.arange(n) == 1, 500.0, rng.normal(size=n)),
     }[kind]()
     if kind != "bool":
         is_missing = rng.random(n) < 0.1
@@ -56,7 +57,7 @@ def make_column(kind, n, rng):
 
 
 KINDS = ["bit", "sign", "ends", "bool", "text", "flag", "number", "far"]
-KINDS += ["huge", "count", "setting", "fill"]
+KINDS += ["huge", "count", "setting", "fill", "lone"]
 
 
 def make_table(kinds, seed, n=60):

@@ -9,6 +9,7 @@ from skmohn import (
     BLMRegressor,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    MOHNClassifier,
     MOHNRegressor,
 )
 from skmohn.mohn import GPOptions
@@ -48,6 +49,24 @@ def test_regressors(name, wild):
     for table, targets in ((with_wild(X, wild), Y), (X, with_wild(Y, wild))):
         predicted = REGRESSORS[name].fit(table, targets).predict(X)
         assert np.corrcoef(predicted[OTHERS], Y[OTHERS])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("wild", [20.0, -1e6])
+@pytest.mark.parametrize(
+    "name", ["gp", "multilinear", "pursuit", "spike_slab", "auto", "classes"]
+)
+def test_mohn_takes_a_lone_value_for_the_nearer_end(name, wild):
+    others = {
+        "auto": MOHNRegressor(random_state=0),
+        "classes": MOHNClassifier(random_state=0),
+    }
+    model, targets = (REGRESSORS | others)[name], Y if name != "classes" else Y > 0.0
+    column = np.delete(X[:, 0], 7)
+    end = column.max() if wild > 0.0 else column.min()
+    found, expected = (
+        model.fit(with_wild(X, value), targets).predict(X) for value in (wild, end)
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("wild", [1e4, -1e300])

@@ -423,9 +423,8 @@ class _Coder:
             return Piecewise(tuple(cases), Number(0.0))
         cases.append((IsMissing(column), Number(0.0)))
         value = Column(column)
-        if column in self._coding.fills:
-            lowest, highest = map(float, self._coding.fills[column])
-            low, high = self._coding.fill_limits(column)
+        if column in self._coding.far:
+            lowest, low, high, highest = map(float, self._coding.far[column])
             is_low = LessEqual(Number(lowest), value), Less(value, Number(low))
             is_high = Less(Number(high), value), LessEqual(value, Number(highest))
             cases += [(All(is_low), Number(-1.0)), (All(is_high), Number(1.0))]

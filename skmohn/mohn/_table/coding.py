@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
-from skmohn._core._quantiles import ends_inside_fills, quantile_thresholds
+from skmohn._core._quantiles import (
+    ends_inside_fills,
+    ends_inside_lone,
+    quantile_thresholds,
+)
 from skmohn._core._rows import row_slices
 from skmohn._core._settings import Settings, find_settings
 from skmohn._core._tuned import tuned
@@ -37,6 +41,15 @@ class CodeConstants:
 _CODES = CodeConstants()
 
 
+class FarValues(NamedTuple):
+    """Values that count as the nearer end of a column: fills of files, a lone one."""
+
+    lowest: float  # from here
+    low: float  # to below here they count as the low end
+    high: float  # and from above here
+    highest: float  # to here as the high one
+
+
 @dataclass(frozen=True)
 class InputCoding:
     """Coding of columns as inputs: the line of each onto [-1, 1], and categoricals."""
@@ -61,9 +74,8 @@ class InputCoding:
     units: dict = field(default_factory=dict)
     # Of columns in which numbers differ by rounding or jitter alone: they are equal.
     settings: dict = field(default_factory=dict)
-    # Lowest and highest value seen of columns with fills of files, which count as `low`
-    # or `high`, the nearer.
-    fills: dict = field(default_factory=dict)
+    # Of columns in which fit has seen values far off the others.
+    far: dict[int, FarValues] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields, those of columns as runs of equal values."""
@@ -94,12 +106,14 @@ class InputCoding:
         # columns of 0 and 1 in which one is 1. Numeric columns have up to `most_levels`
         # levels; with 1 they have none.
         low, high, has_more = _ends(X)
-        fills = _find_fills(X, has_more, n_categories or {})
-        if fills:
+        inside = _find_inside(X, has_more, n_categories or {})
+        far = {}
+        if inside:
             X = X.copy()
-            for j, (lowest, highest) in fills.items():
-                X[:, j] = np.clip(X[:, j], lowest, highest)
-                fills[j] = float(low[j]), float(high[j])
+            for j, (least, most, distance) in inside.items():
+                X[:, j] = np.clip(X[:, j], least, most)
+                seen = float(low[j]), float(high[j])
+                far[j] = _far_values(seen, least, most, distance)
             low, high, has_more = _ends(X)
         settings = _find_settings(X, has_more, n_categories or {})
         for j, found in settings.items():
@@ -142,7 +156,7 @@ class InputCoding:
             thresholds,
             units,
             settings,
-            fills,
+            far,
         )
 
     def admit(self, X: NDArray) -> Self:
@@ -152,8 +166,11 @@ class InputCoding:
             reach = _CODES.max_code * (self.high / 2 - self.low / 2)
             is_far = (low < self.low - reach) | (self.high + reach < high)
         is_far &= np.isin(self.kind, [NUMERIC, TWO_VALUED])
-        fills = {j: (low[j], high[j]) for j in np.flatnonzero(is_far).tolist()}
-        return replace(self, fills={**self.fills, **fills}) if fills else self
+        far = {
+            j: _far_values((low[j], high[j]), self.low[j], self.high[j], np.inf)
+            for j in np.flatnonzero(is_far).tolist()
+        }
+        return replace(self, far={**self.far, **far}) if far else self
 
     def without_levels(self) -> Self:
         """Copy without the levels of numeric columns."""
@@ -266,7 +283,7 @@ class InputCoding:
         unknown = None
         # Some rows at a time: what is computed on the way is as large as they are.
         for rows in row_slices(inputs.shape):
-            values = self._without_fills(X[rows, columns], columns)
+            values = self._without_far(X[rows, columns], columns)
             values = self._rounded(values, columns)
             is_missing = np.isnan(values)
             coded = self._encode_rows(values, is_missing, columns, new_values)
@@ -280,30 +297,20 @@ class InputCoding:
             inputs[rows] = coded
         return inputs, unknown
 
-    def _without_fills(
+    def _without_far(
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Numbers with fills that were seen in fit replaced by the nearer end."""
+        """Numbers with those far off, as seen in fit, replaced by the nearer end."""
         values = values.astype(np.float64, copy=False)
-        if not self.fills:
-            return values
-        for index in np.flatnonzero(np.isin(columns, list(self.fills))).tolist():
+        for index in np.flatnonzero(np.isin(columns, list(self.far))).tolist():
             column = int(columns[index])
-            (lowest, highest), numbers = self.fills[column], values[:, index]
-            low, high = self.fill_limits(column)
-            is_fill = (lowest <= numbers) & (numbers < low)
-            is_fill |= (high < numbers) & (numbers <= highest)
-            values[is_fill, index] = np.clip(
-                numbers[is_fill], self.low[column], self.high[column]
+            far, numbers = self.far[column], values[:, index]
+            is_far = (far.lowest <= numbers) & (numbers < far.low)
+            is_far |= (far.high < numbers) & (numbers <= far.highest)
+            values[is_far, index] = np.clip(
+                numbers[is_far], self.low[column], self.high[column]
             )
         return values
-
-    def fill_limits(self, column: int) -> tuple[float, float]:
-        """Values of a column beyond which what was seen in fit is a fill."""
-        # Nearer ones are on the line, as they are in other columns.
-        low, high = float(self.low[column]), float(self.high[column])
-        reach = _CODES.max_code * (high / 2 - low / 2)
-        return low - reach, high + reach
 
     def _rounded(
         self, values: NDArray, columns: NDArray[np.intp]
@@ -451,18 +458,35 @@ def _ends(
     return low, high, has_more
 
 
-def _find_fills(
+def _find_inside(
     X: NDArray, has_more: NDArray[np.bool_], n_categories: Mapping[int, int]
-) -> dict[int, tuple[float, float]]:
-    """Lowest and highest value between the fills of columns that have any."""
-    fills = {}
+) -> dict[int, tuple[float, float, float]]:
+    """Ends of the columns with values far off, without these, and their distance."""
+    inside = {}
     if X.dtype.kind != "f":
-        return fills
+        return inside
     for j in np.flatnonzero(has_more).tolist():
-        low, high = np.ravel(ends_inside_fills(X[:, [j]]))
-        if j not in n_categories and (np.isfinite(low) or np.isfinite(high)):
-            fills[j] = low, high
-    return fills
+        if j in n_categories:
+            continue
+        column = X[:, j]
+        ends = np.ravel(ends_inside_fills(column[:, None]))
+        known = np.sort(column[(ends[0] <= column) & (column <= ends[1])])
+        found = ends_inside_lone(known)
+        if np.isfinite(ends).any() or np.isfinite(found[2]):
+            inside[j] = found
+    return inside
+
+
+def _far_values(
+    seen: tuple[float, float], low: float, high: float, distance: float
+) -> FarValues:
+    """Values that count as the nearer end; of fills only those that were seen."""
+    # Nearer ones are on the line, as they are in other columns.
+    reach = _CODES.max_code * (high / 2 - low / 2)
+    if not np.isfinite(distance):
+        return FarValues(seen[0], low - reach, high + reach, seen[1])
+    ends = min(seen[0], low - reach), max(seen[1], high + reach)
+    return FarValues(ends[0], low - distance, high + distance, ends[1])
 
 
 def _find_settings(
