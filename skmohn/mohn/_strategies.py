@@ -642,7 +642,7 @@ def _refit_of(
             rows.take(train),
             samples.y[train],
             None if weights is None else weights[train],
-            alphabets=samples.term_names.alphabets,
+            alphabets=model.covariance.alphabets,
             covariance=model.covariance if keeps_covariance else None,
             transform=model.transform,
             strong_terms=False,
