@@ -520,7 +520,10 @@ def test_tables_with_categories_and_missing_values():
         ("poisson", [1.0, -1.0, 2.0, 3.0], "out of the valid range.*first -1.0"),
         ("poisson", [1.0, 1e30, 2.0, 3.0], "first 1e.30.*above 2 .. 53"),
         ("negative_binomial", [0.0] * 4, "y is 0 for every sample"),
-        ("gamma", [1.0, 0.0, 2.0, 3.0], "out of the valid range.*positive"),
+        ("gamma", [1.0, 0.0, 2.0, 3.0], "out of the valid range.*1e-147 to 1e147"),
+        ("gamma", [1.0, 1e-200, 2.0, 3.0], "out of the valid range.*first 1e-200"),
+        ("tweedie", [1.0, 1e200, 0.0, 3.0], "out of the valid range.*first 1e.200"),
+        ("tweedie", [1.0, -1e-9, 0.0, 3.0], "out of the valid range.*first -1e-09"),
         ("poisson", [1.0, np.nan, 2.0, 3.0], "NaN"),
     ],
 )

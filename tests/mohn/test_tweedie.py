@@ -159,5 +159,5 @@ def test_powers_out_of_range_and_without_use_are_refused():
             MOHNGLMRegressor(loss="tweedie", power=power).fit(X, y)
     with pytest.raises(ValueError, match="power: loss='poisson' takes none"):
         MOHNGLMRegressor(power=1.5).fit(X, y)
-    with pytest.raises(ValueError, match="no negative targets"):
+    with pytest.raises(ValueError, match="have targets of 0, and from"):
         MOHNGLMRegressor(loss="tweedie").fit(X, y - 1.0)

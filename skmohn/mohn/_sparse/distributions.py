@@ -43,6 +43,12 @@ def bounded_exp(values: _Floats) -> _Floats:
     )
 
 
+def has_finite_square(y: _Floats) -> NDArray[np.bool_]:
+    """Mask of the targets that are 0, or whose square and its inverse are finite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (y == 0.0) | (np.abs(np.log(y)) <= DISTRIBUTION.max_log_mean)
+
+
 class Distribution(ABC):
     """Distribution of targets about their means."""
 
@@ -144,11 +150,11 @@ class Gamma(Distribution):
 
     has_dispersion = True
     is_discrete = False
-    requirement = "a gamma distribution has positive targets alone"
+    requirement = "a gamma distribution has targets from 1e-147 to 1e147"
 
     def is_valid(self, y: _Floats) -> NDArray[np.bool_]:
-        """Mask of the positive targets."""
-        return y > 0.0
+        """Mask of the positive targets whose squares are finite."""
+        return (y > 0.0) & has_finite_square(y)
 
     def log_density(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Log density of targets."""

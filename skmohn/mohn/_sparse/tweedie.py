@@ -21,7 +21,11 @@ from scipy.interpolate import CubicSpline
 from scipy.special import gammainc, gammaln, logsumexp, ndtri
 
 from skmohn._core._tuned import tuned
-from skmohn.mohn._sparse.distributions import Distribution, bounded_exp
+from skmohn.mohn._sparse.distributions import (
+    Distribution,
+    bounded_exp,
+    has_finite_square,
+)
 
 _Floats = NDArray[np.float64]
 
@@ -57,14 +61,14 @@ class Tweedie(Distribution):
 
     has_dispersion = True
     is_discrete = False
-    requirement = "Tweedie distributions have no negative targets"
+    requirement = "Tweedie distributions have targets of 0, and from 1e-147 to 1e147"
 
     def __init__(self, power: float) -> None:
         self.power = power
 
     def is_valid(self, y: _Floats) -> NDArray[np.bool_]:
-        """Mask of the targets that are not negative."""
-        return y >= 0.0
+        """Mask of the targets that are not negative, and whose squares are finite."""
+        return has_finite_square(y)
 
     def log_density(self, y: _Floats, mean: _Floats, dispersion: Any) -> _Floats:
         """Log density of positive targets, log probability of zeros."""
