@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from benchmarks.papers import __main__ as papers
+from benchmarks.shared import report
 from benchmarks.shared.report import NO_DATA
 
 SCRIPTS = {path.stem: path for path in sorted(papers.FOLDER.glob("s[1-4]_*.py"))}
@@ -91,3 +92,42 @@ def test_without_data_a_section_stays_and_a_failure_is_one(folder):
     assert papers.read_sections(papers.REPORT) == {"s1_a": "old", "s1_b": "after"}
     with pytest.raises(SystemExit):
         run("s9_none")
+
+
+def test_counts_and_no_clock_end_the_runs_of_scripts():
+    shared = ("traces", "spirals", "pendulum", "control", "secant", "bandits", "report")
+    paths = [papers.FOLDER.parent / "shared" / f"{name}.py" for name in shared]
+    for path in (*SCRIPTS.values(), *paths):
+        tree = ast.parse(path.read_text("utf-8"))
+        options = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        ]
+        assert "--seconds" not in options, path
+        assert "max_time" not in {
+            node.arg for node in ast.walk(tree) if isinstance(node, ast.keyword)
+        }, path
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                names = {
+                    getattr(part, "attr", getattr(part, "id", None))
+                    for part in ast.walk(node)
+                }
+                assert not names & {"clock", "perf_counter", "seconds", "began"}, path
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"instances": 5}, "5 repetitions; the paper's size"),
+        ({"instances": 1}, "1 repetition; shorter than the paper: instances 1 of 5"),
+        ({"rows": 10}, "5 repetitions; shorter than the paper: rows 10 of 60,000"),
+        ({"sizes": [20]}, "5 repetitions; shorter than the paper: sizes without 30"),
+    ],
+)
+def test_the_size_of_a_run_is_compared_with_that_of_the_paper(given, said):
+    options = {"instances": 5, "rows": None, "sizes": [20, 30]} | given
+    paper = {"instances": 5, "rows": 60_000, "sizes": [20, 30]}
+    assert report.size(options, paper) == said
+    assert report.size(options, None).endswith("; the paper prints no size")

@@ -11,8 +11,8 @@ end, angles count unbounded, and a pendulum that hangs at rest has an error of a
 9.87, the square of pi. A second row ends simulations at a fall and charges 6.5 for each
 moment after it; the test does that for all rows. Open, too, are what an iteration is
 (here a move tried, with one simulation of all starts), when training ends (here at a
-local minimum or at a limit of time), and how the network was chosen (here by the
-validation error, out of several runs).
+local minimum or after the evaluations below), and how the network was chosen (here by
+the validation error, out of several runs).
 
 Ours is the adaptive search with restarts, on 16 simulations whose starts reach a little
 further; weights reach from -10 to 5.

@@ -41,8 +41,8 @@ from sklearn.svm import SVR
 from benchmarks.shared import blm, results, traces
 from skmohn import BLMClassifier, SearchOptions
 
-# By default, and with --quick.
-SECONDS = 500.0, 2.0
+# Of the paper's runs, and million updates with --quick; widths by default and with it.
+SECONDS, QUICK = 500, 200
 WIDTHS = (5, 10, 20, 50, 100), (10,)
 ELM_WIDTHS = (*WIDTHS[0], 200, 500, 1000, 2000, 4000), (100, 1000)
 RANGES, PENALTIES, START = (8.0, 12.0), (1.0, 10.0), 0.001
@@ -75,12 +75,12 @@ class OfColumns(BaseEstimator):
         return found
 
 
-def methods(loss, limit, widths, elm_widths):
+def methods(loss, budget, widths, elm_widths):
     """Return name, widths and function of each method."""
 
     def fit(make):
         return lambda table, units, seed: traces.by_fit(
-            table, make(units, seed), limit, loss
+            table, make(units, seed), budget, loss
         )
 
     def published(w_max):
@@ -96,7 +96,7 @@ def methods(loss, limit, widths, elm_widths):
         )
 
     def secant(table, units, seed):
-        return traces.by_secant(table, units, START, seed, limit, loss, "logistic")
+        return traces.by_secant(table, units, START, seed, budget, loss, "logistic")
 
     def ours(n_runs):
         return lambda units, seed: OfColumns(
@@ -149,15 +149,15 @@ def methods(loss, limit, widths, elm_widths):
 def main():
     """Print a table for each measure, and draw the errors by width."""
     report, tables = traces.begin(
-        "yeast", seconds=SECONDS, widths=WIDTHS, elm_widths=ELM_WIDTHS
+        "yeast", seconds=SECONDS, quick=QUICK, widths=WIDTHS, elm_widths=ELM_WIDTHS
     )
     options = report.options
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for ax, (loss, score) in zip(axes, SCORES.items(), strict=True):
         report.text(f"**Measured by {score}**")
         kept = {}
-        chosen = methods(loss, options.seconds, options.widths, options.elm_widths)
-        report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
+        chosen = methods(loss, options.budget, options.widths, options.elm_widths)
+        report.table(traces.COLUMNS, traces.sweep(report, chosen, tables, kept))
         traces.print_lowest(report, kept, score, PUBLISHED.get(loss, {}))
         traces.draw_widths(ax, kept, score)
     axes[0].legend(frameon=False, fontsize="small")

@@ -36,19 +36,21 @@ from sklearn.svm import SVR
 from benchmarks.shared import blm, results, traces
 from skmohn import BLMRegressor, SearchOptions
 
-# By default, and with --quick.
-SECONDS = 500.0, 4.0
+# Of the paper's runs, and million updates with --quick; widths by default and with it.
+SECONDS, QUICK = 500, 400
 WIDTHS = (5, 10, 20, 50, 100), (20,)
 ELM_WIDTHS = (*WIDTHS[0], 200, 500, 1000, 2000, 4000), (100, 1000)
 PENALTIES, START, RANGE = (1.0, 10.0), 0.001, 8.0
 TELESCOPIC = {"telescopic": "local_minimum", "init": "zero_low_bits"}
 
 
-def methods(limit, widths, elm_widths):
+def methods(budget, widths, elm_widths):
     """Return name, widths and function of each method."""
 
     def fit(make):
-        return lambda table, units, seed: traces.by_fit(table, make(units, seed), limit)
+        return lambda table, units, seed: traces.by_fit(
+            table, make(units, seed), budget
+        )
 
     def published(penalty, **telescopic):
         control = SearchOptions(w_init=START, **telescopic)
@@ -62,7 +64,7 @@ def methods(limit, widths, elm_widths):
         )
 
     def secant(table, units, seed):
-        return traces.by_secant(table, units, START, seed, limit)
+        return traces.by_secant(table, units, START, seed, budget)
 
     def ours(n_runs):
         return lambda units, seed: BLMRegressor(
@@ -107,11 +109,11 @@ def methods(limit, widths, elm_widths):
 def main():
     """Print a row for each method and width, and draw the errors by width."""
     report, tables = traces.begin(
-        "abalone", seconds=SECONDS, widths=WIDTHS, elm_widths=ELM_WIDTHS
+        "abalone", seconds=SECONDS, quick=QUICK, widths=WIDTHS, elm_widths=ELM_WIDTHS
     )
     options, kept = report.options, {}
-    chosen = methods(options.seconds, options.widths, options.elm_widths)
-    report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
+    chosen = methods(options.budget, options.widths, options.elm_widths)
+    report.table(traces.COLUMNS, traces.sweep(report, chosen, tables, kept))
     traces.print_lowest(report, kept, "RMSE", {})
     figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
     traces.draw_widths(ax, kept, "RMSE")
