@@ -42,16 +42,21 @@ QUICK_SIZES = {"german": 1, "diabetes": 1, "mnist": 3, "cifar-10": 3}
 
 def main():
     """Print the layers by both readings, then what they were decided by."""
-    report = Report(instances=3, quick_instances=1, add_arguments=_add_arguments)
+    report = Report(
+        instances=10,
+        quick_instances=1,
+        paper={"instances": 1, "rows": 50_000},
+        defaults={"rows": (None, 500)},
+        add_arguments=_add_arguments,
+    )
     options = report.options
-    n_rows = options.rows or (500 if options.quick else None)
     sizes = dict(QUICK_SIZES if options.quick else BATCH_SIZES)
     sizes["mnist"] = options.mnist_batch or sizes["mnist"]
     tried = []
 
     def rows():
         for name, batch_size in sizes.items():
-            X, _ = energynet.published_set(report, name, n_rows)
+            X, _ = energynet.published_set(report, name, options.rows)
             published = energynet.as_layers(PUBLISHED[name])
             for seed in options.seeds:
                 layers = grow(name, X, batch_size, seed)

@@ -22,7 +22,7 @@ NO_DATA = 77
 
 def mean_sd(values, digits=3):
     """Return mean and standard deviation of the runs as text."""
-    spread = f" ± {np.std(values, ddof=1):.{digits}g}" if len(values) > 1 else ""
+    spread = f" ± {np.std(values, ddof=1):.2g}" if len(values) > 1 else ""
     return f"{np.mean(values):.{digits}g}{spread}"
 
 
