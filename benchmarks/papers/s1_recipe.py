@@ -17,6 +17,9 @@ gets sharper as the model grows. That alone is not enough: the level has fallen 
 after 17 iterations, when batches of n have proposed 425 sets and batches of a third of
 the samples, as in 2020, more than 5000. It takes both, the larger batches and the
 residual variance, which are our defaults, to find every weight.
+
+**Unexplained:** nothing in the rows here; the paper has no figures for this function.
+As printed, few of the terms are found.
 """
 
 from functools import partial

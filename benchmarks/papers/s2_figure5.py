@@ -5,6 +5,9 @@ the stochastic search has learned them: each trap is a block, and nothing joins 
 It leaves the number of samples open; 400 are drawn here. A cell has the sum of the
 absolute weights of all terms that join two variables, the diagonal has each variable's
 own weight.
+
+**Unexplained:** nothing: the blocks are those of the paper. Its number of samples is
+not printed.
 """
 
 import matplotlib.pyplot as plt

@@ -23,6 +23,8 @@ random, as good inputs are rare; cooled, they are good, and some are optima. The
 of the fitness itself is exact, and its optimum a search or a few away. So nothing is
 won here by the logarithm, nor by sampling; both serve an algorithm that samples and
 learns again and again.
+
+**Unexplained:** nothing; the paper runs no such experiment.
 """
 
 from functools import partial

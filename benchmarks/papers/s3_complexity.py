@@ -22,6 +22,8 @@ published, but so have german and diabetes: a machine that was converted models 
 data worse than independent columns do, and a second layer makes up for some of that. On
 CIFAR-10 the second layer lowers the likelihood, and neither reading keeps it. So none
 gives all four depths. The width of a layer does not depend on the reading.
+
+**Unexplained:** the published depths: neither reading of Equation 7 gives all four.
 """
 
 from scipy.special import entr

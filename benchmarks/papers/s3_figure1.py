@@ -7,6 +7,8 @@ while layers grow. It has no data and no numbers.
 Here the same drawing is of a real fit: eight pixels of scikit-learn's digits as inputs,
 layers by Algorithm 1 with a learning rate of 0.3, batches of one and Gamma = 0.9, which
 keep the picture small. A line is the darker, the larger the weight is.
+
+**Unexplained:** nothing; the paper's drawing has no numbers.
 """
 
 import matplotlib.pyplot as plt

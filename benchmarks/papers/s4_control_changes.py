@@ -22,10 +22,13 @@ The paper has no such comparison; with 10 units it reports 7 successes in 30 run
 97 s, thus 416 s per success, on its own machine. Runs here end at a local minimum, or
 after as many evaluations as are printed below.
 
-Why the rows differ: a network has to remember without jumping. For that it needs small
+A network has to remember without jumping. For that it needs small
 weights between hidden units; runs without them mostly end where the pendulum falls. The
 curriculum and the adaptive search find out sooner whether a run is hopeless, and
 restarts make use of that.
+
+**Unexplained:** nothing is compared with the paper here but its first row, whose
+failures Table I discusses.
 """
 
 from dataclasses import dataclass, fields, replace

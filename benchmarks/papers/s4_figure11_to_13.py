@@ -13,10 +13,8 @@ ends" are those beyond nine tenths of the range. *Ours* is the default search of
 `BLMClassifier` with the limits of Figures 8 to 10, and the same fraction of zeros at
 the start.
 
-**Why results differ:** the peaks of the weights are those that the paper describes;
-whether a start succeeds depends on it, as in Figures 8 to 10. Ours, within its flips,
-moves few of the weights that start at zero, as another weight nearly always improves:
-the network stays too small for the spirals.
+**Unexplained:** whether most starts of the paper succeed: it shows one. The peaks of
+the weights, at zero and at the ends of the range, are here as well.
 """
 
 from statistics import median

@@ -17,9 +17,9 @@ the validation error, out of several runs).
 Ours is the adaptive search with restarts, on 16 simulations whose starts reach a little
 further; weights reach from -10 to 5.
 
-Why results differ: simulated to the end, the search learns to let the pendulum hang, a
-local minimum far from balance. Where falls end, runs end within seconds at a local
-minimum of two bits, and some of these balance.
+**Unexplained:** what follows a fall in the paper's simulator. Simulated to the end, the
+search learns to let the pendulum hang; where falls end a simulation, some runs balance
+as published.
 """
 
 from benchmarks.shared import pendulum, results

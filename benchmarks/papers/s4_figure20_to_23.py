@@ -24,11 +24,8 @@ half the sum of squared errors (`alpha=1`), at the two smallest widths. Widths a
 The paper mentions support vector machines in its introduction only; they (with
 standardized targets) and boosting are added with their defaults.
 
-**Why results differ:** the time, above all. The published search improves slowly, the
-more so the wider the network, and a shorter run ends before it, or OSS, has learned
-what it can. With a penalty of 1 to the letter, the search soon
-ends in a local minimum at an error far above the published ones. The adaptive steps of
-ours get there sooner, on standardized inputs and targets.
+**Unexplained:** what the penalty of 1 belongs to: taken to the letter, the search ends
+at an error far above the published ones.
 """
 
 import matplotlib.pyplot as plt

@@ -23,9 +23,8 @@ outputs, and the mean of eight such networks; both stop by themselves. Added are
 scikit-learn's network with the penalty of ours (by L-BFGS), a support vector machine
 for each class, and boosting. Each run has its own split of 70 and 30 %.
 
-**Why results differ:** splits differ, and rows are few for ten classes, so that a split
-moves all errors by some 0.003; OSS overfits early, so that its last error is well above
-its lowest, which is closer to the published one; and runs may be shorter.
+**Unexplained:** how outputs of ELM, which are no probabilities, have a cross-entropy,
+and which splits were drawn.
 """
 
 import matplotlib.pyplot as plt

@@ -22,10 +22,8 @@ stop by themselves. Added are scikit-learn's network with the penalty of ours (b
 L-BFGS), a support vector machine and boosting, on standardized targets. Each run has
 its own split of 70 and 30 %.
 
-**Why results differ:** without a penalty the search and OSS are alike, as published.
-With one, the search ends within seconds in a local minimum at a larger error, so that
-the penalties must have been those of ELM. The telescopic search needs longer runs than
-the other one: a short run ends before its last bits move.
+**Unexplained:** whose penalties these are: with one, the search here ends at a larger
+error, so they must have been those of ELM.
 """
 
 import matplotlib.pyplot as plt

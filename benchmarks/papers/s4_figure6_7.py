@@ -12,10 +12,8 @@ parabola, and a run ends at an RMSE of 0.005 or after as many iterations as are 
 below. A third row starts within 0.001, as the telescopic search does. *Ours* is the
 default search of `BLMClassifier`, with the limits of Figures 8 to 10.
 
-**Why results differ:** they hardly do for the published method; how many iterations
-pass before the error falls depends on the size of the initial weights. Training by
-gradients is as fast as ours on this problem or faster: the search on bits is for
-what has no gradient.
+**Unexplained:** nothing for the published method. How many iterations pass before the
+error falls depends on the initial weights, which are not printed.
 """
 
 from itertools import islice

@@ -7,6 +7,7 @@ comments and annotations are no code.
 
 import ast
 import hashlib
+import inspect
 import subprocess
 from functools import cache
 
@@ -38,6 +39,36 @@ def section(scripts):
     return "\n".join([*([HEADING + "\n".join(rows) + "\n```\n"] * bool(rows)), *tables])
 
 
+def papers(scripts):
+    """Markdown of what scripts about a paper found, and of what is unexplained."""
+    parts = []
+    for script in scripts:
+        parts.append(f"{unexplained(script)}\n")
+        for result in results_of(script):
+            parts += measured(result, size_of(result))
+    return "\n".join(parts)
+
+
+def docstring(script):
+    """The docstring of a script."""
+    source = results.source_of(script).read_text(encoding="utf-8")
+    return inspect.cleandoc(ast.get_docstring(ast.parse(source)))
+
+
+def unexplained(script):
+    """The paragraph of a docstring that begins with that word."""
+    paragraphs = docstring(script).split("\n\n")
+    return next(part for part in paragraphs if part.startswith("**Unexplained:**"))
+
+
+def size_of(result):
+    """How large a run was, beside the paper's."""
+    given = [part["paper"] for part in result["parts"] if "paper" in part]
+    if not given:
+        return f"{results.often(result['options'])}, of which only the table was kept"
+    return results.size(result["options"], given[0])
+
+
 def results_of(script):
     """Results of a script, the full one first."""
     full = results.path_of(script)
@@ -63,10 +94,12 @@ def transcribed(result):
     ]
 
 
-def measured(result):
+def measured(result, size=None):
     """A table for each one that the script printed, and where it is from."""
     clock = {"wall": "wall seconds", "cpu": "processor seconds"}[result["clock"]]
-    source = f"{command(result)}; {age(result)}; {result['processor']}, {clock}"
+    processor = result["processor"] or "processor not recorded"
+    source = f"{command(result)}; {age(result)}; {processor}, {clock}"
+    source += f"; {size}" * (size is not None)
     if result["left_out"]:
         source += f"; left out: {'; '.join(result['left_out'])}"
     lines = [f"{source}.\n"]
@@ -75,6 +108,8 @@ def measured(result):
             lines += table(part)
         elif "text" in part:
             lines.append(f"{part['text']}\n")
+        elif "picture" in part:
+            lines.append(f"![{part['alt']}]({part['picture']})\n")
     return lines
 
 

@@ -34,34 +34,6 @@ def quartiles(values, digits=3):
     return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
-def shorter(options, paper):
-    """Return in which sizes options are below those of a paper, each as text.
-
-    None is all there is. The options that the paper has no number for are not compared.
-    """
-    found = []
-    for name, size in paper.items():
-        value, named = options.get(name), name.replace("_", " ")
-        if isinstance(size, list):
-            missing = [str(part) for part in size if value and part not in value]
-            found += [f"{named} without {', '.join(missing)}"] * bool(missing)
-        elif value is not None and value < size:
-            found.append(f"{named} {value:,} of {size:,}")
-    return found
-
-
-def size(options, paper):
-    """Return how large a run was, beside the paper's, as text."""
-    repetitions = options["instances"]
-    often = f"{repetitions} repetition{'s' * (repetitions > 1)}"
-    if paper is None:
-        return f"{often}; the paper prints no size"
-    below = shorter(options, paper)
-    return f"{often}; " + (
-        f"shorter than the paper: {'; '.join(below)}" if below else "the paper's size"
-    )
-
-
 class Report:
     """A section of the report: heading and text are printed at once, results later.
 
@@ -131,7 +103,9 @@ class Report:
         print(f"### {title.removesuffix('.')}\n\n{text.strip()}\n")
         results.begin(options)
         results.add(paper=paper)
-        print(f"*Printed by `benchmarks/{name}`, {size(vars(options), paper)}.*\n")
+        print(
+            f"*Printed by `benchmarks/{name}`, {results.size(vars(options), paper)}.*\n"
+        )
         if budget:
             self.text(f"Each run has at most {options.budget:,} {unit}.")
 

@@ -77,6 +77,38 @@ def leave_out(message):
     print(f"Left out: {message}.\n", flush=True)
 
 
+def shorter(options, paper):
+    """Return in which sizes options are below those of a paper, each as text.
+
+    None is all there is. The options that the paper has no number for are not compared.
+    """
+    found = []
+    for name, size in paper.items():
+        value, named = options.get(name), name.replace("_", " ")
+        if isinstance(size, list):
+            missing = [str(part) for part in size if value and part not in value]
+            found += [f"{named} without {', '.join(missing)}"] * bool(missing)
+        elif value is not None and value < size:
+            found.append(f"{named} {value:,} of {size:,}")
+    return found
+
+
+def often(options):
+    """Return how many repetitions were run as text."""
+    n = options["instances"]
+    return f"{n} repetition{'s' * (n > 1)}"
+
+
+def size(options, paper):
+    """Return how large a run was, beside the paper's, as text."""
+    if paper is None:
+        return f"{often(options)}; the paper prints no size"
+    below = shorter(options, paper)
+    return f"{often(options)}; " + (
+        f"shorter than the paper: {'; '.join(below)}" if below else "the paper's size"
+    )
+
+
 def script_name(file):
     """Path of a script below benchmarks, or of a test below the repository."""
     path = Path(file).resolve()
