@@ -31,7 +31,9 @@ def test_each_script_shows_its_results_and_what_is_unexplained(name, monkeypatch
     monkeypatch.setattr(page, "is_older_than_code", lambda commit, script: None)
     text = page.papers([f"papers/{name}.py"])
     assert text.startswith("**Unexplained:** ")
-    assert "\n| " in text
+    is_stored = bool(page.found_files(f"papers/{name}.py"))
+    assert ("\n| " in text) == is_stored
+    assert ("No run of " in text) != is_stored
     for line in re.findall(r"^`p.*; .*$", text, re.MULTILINE):
         assert re.search(r"; \d+ repetitions?[;,] (the paper|short|of which)", line)
 

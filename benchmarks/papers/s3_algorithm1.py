@@ -49,7 +49,7 @@ PUBLISHED = {"german": 122, "diabetes": 184, "mnist": 1525, "cifar-10": 101}
 # Units after which growth is given up, fewer with --quick.
 BUDGET = 2000, 400
 # Rows that the paper has: all.
-SIZES = {"instances": 1, "rows": 50_000}
+SIZES = {"instances": 1, "rows": 50_000, "sets": [*PUBLISHED]}
 
 
 class ConstantPenalty(InfiniteRBM):
@@ -153,20 +153,24 @@ def main():
         budget=BUDGET,
         unit="units",
         paper=SIZES,
-        defaults={"rows": (None, 1000)},
+        defaults={
+            "rows": (None, 1000),
+            "sets": ([*PUBLISHED], [*PUBLISHED]),
+            "tries": (range(len(TRIES)), [list(TRIES).index(name) for name in QUICK]),
+        },
         add_arguments=_add_arguments,
     )
     options = report.options
     sets = {
         name: energynet.published_set(report, name, options.rows)[0]
-        for name in PUBLISHED
+        for name in options.sets
     }
-    tries = QUICK if options.quick else TRIES
+    tries = [list(TRIES)[k] for k in options.tries]
     sizes = ", ".join(f"{name} {len(X)}" for name, X in sets.items())
     report.text(f"Rows: {sizes}.")
 
     def rows():
-        yield "published", *map(str, PUBLISHED.values())
+        yield "published", *(str(PUBLISHED[name]) for name in sets)
         for name in tries:
             yield name, *(try_on(sets[k], k, name, report) for k in sets)
 
@@ -205,6 +209,8 @@ def try_on(X, name, try_name, report):
 
 def _add_arguments(parser):
     parser.add_argument("--rows", type=int, help="images (all, quick 1000)")
+    parser.add_argument("--sets", nargs="+", choices=[*PUBLISHED], help="data (all)")
+    parser.add_argument("--tries", type=int, nargs="+", help="by number (all)")
 
 
 if __name__ == "__main__":

@@ -110,6 +110,11 @@ def main():
         (
             (f"ELM with 4000 units; here {elm}", PUBLISHED_ELM, kept["ELM", elm][1]),
             (
+                f"lowest of BLM; here {units} units",
+                f"{PUBLISHED_ELM * PUBLISHED_TO_ELM:.4f}",
+                f"{lowest:.4f}",
+            ),
+            (
                 f"lowest of BLM / ELM with 4000 units; here {units} and {elm} units",
                 PUBLISHED_TO_ELM,
                 lowest / kept["ELM", elm][1],

@@ -44,6 +44,9 @@ def papers(scripts):
     parts = []
     for script in scripts:
         parts.append(f"{unexplained(script)}\n")
+        if not found_files(script):
+            parts.append(f"No run of `{script}` is stored.\n")
+            continue
         for result in results_of(script):
             parts += measured(result, size_of(result))
     return "\n".join(parts)
@@ -71,12 +74,17 @@ def size_of(result):
 
 def results_of(script):
     """Results of a script, the full one first."""
+    found = found_files(script)
+    if not found:
+        raise FileNotFoundError(f"{script} has no result in {results.FOLDER}")
+    return [results.read(path) for path in found]
+
+
+def found_files(script):
+    """Files with results of a script, the full one first."""
     full = results.path_of(script)
     parts = sorted(full.parent.glob(f"{full.stem}--*.json"))
-    found = [results.read(path) for path in (full, *parts) if path.exists()]
-    if not found:
-        raise FileNotFoundError(f"{script} has no result in {full.parent}")
-    return found
+    return [path for path in (full, *parts) if path.exists()]
 
 
 def command(result):
