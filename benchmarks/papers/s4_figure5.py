@@ -6,7 +6,7 @@ yeast and abalone. Rows that train are 70 % here, rounded down.
 
 **Unexplained:** how 193 points are two equal spirals: the benchmark's generator gives
 97 points to each, 194 together, as here. One row of abalone trains in the paper and
-tests here, as 70 % is no integer there.
+tests here, where the number of training rows is rounded down.
 """
 
 import matplotlib.pyplot as plt
