@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import contextlib
 import dataclasses
 import importlib
 import os
@@ -9,6 +10,7 @@ from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -27,6 +29,18 @@ settings.register_profile("nightly", max_examples=100, **ci)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+class ReadmeFolder:
+    """Have README's code, which is beside this folder, write its files elsewhere."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        """Run the code of README in a folder of its own."""
+        if item.path != ROOT / "README.md":
+            return (yield)
+        with TemporaryDirectory() as folder, contextlib.chdir(folder):
+            return (yield)
+
+
 def pytest_configure(config):
     """Give each process one thread; compile for all in the one that starts the others.
 
@@ -35,6 +49,7 @@ def pytest_configure(config):
     that bring threads, each its own. Kernels that are not cached yet would be compiled
     by every process that needs them: two compile all, no kernel twice.
     """
+    config.pluginmanager.register(ReadmeFolder())
     config.addinivalue_line(
         "markers", "needs_sklearn(version, what): something that came with a version"
     )

@@ -19,10 +19,11 @@ class QuantileConstants:
     # 0.2 - 0.3, is closer to 1.
     min_fill_distance: float = tuned(1e17, "rounding")
     # Ranges of the others by which a lone value lies beyond them if it is no value:
-    # what Tukey calls far out is three quartile ranges off. Powers of four are kept.
+    # what Tukey calls far out is three quartile ranges off. Where it is replaced, and
+    # not only the scale of its column pulled in, powers of four are kept.
     min_lone_distance: float = tuned(3.0, "Tukey (1977), section 2D")
     # Of fewer rows, each may be a setting that was chosen.
-    min_rows_lone: int = tuned(10, "cost")
+    min_rows_lone: int = tuned(10, "benchmarks/mohn/wild_cells.py")
 
 
 _QUANTILES = QuantileConstants()

@@ -290,5 +290,10 @@ def test_rows_that_a_fit_leaves_out_are_admitted():
     rows = admitted.encode(np.array([[FILL], [7.0], [14.0]]))
     assert_array_equal(rows.inputs[:, 0], [1.0, 1.0, 3.0])
     assert coding.admit(X) is coding
+    # What fit has seen stays known, and from where on it is far off.
+    coding = InputCoding.learn(LONE)
+    admitted = coding.admit(np.array([[-FILL]]))
+    rows = admitted.encode(np.array([[-FILL], [90.0], [1e9]]))
+    assert_array_equal(rows.inputs[:, 0], [-1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="too far"):
         coding.encode(np.array([[FILL]]))

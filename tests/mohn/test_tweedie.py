@@ -111,20 +111,20 @@ def test_weights_without_penalty_are_those_of_scikit_learn(power):
     assert_allclose(model.score(X, y, exposure=exposure), score, atol=1e-6)
 
 
-def test_totals_of_two_periods_are_those_of_their_sum_with_its_exposure():
-    # Targets of the same mean that are added up keep their likelihood's maximum.
+def test_the_variance_of_new_totals_is_that_of_independent_units():
     X, y, exposure = draw_totals(n_rows=300)
     model = MOHNGLMRegressor("given", "tweedie", terms=TERMS, C=1e9)
-    apart = clone(model).fit(X, y, exposure=exposure)
-    found = apart.log_density(X[:50], y[:50], exposure[:50])
-    mean = apart.predict(X[:50], exposure[:50])
-    other = apart.model_.predictive(apart._to_rows(X[:50]), exposure[:50])
-    assert_allclose(found, other.logpdf(y[:50]))
-    variance = apart.dispersion_ * exposure[:50] * apart.predict(X[:50]) ** 1.5
-    columns = np.column_stack([X[:50, [0, 3]], X[:50, 1] * X[:50, 2], np.ones(50)])
-    log_variance = np.square(columns @ apart.model_.root).sum(axis=1)
-    expected = variance + mean**2 * np.expm1(log_variance)
-    assert_allclose(other.var(), expected)
+    model.fit(X, y, exposure=exposure)
+    rows, given = X[:50], exposure[:50]
+    predictive = model.model_.predictive(model._to_rows(rows), given)
+    found = model.log_density(rows, y[:50], given)
+    assert_allclose(found, predictive.logpdf(y[:50]))
+    # As many units as there are, and the uncertainty of their mean.
+    variance = model.dispersion_ * given * model.predict(rows) ** 1.5
+    columns = np.column_stack([rows[:, [0, 3]], rows[:, 1] * rows[:, 2], np.ones(50)])
+    log_variance = np.square(columns @ model.model_.root).sum(axis=1)
+    variance += model.predict(rows, given) ** 2 * np.expm1(log_variance)
+    assert_allclose(predictive.var(), variance)
 
 
 def test_units_of_targets_change_only_the_scale():

@@ -242,9 +242,9 @@ def pass_messages(
     max_iter: int = 150,
 ) -> Generator[float, None, tuple[NDArray[np.float64], NDArray[np.float64], float]]:
     """Infer the weights of candidate columns; yields the cost of each iteration."""
-    # y is centered. Candidates of a class share
-    # a prior; all classes ``0 .. max`` occur. `counts` are the numbers of sets with the
-    # same column, `n_samples` the effective number of samples. Costs are roughly in
+    # y is centered. Candidates of a class have one prior; all classes ``0 .. max``
+    # occur. `counts` are the numbers of sets with the same column, `n_samples` the
+    # effective number of samples. Costs are roughly in
     # nanoseconds, from counts. Returned are posterior means, in the scale of unit-norm
     # columns, posterior probabilities that weights are not zero, and the effective
     # noise of the best iteration, per column.

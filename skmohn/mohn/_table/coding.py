@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import (
-    ends_inside_fills,
+    count_fills,
     ends_inside_lone,
     quantile_thresholds,
 )
@@ -166,11 +166,15 @@ class InputCoding:
             reach = _CODES.max_code * (self.high / 2 - self.low / 2)
             is_far = (low < self.low - reach) | (self.high + reach < high)
         is_far &= np.isin(self.kind, [NUMERIC, TWO_VALUED])
-        far = {
-            j: _far_values((low[j], high[j]), self.low[j], self.high[j], np.inf)
-            for j in np.flatnonzero(is_far).tolist()
-        }
-        return replace(self, far={**self.far, **far}) if far else self
+        far = dict(self.far)
+        for j in np.flatnonzero(is_far).tolist():
+            found = _far_values((low[j], high[j]), self.low[j], self.high[j], np.inf)
+            before = far.get(j, found)
+            far[j] = before._replace(
+                lowest=min(before.lowest, found.lowest),
+                highest=max(before.highest, found.highest),
+            )
+        return replace(self, far=far) if is_far.any() else self
 
     def without_levels(self) -> Self:
         """Copy without the levels of numeric columns."""
@@ -468,11 +472,10 @@ def _find_inside(
     for j in np.flatnonzero(has_more).tolist():
         if j in n_categories:
             continue
-        column = X[:, j]
-        ends = np.ravel(ends_inside_fills(column[:, None]))
-        known = np.sort(column[(ends[0] <= column) & (column <= ends[1])])
-        found = ends_inside_lone(known)
-        if np.isfinite(ends).any() or np.isfinite(found[2]):
+        ordered = np.sort(X[np.isfinite(X[:, j]), j])
+        n_low, n_high = count_fills(ordered)
+        found = ends_inside_lone(ordered[n_low : len(ordered) - n_high])
+        if n_low or n_high or np.isfinite(found[2]):
             inside[j] = found
     return inside
 
