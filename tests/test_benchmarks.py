@@ -12,9 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import fetch, paired
+from benchmarks.energynet import few_labels_tables
 from benchmarks.shared import page, results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -225,6 +228,20 @@ def test_result_is_named_as_its_script_and_complete(path) -> None:
         assert all(row.keys() == keys for row in result["rows"])
     else:
         assert result["parts"]
+        # Folders are of a machine, and no part of what was found.
+        assert not {"save", "keep", "pictures"} & result["options"].keys()
+
+
+def test_features_of_peers_stand_beside_the_columns_too() -> None:
+    rng = np.random.default_rng(0)
+    train = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
+    found = few_labels_tables.features(train, 0)
+    expected = found["raw"].fit_transform(train)
+    for name in ("PCA", "Nystroem", "trees", "BernoulliRBM"):
+        columns = found[name].fit_transform(train)
+        columns = columns.toarray() if hasattr(columns, "toarray") else columns
+        assert columns.shape[1] > 3
+        np.testing.assert_allclose(columns[:, :3], expected)
 
 
 def test_the_page_shows_every_result_once(monkeypatch) -> None:

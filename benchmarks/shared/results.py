@@ -49,7 +49,8 @@ def record(main):
         say(f"Not a full run: --save would write it to {shown}.")
         return
     result = {"script": script, "arguments": given} | start | environment()
-    options = {k: v for k, v in _options.items() if k not in {"save", "keep"}}
+    places = {"save", "keep", "pictures"}
+    options = {k: v for k, v in _options.items() if k not in places}
     result |= {"options": options, "left_out": [*_left_out], "parts": [*_parts]}
     write(path, result)
     say(f"Written to {shown}.")
