@@ -91,6 +91,7 @@ def test_a_full_run_writes_its_rows_and_where_they_are_from(run) -> None:
     assert found["parts"][0]["rows"] == [[3, 0.123457]]
     assert {"numpy", "scikit-learn"} <= found["packages"].keys()
     assert {"commit", "date", "processor", "clock", "python"} <= found.keys()
+    assert 0 < found["processor_hours"] < 1
 
 
 def test_a_part_never_replaces_the_whole(run) -> None:
@@ -145,6 +146,7 @@ def test_measured_rows_are_shown_with_their_origin(run) -> None:
     run(main=main)
     text = page.section(["mohn/parities.py"])
     assert text.startswith("`mohn/parities.py`; 20")
+    assert re.search(r"; 0\.\d\d processor hours\.\n", text)
     assert "**Parities**\n\n| order | R2 |\n| :-- | --: |\n| 3 | 0.5 |\n" in text
     assert "| - |\n| \\|x\\| |\n\n**Missed:** b.\n" in text
 

@@ -107,6 +107,8 @@ def measured(result, size=None):
     clock = {"wall": "wall seconds", "cpu": "processor seconds"}[result["clock"]]
     processor = result["processor"] or "processor not recorded"
     source = f"{command(result)}; {age(result)}; {processor}, {clock}"
+    if hours := result.get("processor_hours"):
+        source += f"; {hours:.2f} processor hours"
     source += f"; {size}" * (size is not None)
     if result["left_out"]:
         source += f"; left out: {'; '.join(result['left_out'])}"

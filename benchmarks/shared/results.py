@@ -18,6 +18,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -51,7 +52,8 @@ def record(main):
     result = {"script": script, "arguments": given} | start | environment()
     places = {"save", "keep", "pictures"}
     options = {k: v for k, v in _options.items() if k not in places}
-    result |= {"options": options, "left_out": [*_left_out], "parts": [*_parts]}
+    result |= {"processor_hours": time.process_time() / 3600, "options": options}
+    result |= {"left_out": [*_left_out], "parts": [*_parts]}
     write(path, result)
     say(f"Written to {shown}.")
 
