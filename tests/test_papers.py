@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from benchmarks.papers import __main__ as papers
-from benchmarks.shared import page, results
+from benchmarks.shared import page, report, results
 from benchmarks.shared.report import NO_DATA
 
 SCRIPTS = {path.stem: path for path in sorted(papers.FOLDER.glob("s[1-4]_*.py"))}
@@ -102,6 +102,13 @@ def test_without_data_a_script_is_skipped_and_a_failure_is_one(run, capfd):
         run(capfd=capfd, s1_b="raise ValueError", s1_c="print('after')")
     with pytest.raises(SystemExit):
         run("s9_none", capfd=capfd)
+
+
+def test_spreads_are_read_without_exponents():
+    assert report.mean_sd([8000.0, 7000.0], 4) == "7500 ± 707"
+    assert report.mean_sd([0.25, 0.24], 4) == "0.245 ± 0.0071"
+    assert report.mean_sd([0.25]) == "0.25"
+    assert report.quartiles([1, 2, 3, 4, 5]) == "3 (2 to 4)"
 
 
 def test_counts_and_no_clock_end_the_runs_of_scripts():

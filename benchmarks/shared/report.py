@@ -22,8 +22,11 @@ NO_DATA = 77
 
 def mean_sd(values, digits=3):
     """Return mean and standard deviation of the runs as text."""
-    spread = f" ± {np.std(values, ddof=1):.2g}" if len(values) > 1 else ""
-    return f"{np.mean(values):.{digits}g}{spread}"
+    mean = f"{np.mean(values):.{digits}g}"
+    if len(values) == 1:
+        return mean
+    spread = float(np.std(values, ddof=1))
+    return f"{mean} ± {spread:.2g}" if spread < 100 else f"{mean} ± {spread:.0f}"
 
 
 def quartiles(values, digits=3):
