@@ -17,6 +17,7 @@ varying noise and ratings of other seeds.
 """
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -310,15 +311,21 @@ def regressors(seed):
 
 def classifiers(seed):
     """Learners of classes, unfitted."""
-    options = dict(scoring="neg_log_loss", max_iter=1000, Cs=INVERSE_PENALTIES)
-    options |= dict(l1_ratios=(0.0,), use_legacy_attributes=False)
+    logistic = partial(
+        LogisticRegressionCV,
+        Cs=INVERSE_PENALTIES,
+        l1_ratios=(0.0,),
+        scoring="neg_log_loss",
+        max_iter=1000,
+        use_legacy_attributes=False,
+    )
     forest = RandomForestClassifier(300, min_samples_leaf=3, random_state=seed)
     boosting = HistGradientBoostingClassifier(random_state=seed)
     return {
         "MOHN": MOHNClassifier(random_state=seed),
         "mean": DummyClassifier(),
-        "linear": make_pipeline(*columns_for(1), LogisticRegressionCV(**options)),
-        "pairs": make_pipeline(*columns_for(2), LogisticRegressionCV(**options)),
+        "linear": make_pipeline(*columns_for(1), logistic()),
+        "pairs": make_pipeline(*columns_for(2), logistic()),
         "forest": make_pipeline(columns_for(1)[0], forest),
         "boosting": make_pipeline(columns_for(1)[0], boosting),
     }

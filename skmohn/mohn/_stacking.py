@@ -585,7 +585,8 @@ def _learn_additive(
     """Fit single inputs, for each output; none where that takes too long."""
     labels, group = member_fit.labels, member_fit.group_of_observations
     successes = np.array(member_fit.successes)
-    if ridge_work(*inputs.shape, len(successes)) > SPIKE_SLAB_WORK.max_work:
+    n_rows, n_inputs = inputs.shape
+    if ridge_work(n_rows, n_inputs, len(successes)) > SPIKE_SLAB_WORK.max_work:
         return []
     mass = None if known is None else known[0]
     return list(

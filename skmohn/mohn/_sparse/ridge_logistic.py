@@ -279,8 +279,8 @@ def _log_likelihood(latent: NDArray[np.float64], labels: _Labels) -> float:
     """Weighted log probability of what is observed."""
     if latent.shape[1] == 1:
         signs = np.where(labels.successes[0], 1.0, -1.0)
-        return labels.weight @ log_expit(signs * latent[:, 0])
-    return labels.weight @ log_softmax(latent, axis=1)[labels.successes.T]
+        return float(labels.weight @ log_expit(signs * latent[:, 0]))
+    return float(labels.weight @ log_softmax(latent, axis=1)[labels.successes.T])
 
 
 def _slopes(chances: NDArray[np.float64]) -> NDArray[np.float64]:
