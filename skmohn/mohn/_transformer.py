@@ -19,6 +19,7 @@ from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    check_sample_weight,
     fit_context,
     with_callbacks,
 )
@@ -80,6 +81,8 @@ class ProductFinder(BaseMOHN):
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
         factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
+        # Mask of the targets that are left out.
+        leave_out: Callable[[NDArray], NDArray[np.bool_]] | None = None,
         # Adds what the training data have beside targets.
         complete: Callable[[TrainingData], TrainingData] = lambda samples: samples,
         metadata: Mapping[str, Any] | None = None,  # of callbacks that score
@@ -96,10 +99,13 @@ class ProductFinder(BaseMOHN):
         target, classes = read_target(y)
         settings = FitSettings.of(self)
         self._check_options()
+        weight = sample_weight
+        if leave_out is not None and (outliers := leave_out(target)).any():
+            weight = check_sample_weight(sample_weight, X) * ~outliers
         samples = read_training_data(
             X,
             target,
-            sample_weight,
+            weight,
             task=task,
             strategy=STRATEGIES[self.strategy],
             settings=settings,
