@@ -122,7 +122,7 @@ def mark_unknown_cells(X: Any) -> Any:
         return marked
     if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
         return X
-    is_na = np.frompyfunc(is_pandas_na, 1, 1)(X).astype(bool)
+    is_na = np.asarray(np.frompyfunc(is_pandas_na, 1, 1)(X), dtype=bool)
     return np.where(is_na, np.nan, X) if is_na.any() else X
 
 
