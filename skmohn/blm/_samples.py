@@ -206,7 +206,8 @@ class Samples(NamedTuple):
         X, weights = self.X, self.weights
         is_lone = mask_lone(X)
         if is_lone.any():
-            X = np.where(is_lone, np.median(X, axis=0), X)
+            medians = np.nanmedian(np.where(is_lone, np.nan, X), axis=0)
+            X = np.where(is_lone, medians, X)
         if are_numbers:
             weights = weights * ~mask_lone(self.targets).any(axis=1)
         return self._replace(X=X, weights=weights).drop_zero_weight()

@@ -256,8 +256,7 @@ def read_training_data(
         _refuse_categories(coding, names, settings.strategy)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    known = coding.mark_far(cast(NDArray, samples.table))
-    coded = encode(coding, known, as_bytes=as_bytes)
+    coded = encode(coding, coding.mark_far(samples.table), as_bytes=as_bytes)
     return samples.weights.describe(
         replace(coded, group=samples.groups),
         samples.y,

@@ -99,13 +99,10 @@ class ProductFinder(BaseMOHN):
         target, classes = read_target(y)
         settings = FitSettings.of(self)
         self._check_options()
-        weight = sample_weight
-        if leave_out is not None and (outliers := leave_out(target)).any():
-            weight = check_sample_weight(sample_weight, X) * ~outliers
         samples = read_training_data(
             X,
             target,
-            weight,
+            _weigh(sample_weight, target, leave_out),
             task=task,
             strategy=STRATEGIES[self.strategy],
             settings=settings,
@@ -155,6 +152,17 @@ class ProductFinder(BaseMOHN):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _weigh(
+    sample_weight: ArrayLike | None,
+    y: NDArray,
+    leave_out: Callable[[NDArray], NDArray[np.bool_]] | None,
+) -> ArrayLike | None:
+    """Weights of samples, 0 for those that are left out."""
+    if leave_out is None or not (outliers := leave_out(y)).any():
+        return sample_weight
+    return check_sample_weight(sample_weight, y) * ~outliers
 
 
 def read_classes(y: Any) -> tuple[NDArray, NDArray]:

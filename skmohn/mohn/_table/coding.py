@@ -301,7 +301,7 @@ class InputCoding:
             inputs[rows] = coded
         return inputs, unknown
 
-    def mark_far(self, X: NDArray) -> NDArray:
+    def mark_far(self, X: Any) -> Any:
         """Rows of a fit with NaN for the numbers far off: they are taken as missing."""
         if not self.far:
             return X
