@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 import pickle
+from functools import partial
 from types import SimpleNamespace
 from unittest import mock
 
@@ -727,23 +728,75 @@ def test_two_noisy_values_are_classes(strategy):
 
 
 @pytest.mark.parametrize(
-    ("how", "gain", "over_gp", "expected"),
+    ("how", "gain", "over_gp", "order", "kind", "expected"),
     [
-        ("cv", 2.0, -30.0, True),
-        ("whole", 9.0, math.inf, False),
-        ("whole", 11.0, math.inf, True),
-        ("whole", 40.0, -9.0, True),
-        ("whole", 40.0, -11.0, False),
+        ("cv", 2.0, -30.0, 4, "numeric", True),
+        ("whole", 9.0, math.inf, 2, "two-valued", False),
+        ("whole", 11.0, math.inf, 2, "two-valued", True),
+        ("whole", 40.0, -9.0, 2, "two-valued", True),
+        ("whole", 40.0, -11.0, 2, "two-valued", False),
+        ("whole", 40.0, -9.0, 4, "two-valued", True),
+        ("whole", 40.0, -9.0, 3, "numeric", True),
+        ("whole", 40.0, -9.0, 4, "numeric", False),
     ],
 )
 def test_terms_chosen_by_all_rows_count_beyond_chance_alone(
-    how, gain, over_gp, expected
+    how, gain, over_gp, order, kind, expected
 ):
-    sparse = SimpleNamespace(selection=SimpleNamespace(how=how))
+    selection = SimpleNamespace(how=how)
+    sparse = SimpleNamespace(selection=selection, terms=[tuple(range(order))])
+    samples = SimpleNamespace(coding=SimpleNamespace(kind=np.array([kind])))
     lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
     if math.isfinite(over_gp):
         lengths["gp"] = lengths["sparse"] + over_gp
-    assert is_trusted(sparse, lengths) is expected
+    assert is_trusted(sparse, lengths, samples) is expected
+
+
+def test_products_of_all_columns_do_not_rate():
+    # A product of seven numeric columns had made R2 -0.09 of 0.84.
+    rng = np.random.default_rng([15, 60, 6])
+    X = rng.standard_normal((2060, 8))
+    mean = 3.0 + X @ rng.normal(0.0, 0.6, 8)
+    y = np.clip(np.round(mean + rng.normal(0.0, 0.7, 2060)), 1.0, 5.0)
+    model = MOHNRegressor(random_state=0).fit(X[:60], y[:60])
+    assert model.score(X[60:], np.clip(mean[60:], 1.0, 5.0)) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("kind", "gain", "off", "expected"),
+    [
+        ("numeric", 12.0, 1.0, True),
+        ("numeric", 12.0, 0.9, False),
+        ("numeric", 41.0, 1.0, False),
+        ("two-valued", 12.0, 1.0, False),
+    ],
+)
+def test_products_of_few_rows_are_tried_on_others(
+    monkeypatch, kind, gain, off, expected
+):
+    folds = [(np.arange(4), np.arange(4, 8)), (np.arange(4, 8), np.arange(4))]
+    sparse = SimpleNamespace(selection=SimpleNamespace(folds=folds))
+    found = {"sparse": sparse, "spike_slab": SimpleNamespace(model=None)}
+    lengths = {"nothing": 100.0, "spike_slab": 100.0 - gain}
+    samples = SimpleNamespace(coding=SimpleNamespace(kind=np.array([kind])))
+    errors = {True: off, False: 1.0}
+    monkeypatch.setattr(
+        _strategies,
+        "_fold_errors",
+        lambda fit, *_: np.full(2, errors[isinstance(fit, partial)]),
+    )
+    assert _strategies._loses_to_mean(found, lengths, samples) is expected
+
+
+def test_outlying_counts_are_not_products_of_numbers():
+    # R2 was -1.8: three of the largest of 60 counts are in rows with large products.
+    rng = np.random.default_rng([2, 60, 5])
+    X = rng.standard_normal((2060, 8))
+    mean = np.exp(0.8 * X[:, 0] + 0.5 * X[:, 1] * X[:, 2])
+    y = 1.0 * rng.poisson(mean) * (rng.random(2060) < 0.5)
+    model = MOHNRegressor(random_state=0).fit(X[:60], y[:60])
+    assert model.score(X[60:], 0.5 * mean[60:]) > 0.0
+    assert "predicts held-out rows badly" in model.stopping_reason_
 
 
 def test_a_gaussian_process_is_chosen_where_products_are_collinear():
