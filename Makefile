@@ -66,7 +66,7 @@ help:
 	@echo "make lint          style of the code, and spelling"
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
-	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
+	@echo "make papers        every table and figure of the papers, briefly"
 	@echo "make golden        which fits differ from those of the commit BASE=HEAD or another"
 	@echo "make asv           seconds and memory of small fits and kernels, by asv"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"

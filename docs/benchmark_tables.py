@@ -16,16 +16,25 @@ class Results(Directive):
     """What the scripts that are named, a line each, have found."""
 
     has_content = True
+    optional_arguments = 1
+    markdown_of = staticmethod(page.section)
 
     def run(self):
         """Parse the tables as Markdown."""
-        text = page.section(self.content)
+        text = self.markdown_of([*self.arguments, *self.content])
         node = nodes.container(classes=["results"])
         self.state.nested_parse(StringList(text.splitlines(), "results"), 0, node)
         return node.children
 
 
+class Papers(Results):
+    """The same of a script about a paper, and what is unexplained."""
+
+    markdown_of = staticmethod(page.papers)
+
+
 def setup(app):
     """Called by sphinx."""
     app.add_directive("results", Results)
+    app.add_directive("papers", Papers)
     return {"parallel_read_safe": True}

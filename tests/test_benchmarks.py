@@ -12,9 +12,12 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks import fetch, paired
+from benchmarks.energynet import few_labels_tables
 from benchmarks.shared import page, results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -88,6 +91,7 @@ def test_a_full_run_writes_its_rows_and_where_they_are_from(run) -> None:
     assert found["parts"][0]["rows"] == [[3, 0.123457]]
     assert {"numpy", "scikit-learn"} <= found["packages"].keys()
     assert {"commit", "date", "processor", "clock", "python"} <= found.keys()
+    assert 0 < found["processor_hours"] < 1
 
 
 def test_a_part_never_replaces_the_whole(run) -> None:
@@ -142,6 +146,7 @@ def test_measured_rows_are_shown_with_their_origin(run) -> None:
     run(main=main)
     text = page.section(["mohn/parities.py"])
     assert text.startswith("`mohn/parities.py`; 20")
+    assert re.search(r"; 0\.\d\d processor hours\.\n", text)
     assert "**Parities**\n\n| order | R2 |\n| :-- | --: |\n| 3 | 0.5 |\n" in text
     assert "| - |\n| \\|x\\| |\n\n**Missed:** b.\n" in text
 
@@ -225,6 +230,20 @@ def test_result_is_named_as_its_script_and_complete(path) -> None:
         assert all(row.keys() == keys for row in result["rows"])
     else:
         assert result["parts"]
+        # Folders are of a machine, and no part of what was found.
+        assert not {"save", "keep", "pictures"} & result["options"].keys()
+
+
+def test_features_of_peers_stand_beside_the_columns_too() -> None:
+    rng = np.random.default_rng(0)
+    train = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
+    found = few_labels_tables.features(train, 0)
+    expected = found["raw"].fit_transform(train)
+    for name in ("PCA", "Nystroem", "trees", "BernoulliRBM"):
+        columns = found[name].fit_transform(train)
+        columns = columns.toarray() if hasattr(columns, "toarray") else columns
+        assert columns.shape[1] > 3
+        np.testing.assert_allclose(columns[:, :3], expected)
 
 
 def test_the_page_shows_every_result_once(monkeypatch) -> None:
@@ -233,7 +252,9 @@ def test_the_page_shows_every_result_once(monkeypatch) -> None:
     shown = re.findall(r"^```\{results\}\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
     scripts = list(chain(*(part.split() for part in shown)))
     assert len(scripts) == len(set(scripts))
-    assert set(scripts) == {results.read(path)["script"] for path in FILES}
+    # Those on the papers have a page of their own, see test_papers.py.
+    found = {results.read(path)["script"] for path in FILES}
+    assert set(scripts) == {script for script in found if "papers/" not in script}
     assert page.section(scripts)
 
 
@@ -292,6 +313,25 @@ def test_claims_of_the_readme_and_the_summary_are_read() -> None:
 @pytest.mark.parametrize(("script", "words"), README + SUMMARY)
 def test_figures_of_the_readme_are_in_the_results(script: str, words: str) -> None:
     there = values(script)
+    missing = [
+        number
+        for number, half in figures(words)
+        if not any(abs(number - value) <= half * (1 + 1e-9) for value in there)
+    ]
+    assert missing == []
+
+
+# What has a number as its name is no figure.
+NAMES = r"(Figures?|Tables?|Equations?|Eq) [\dIV]+(( to|,| and) \d+)*|\bof 2016\b"
+PAPERS = sorted(
+    {results.read(path)["script"] for path in FILES if "papers_" in path.stem}
+)
+
+
+@pytest.mark.parametrize("script", PAPERS)
+def test_figures_of_what_is_unexplained_are_in_the_results(script: str) -> None:
+    there = values(script)
+    words = re.sub(NAMES, "", page.unexplained(script))
     missing = [
         number
         for number, half in figures(words)

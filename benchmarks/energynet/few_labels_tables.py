@@ -8,11 +8,11 @@ of them at most, are the test.
 
 Features: the columns as they are, PCA (0.95 of the variance), Nystroem's map and
 BernoulliRBM with 200 components, RandomTreesEmbedding; the table in indicators and
-standardized numbers for all of these, in [0, 1] for BernoulliRBM. Ours takes tables as
-they are, and puts their columns beside its features (`passthrough=True`), since grown
-layers may be of a few units: the default growth, `growth="description_length"`, and 200
-units. The units of the default growth alone are shown as well. Features that are not
-indicators are standardized on the unlabeled rows.
+standardized numbers for all of these, in [0, 1] for BernoulliRBM. All features stand
+beside these columns. Ours takes tables as they are, and puts their columns beside its
+own features by `passthrough=True`: the default growth, `growth="description_length"`,
+and 200 units. The units of the default growth alone are shown as well. Features that
+are not indicators are standardized on the unlabeled rows.
 
 Printed are mean accuracies over the splits, the standard error of the difference
 between the default growth and 200 units, and mean ranks of the peers with one of ours
@@ -32,7 +32,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import BernoulliRBM
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
     MaxAbsScaler,
@@ -77,7 +77,6 @@ def features(train, seed):
         remainder=StandardScaler(),
     )
     peers = {
-        "raw": FunctionTransformer(),
         "PCA": make_pipeline(PCA(0.95, random_state=seed), StandardScaler()),
         "Nystroem": make_pipeline(
             Nystroem(
@@ -99,7 +98,9 @@ def features(train, seed):
         FEW: {"passthrough": True, "growth": "description_length"},
         FIXED: {"passthrough": True, "n_components": UNITS, "max_layers": 1},
     }
-    return {name: make_pipeline(coder, peer) for name, peer in peers.items()} | {
+    raw = FunctionTransformer()
+    coded = {"raw": raw} | {name: make_union(raw, peer) for name, peer in peers.items()}
+    return {name: make_pipeline(coder, peer) for name, peer in coded.items()} | {
         name: make_pipeline(
             EnergyNetTransformer(
                 handle_unknown="missing", random_state=seed, **parameters

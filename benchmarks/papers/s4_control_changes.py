@@ -19,24 +19,26 @@ that the validation likes best. A success is a test error below 0.1 on 50 fresh 
 of 1000 s.
 
 The paper has no such comparison; with 10 units it reports 7 successes in 30 runs of
-97 s, thus 416 s per success, on its own machine. By default each run here has as long.
+97 s, thus 416 s per success, on its own machine. Runs here end at a local minimum, or
+after as many evaluations as are printed below.
 
-Why the rows differ: a network has to remember without jumping. For that it needs small
+A network has to remember without jumping. For that it needs small
 weights between hidden units; runs without them mostly end where the pendulum falls. The
 curriculum and the adaptive search find out sooner whether a run is hopeless, and
 restarts make use of that.
+
+**Unexplained:** nothing is compared with the paper here but its first row, whose
+failures Table I discusses.
 """
 
 from dataclasses import dataclass, fields, replace
 from statistics import median
 
 from benchmarks.shared import common, control, pendulum, results
-from benchmarks.shared.report import Report
+from benchmarks.shared.report import Report, quartiles
 from skmohn.datasets import InvertedPendulum
 
 UNITS = 10
-# Seconds of a run, S4's median; fewer with --quick.
-LIMITS = 97.0, 2.0
 GOAL = 0.01
 # Evaluations in the stages, without restarts.
 PATIENT = 1500, 2000, 2500, 3000
@@ -44,7 +46,7 @@ COLUMNS = (
     "settings",
     f"below {pendulum.GOOD}",
     "least test error",
-    "median test error",
+    "test error, median (quartiles)",
     "median seconds",
     "seconds per success",
     "median evaluations",
@@ -122,17 +124,19 @@ def rows_of_changes():
         yield f"{first} + {IN_WORDS[OURS[count - 1]]}{ours}", made
 
 
-def row(name, made, seeds, seconds):
+def row(name, made, report):
     """Train with some changes; return a row of the table."""
+    seeds, budget = report.options.seeds, report.options.budget
     runs = pendulum.train_all(
-        made.controller, made.objectives(), "positions", seeds, seconds
+        made.controller, made.objectives(), "positions", seeds, budget
     )
+    pendulum.keep(report, name, runs)
     errors = [run.error for run in runs]
     return (
         name,
         f"{pendulum.n_good(runs)} of {len(runs)}",
         f"{min(errors):.4f}",
-        f"{median(errors):.4f}",
+        quartiles(errors),
         median(run.seconds for run in runs),
         pendulum.seconds_per_success(runs),
         int(median(run.evaluations for run in runs)),
@@ -142,14 +146,14 @@ def row(name, made, seeds, seconds):
 
 def main():
     """Print a row for each set of changes."""
-    report = Report(instances=30, quick_instances=1, seconds=LIMITS)
-    seeds, seconds = report.options.seeds, report.options.seconds
-    common.warm_up(quiet=True)
-    report.text(f"Each run has a limit of {seconds:g} s.")
-    report.table(
-        COLUMNS,
-        (row(name, made, seeds, seconds) for name, made in rows_of_changes()),
+    report = Report(
+        instances=30,
+        quick_instances=1,
+        budget=pendulum.BUDGET,
+        unit="evaluations",
     )
+    common.warm_up(quiet=True)
+    report.table(COLUMNS, (row(*changed, report) for changed in rows_of_changes()))
 
 
 if __name__ == "__main__":

@@ -11,15 +11,15 @@ end, angles count unbounded, and a pendulum that hangs at rest has an error of a
 9.87, the square of pi. A second row ends simulations at a fall and charges 6.5 for each
 moment after it; the test does that for all rows. Open, too, are what an iteration is
 (here a move tried, with one simulation of all starts), when training ends (here at a
-local minimum or at a limit of time), and how the network was chosen (here by the
-validation error, out of several runs).
+local minimum or after the evaluations below), and how the network was chosen (here by
+the validation error, out of several runs).
 
 Ours is the adaptive search with restarts, on 16 simulations whose starts reach a little
 further; weights reach from -10 to 5.
 
-Why results differ: simulated to the end, the search learns to let the pendulum hang, a
-local minimum far from balance. Where falls end, runs end within seconds at a local
-minimum of two bits, and some of these balance.
+**Unexplained:** what follows a fall in the paper's simulator. Simulated to the end, the
+search learns to let the pendulum hang; where falls end a simulation, some runs balance
+as published.
 """
 
 from benchmarks.shared import pendulum, results

@@ -12,8 +12,7 @@ them; initial weights are within the paper's range.
 Ours is the adaptive search, telescopic as well, with restarts, on 16 simulations whose
 starts reach a little further.
 
-Why results differ: simulated to the end, the search learns to let the pendulum hang. A
-simulation that ends at a fall cannot gain by that, and costs less time.
+**Unexplained:** what follows a fall in the paper's simulator, as in Figure 16.
 """
 
 from benchmarks.shared import pendulum, results

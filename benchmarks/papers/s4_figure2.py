@@ -9,6 +9,8 @@ takes at most, and the mean distance of a neighbor, as a share of the range.
 
 Both codes have the same number of neighbors, and they lie equally far on average; only
 Gray code always has the adjacent values among them. Nothing depends on a seed.
+
+**Unexplained:** nothing: the neighbors are those of the paper.
 """
 
 import matplotlib.pyplot as plt

@@ -13,6 +13,9 @@ a small weight four values, two near zero and two at the ends of the range, and 
 starts at 8, a multiple of the first movable bit, never gets to zero. With frozen binary
 bits (`freeze="binary"`, the default) the grid is even, and the remedy works.
 Nothing depends on a seed.
+
+**Unexplained:** nothing: the grid is that of the paper where binary bits are frozen,
+and not with Gray bits.
 """
 
 import matplotlib.pyplot as plt

@@ -14,6 +14,9 @@ control task's phi of 0.1 and others, with the numbers of moves of 2-20-20-1 net
 
 As printed, the threshold grows with N until no moving average can reach it, and bits
 are added at local minima only.
+
+**Unexplained:** nothing: the recursion is misprinted, and corrected it is the closed
+form.
 """
 
 import numpy as np

@@ -7,6 +7,7 @@ comments and annotations are no code.
 
 import ast
 import hashlib
+import inspect
 import subprocess
 from functools import cache
 
@@ -38,14 +39,52 @@ def section(scripts):
     return "\n".join([*([HEADING + "\n".join(rows) + "\n```\n"] * bool(rows)), *tables])
 
 
+def papers(scripts):
+    """Markdown of what scripts about a paper found, and of what is unexplained."""
+    parts = []
+    for script in scripts:
+        parts.append(f"{unexplained(script)}\n")
+        if not found_files(script):
+            parts.append(f"No run of `{script}` is stored.\n")
+            continue
+        for result in results_of(script):
+            parts += measured(result, size_of(result))
+    return "\n".join(parts)
+
+
+def docstring(script):
+    """The docstring of a script."""
+    source = results.source_of(script).read_text(encoding="utf-8")
+    return inspect.cleandoc(ast.get_docstring(ast.parse(source)))
+
+
+def unexplained(script):
+    """The paragraph of a docstring that begins with that word."""
+    paragraphs = docstring(script).split("\n\n")
+    return next(part for part in paragraphs if part.startswith("**Unexplained:**"))
+
+
+def size_of(result):
+    """How large a run was, beside the paper's."""
+    given = [part["paper"] for part in result["parts"] if "paper" in part]
+    if not given:
+        return f"{results.often(result['options'])}, of which only the table was kept"
+    return results.size(result["options"], given[0])
+
+
 def results_of(script):
     """Results of a script, the full one first."""
+    found = found_files(script)
+    if not found:
+        raise FileNotFoundError(f"{script} has no result in {results.FOLDER}")
+    return [results.read(path) for path in found]
+
+
+def found_files(script):
+    """Files with results of a script, the full one first."""
     full = results.path_of(script)
     parts = sorted(full.parent.glob(f"{full.stem}--*.json"))
-    found = [results.read(path) for path in (full, *parts) if path.exists()]
-    if not found:
-        raise FileNotFoundError(f"{script} has no result in {full.parent}")
-    return found
+    return [path for path in (full, *parts) if path.exists()]
 
 
 def command(result):
@@ -63,10 +102,14 @@ def transcribed(result):
     ]
 
 
-def measured(result):
+def measured(result, size=None):
     """A table for each one that the script printed, and where it is from."""
     clock = {"wall": "wall seconds", "cpu": "processor seconds"}[result["clock"]]
-    source = f"{command(result)}; {age(result)}; {result['processor']}, {clock}"
+    processor = result["processor"] or "processor not recorded"
+    source = f"{command(result)}; {age(result)}; {processor}, {clock}"
+    if hours := result.get("processor_hours"):
+        source += f"; {hours:.2f} processor hours"
+    source += f"; {size}" * (size is not None)
     if result["left_out"]:
         source += f"; left out: {'; '.join(result['left_out'])}"
     lines = [f"{source}.\n"]
@@ -75,6 +118,8 @@ def measured(result):
             lines += table(part)
         elif "text" in part:
             lines.append(f"{part['text']}\n")
+        elif "picture" in part:
+            lines.append(f"![{part['alt']}]({part['picture']})\n")
     return lines
 
 

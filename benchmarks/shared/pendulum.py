@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import median
 from typing import NamedTuple
 
@@ -9,8 +10,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.shared import common, control
-from benchmarks.shared.report import Report
+from benchmarks.shared.report import Report, quartiles
 from skmohn import BLMController, SearchOptions
+from skmohn.blm import Stage
 from skmohn.datasets import InvertedPendulum
 
 # Without limits, simulations go on to the end whatever happens.
@@ -19,8 +21,9 @@ TO_THE_END = {"max_angle": np.inf, "max_position": np.inf}
 SIMULATIONS = {"to the end": TO_THE_END, "falls end": {}}
 # A test error below this is a success.
 GOOD = 0.1
-# Seconds of a run of one figure, for which S4 names none; fewer with --quick.
-LIMITS = 100.0, 5.0
+# Evaluations of a run, fewer with --quick: S4 names no limit, its runs end at local
+# minima. Published runs that reach this many are counted as cut.
+BUDGET = 10_000, 200
 
 
 class Whole(InvertedPendulum):
@@ -42,27 +45,47 @@ class Run(NamedTuple):
     evaluations: int
     restarts: int
     bits: int  # movable at the end
+    cut: bool  # by the budget
+
+
+class Counted:
+    """An objective that counts its evaluations."""
+
+    def __init__(self, objective):
+        self.objective = objective
+        self.n_inputs, self.n_outputs = objective.n_inputs, objective.n_outputs
+        self.n_evaluations = 0
+
+    def __call__(self, policy, rng, incumbent):
+        """Return the loss of a policy."""
+        self.n_evaluations += 1
+        return self.objective(policy, rng, incumbent)
 
 
 class StopAfter:
-    """Callback that ends a fit once its seconds are over, by the clock of the scripts.
+    """Callback that ends a fit after so many evaluations, those of restarts included.
 
     It looks whenever the validation objective has been called.
     """
 
-    def __init__(self, seconds):
-        self.seconds = seconds
+    def __init__(self, budget, objectives):
+        self.budget, self.objectives = budget, objectives
+
+    @property
+    def is_over(self):
+        """Whether the budget is used."""
+        used = sum(objective.n_evaluations for objective in self.objectives)
+        return used >= self.budget
 
     def setup(self, estimator, context):
-        """Start the clock."""
-        self.start = common.clock()
+        """Do nothing."""
 
     def on_fit_task_begin(self, estimator, context):
         """Do nothing."""
 
     def on_fit_task_end(self, estimator, context):
-        """Return whether the time is over."""
-        return common.clock() - self.start >= self.seconds
+        """Return whether to end."""
+        return self.is_over
 
     def teardown(self, estimator, context):
         """Do nothing."""
@@ -82,7 +105,7 @@ def published(units, observe, n_bits=16, **changes):
         "perturbation": 0,
         "validate_every": 100,
         "n_restarts": 1,
-        # Runs end at local minima or by the clock.
+        # Runs end at local minima, or by StopAfter.
         "max_evaluations": 10**9,
     }
     return BLMController((units,), **{**settings, **changes})
@@ -93,12 +116,16 @@ def published_task(observe, simulation):
     return Whole(observe, starts="random", **SIMULATIONS[simulation])
 
 
-def train(controller, objectives, observe, seed, seconds):
-    """Train for at most so many seconds, and test."""
-    controller.set_params(random_state=seed).set_callbacks(StopAfter(seconds))
+def train(controller, objectives, observe, seed, budget):
+    """Train for at most so many evaluations, and test."""
+    first, *validation = objectives
+    stages = first if isinstance(first, list) else [Stage(first)]
+    counted = [replace(stage, objective=Counted(stage.objective)) for stage in stages]
+    stop = StopAfter(budget, [stage.objective for stage in counted])
+    controller.set_params(random_state=seed).set_callbacks(stop)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        spent, _ = common.timed(controller.fit, *objectives)
+        spent, _ = common.timed(controller.fit, counted, *validation)
     error, falls = control.tested(controller.policy_, observe, seed)
     return Run(
         policy=controller.policy_,
@@ -109,10 +136,11 @@ def train(controller, objectives, observe, seed, seconds):
         evaluations=controller.n_evaluations_,
         restarts=controller.n_restarts_,
         bits=controller.history_[-1]["bits"],
+        cut=stop.is_over,
     )
 
 
-def train_all(make, objectives, observe, seeds, seconds):
+def train_all(make, objectives, observe, seeds, budget):
     """Return a run for each seed.
 
     Parameters
@@ -123,10 +151,17 @@ def train_all(make, objectives, observe, seeds, seconds):
         What it is fitted to.
     observe : {"all", "positions"}
     seeds : iterable of int
-    seconds : float
-        Limit of each run.
+    budget : int
+        Evaluations of each run, its restarts included.
     """
-    return [train(make(), objectives, observe, seed, seconds) for seed in seeds]
+    return [train(make(), objectives, observe, seed, budget) for seed in seeds]
+
+
+def keep(report, name, runs):
+    """Add the runs, with their seeds, to the results."""
+    for seed, run in zip(report.options.seeds, runs, strict=True):
+        values = {k: v for k, v in run._asdict().items() if k != "policy"}
+        report.run(name, seed, **values)
 
 
 def best(runs):
@@ -188,10 +223,15 @@ def print_figure(published_error, cases, shown_seconds):
     shown_seconds : float
         Of the simulation that is drawn.
     """
-    report = Report(instances=10, quick_instances=2, seconds=LIMITS)
-    seeds, seconds = report.options.seeds, report.options.seconds
+    report = Report(
+        instances=10,
+        quick_instances=2,
+        budget=BUDGET,
+        unit="evaluations",
+        paper={"instances": 1},
+    )
+    seeds, budget = report.options.seeds, report.options.budget
     common.warm_up(quiet=True)
-    report.text(f"Each run has a limit of {seconds:g} s.")
     shown = {}
 
     def rows():
@@ -204,13 +244,15 @@ def print_figure(published_error, cases, shown_seconds):
                     (task, task),
                     case.observe,
                     seeds,
-                    seconds,
+                    budget,
                 )
                 name = f"{case.name}published algorithm, {simulation}"
                 shown[name] = best(runs)
+                keep(report, name, runs)
                 yield row(name, runs)
-            runs = train_all(case.ours, case.objectives, case.observe, seeds, seconds)
+            runs = train_all(case.ours, case.objectives, case.observe, seeds, budget)
             shown[f"{case.name}ours"] = best(runs)
+            keep(report, f"{case.name}ours", runs)
             yield row(f"{case.name}ours", runs)
 
     report.table(COLUMNS, rows())
@@ -227,11 +269,12 @@ def print_figure(published_error, cases, shown_seconds):
 COLUMNS = (
     "",
     "test error, run validated best",
-    "median test error",
+    "test error, median (quartiles)",
     f"runs below {GOOD}",
     "runs without a fall",
     "median seconds",
     "median evaluations",
+    "cut",
 )
 
 
@@ -240,11 +283,12 @@ def row(name, runs):
     return (
         name,
         f"{best(runs).error:.2e}",
-        f"{median(run.error for run in runs):.2e}",
+        quartiles([run.error for run in runs]),
         f"{n_good(runs)} of {len(runs)}",
         f"{sum(not run.falls for run in runs)} of {len(runs)}",
         median(run.seconds for run in runs),
         int(median(run.evaluations for run in runs)),
+        f"{sum(run.cut for run in runs)} of {len(runs)}",
     )
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from benchmarks.shared import common, results
 
@@ -19,9 +20,21 @@ plt.switch_backend("Agg")
 NO_DATA = 77
 
 
-def _names(arguments):
-    """Return the names of the options given."""
-    return {name.partition("=")[0] for name in arguments if name.startswith("--")}
+def mean_sd(values, digits=3):
+    """Return mean and standard deviation of the runs as text."""
+    mean = f"{np.mean(values):.{digits}g}"
+    if len(values) == 1:
+        return mean
+    spread = float(np.std(values, ddof=1))
+    return f"{mean} ± {spread:.2g}" if spread < 100 else f"{mean} ± {spread:.0f}"
+
+
+def quartiles(values, digits=3):
+    """Return the median of the runs and, in brackets, their quartiles as text."""
+    low, middle, high = (
+        f"{value:.{digits}g}" for value in np.quantile(values, [0.25, 0.5, 0.75])
+    )
+    return f"{middle} ({low} to {high})" if len(values) > 1 else middle
 
 
 class Report:
@@ -31,8 +44,15 @@ class Report:
     ----------
     instances, quick_instances : int
         How many repetitions make a row, by default and with --quick.
-    seconds : tuple of two floats, default=None
-        Limit of each run, by default and with --quick. None for no option --seconds.
+    budget : tuple of two ints, default=None
+        Most that each run may do, by default and with --quick. None for no option
+        --budget. Counts end runs, never seconds: results are the same on any machine.
+    unit : str, default=""
+        What the budget counts.
+    paper : dict, default=None
+        Sizes of the paper's experiment by names of options; None where it has none.
+    defaults : dict, default=None
+        Values of options that were not given, by default and with --quick.
     add_arguments : callable, default=None
         Gets the parser to add the script's own options.
 
@@ -40,20 +60,30 @@ class Report:
     ----------
     options : Namespace
         With ``instances``, ``seed``, ``quick``, ``pictures``, ``seeds`` (one for each
-        repetition) and, where there is a limit, ``seconds``.
+        repetition) and, where there is one, ``budget``.
     """
 
-    def __init__(self, *, instances, quick_instances, seconds=None, add_arguments=None):
+    def __init__(
+        self,
+        *,
+        instances,
+        quick_instances,
+        budget=None,
+        unit="",
+        paper=None,
+        defaults=None,
+        add_arguments=None,
+    ):
         self.script = Path(sys.argv[0])
 
         def add_all(parser):
             parser.add_argument(
                 "--pictures", type=Path, default=None, help="folder to write them to"
             )
-            if seconds:
-                limits = "default {:g}, quick {:g}".format(*seconds)
+            if budget:
+                limits = "default {:,}, quick {:,}".format(*budget)
                 parser.add_argument(
-                    "--seconds", type=float, help=f"limit of each run ({limits})"
+                    "--budget", type=int, help=f"{unit} of each run ({limits})"
                 )
             if add_arguments:
                 add_arguments(parser)
@@ -66,17 +96,21 @@ class Report:
             add_arguments=add_all,
         )
         options = self.options
-        if seconds and options.seconds is None:
-            options.seconds = seconds[options.quick]
+        defaults = (defaults or {}) | ({"budget": budget} if budget else {})
+        for option, values in defaults.items():
+            if getattr(options, option) is None:
+                setattr(options, option, values[options.quick])
         options.seeds = range(options.seed, options.seed + options.instances)
         title, _, text = description.partition("\n")
         name = f"{self.script.parent.name}/{self.script.name}"
         print(f"### {title.removesuffix('.')}\n\n{text.strip()}\n")
-        run = "a quick run" if options.quick else "a full run"
-        if not options.quick and _names(sys.argv) - {"--pictures", "--seed"}:
-            run = "a shorter run"
-        often = f"{options.instances} repetition{'s' * (options.instances > 1)}"
-        print(f"*Printed by `benchmarks/{name}`, {run} with {often}.*\n", flush=True)
+        results.begin(options)
+        results.add(paper=paper)
+        print(
+            f"*Printed by `benchmarks/{name}`, {results.size(vars(options), paper)}.*\n"
+        )
+        if budget:
+            self.text(f"Each run has at most {options.budget:,} {unit}.")
 
     def data(self, name):
         """Return the path of a table; without it, end the script and say so."""
@@ -89,6 +123,10 @@ class Report:
         """Print a paragraph."""
         results.add(text=text)
         print(f"{text}\n", flush=True)
+
+    def run(self, name, seed, **values):
+        """Keep what one run found, which is not printed, with its seed."""
+        results.add(run=name, seed=seed, values=values)
 
     def table(self, columns, rows):
         """Print a table, row by row as an iterable yields them.

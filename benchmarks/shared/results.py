@@ -18,6 +18,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 import tomllib
 from contextlib import suppress
 from pathlib import Path
@@ -49,8 +50,10 @@ def record(main):
         say(f"Not a full run: --save would write it to {shown}.")
         return
     result = {"script": script, "arguments": given} | start | environment()
-    options = {k: v for k, v in _options.items() if k not in {"save", "keep"}}
-    result |= {"options": options, "left_out": [*_left_out], "parts": [*_parts]}
+    places = {"save", "keep", "pictures"}
+    options = {k: v for k, v in _options.items() if k not in places}
+    result |= {"processor_hours": time.process_time() / 3600, "options": options}
+    result |= {"left_out": [*_left_out], "parts": [*_parts]}
     write(path, result)
     say(f"Written to {shown}.")
 
@@ -75,6 +78,38 @@ def leave_out(message):
     """Print what the run does without, and why: it is then less than a full one."""
     _left_out.append(message)
     print(f"Left out: {message}.\n", flush=True)
+
+
+def shorter(options, paper):
+    """Return in which sizes options are below those of a paper, each as text.
+
+    None is all there is. The options that the paper has no number for are not compared.
+    """
+    found = []
+    for name, size in paper.items():
+        value, named = options.get(name), name.replace("_", " ")
+        if isinstance(size, list):
+            missing = [str(part) for part in size if value and part not in value]
+            found += [f"{named} without {', '.join(missing)}"] * bool(missing)
+        elif value is not None and value < size:
+            found.append(f"{named} {value:,} of {size:,}")
+    return found
+
+
+def often(options):
+    """Return how many repetitions were run as text."""
+    n = options["instances"]
+    return f"{n} repetition{'s' * (n > 1)}"
+
+
+def size(options, paper):
+    """Return how large a run was, beside the paper's, as text."""
+    if paper is None:
+        return f"{often(options)}; the paper prints no size"
+    below = shorter(options, paper)
+    return f"{often(options)}; " + (
+        f"shorter than the paper: {'; '.join(below)}" if below else "the paper's size"
+    )
 
 
 def script_name(file):

@@ -1,4 +1,4 @@
-"""Networks trained for some seconds on a table of S4, with their errors on the way."""
+"""Networks trained on a table of S4, with their errors on the way."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import blm, common
-from benchmarks.shared.report import Report
+from benchmarks.shared.report import Report, mean_sd
 from benchmarks.shared.secant import Network, one_step_secant
 from skmohn import BLMClassifier, BLMRegressor
 
@@ -18,6 +18,15 @@ from skmohn import BLMClassifier, BLMRegressor
 CLIP = 1e-3
 # Times that a run is looked at.
 LOOKS = 25
+# S4 prints seconds of its own machine. Runs here have counts instead: a unit that is
+# computed anew for a row is an update. On the spirals the paper's machine made 726,702
+# steps in 1000 s; with 56 flips for each step, and a mean of 4.35 units of 2-20-20-1 on
+# 194 rows for each flip, it made 34 million updates a second.
+MILLIONS_PER_SECOND = 34
+# Multiplications of a gradient that count as one update, whose tanh takes as long.
+PER_UPDATE = 10
+# Flips for each weight, of an epoch and of a fit by default.
+OF_EPOCH, OF_OURS = 10, 500
 
 
 class Table(NamedTuple):
@@ -65,8 +74,6 @@ class Trace:
     table : Table
     loss : {"squared", "cross_entropy"}
         What is measured: the root mean squared error, or the cross-entropy.
-    limit : float
-        Seconds of training.
 
     Attributes
     ----------
@@ -75,28 +82,27 @@ class Trace:
 
     table: Table
     loss: str
-    limit: float
     seconds: list = field(default_factory=list)
     train: list = field(default_factory=list)
     test: list = field(default_factory=list)
 
     def __post_init__(self):
         self.began = common.clock()
+        self.next = 0.0
 
-    def look(self, outputs_of, last=False):
-        """Measure, if it is time; return whether the time is over.
+    def look(self, outputs_of, share):
+        """Measure, if it is time.
 
         Parameters
         ----------
         outputs_of : callable
             Takes inputs, returns outputs.
-        last : bool, default=False
-            Measure in any case.
+        share : float
+            How much of its budget the run has used.
         """
         now = common.clock() - self.began
-        over = now >= self.limit
-        due = self.seconds[-1] + self.limit / LOOKS if self.seconds else 0.0
-        if last or over or now >= due:
+        if share >= self.next:
+            self.next = share + 1 / LOOKS
             measure, table = METRICS[self.loss], self.table
             self.seconds.append(now)
             for X, y, errors in (
@@ -106,10 +112,27 @@ class Trace:
                 errors.append(measure(y, outputs_of(X).reshape(y.shape)))
             # To look is not to train.
             self.began = common.clock() - now
-        return over
 
 
-def by_secant(table, units, size, seed, limit, loss="squared", out="identity"):
+def n_flips(table, units, budget):
+    """Return how many flips of a network have so many million updates."""
+    n_in, n_out = table.X.shape[1] + 1, table.y.shape[1]
+    # A weight to a hidden unit changes that and all outputs, another one output.
+    changed = n_in * (1 + n_out) + n_out
+    mean = (changed + n_out / units) / (n_in + n_out + n_out / units)
+    return round(budget * 1e6 / (len(table.X) * mean))
+
+
+def n_gradients(table, units, budget):
+    """Return how many gradients of a network have so many million updates."""
+    n_in, n_out = table.X.shape[1] + 1, table.y.shape[1]
+    n_weights = n_in * units + (units + 1) * n_out
+    # Each weight is multiplied forward, backward and for its own derivative.
+    each = units + n_out + 3 * n_weights / PER_UPDATE
+    return round(budget * 1e6 / (len(table.X) * each))
+
+
+def by_secant(table, units, size, seed, budget, loss="squared", out="identity"):
     """Train by one-step secant steps; return the trace and the weights.
 
     Parameters
@@ -120,38 +143,54 @@ def by_secant(table, units, size, seed, limit, loss="squared", out="identity"):
     size : float
         Largest weight at the start.
     seed : int
-    limit : float
-        Seconds.
+    budget : int
+        Million updates, see :func:`n_gradients`.
     loss : {"squared", "cross_entropy"}, default="squared"
     out : {"identity", "logistic"}, default="identity"
         Activation of the outputs.
     """
     net = Network((table.X.shape[1], units, table.y.shape[1]), out, loss)
     start = np.random.default_rng(seed).uniform(-size, size, net.n_weights)
-    trace = Trace(table, loss, limit)
-    for weights, _ in one_step_secant(
-        lambda weights: net.loss_and_gradient(weights, table.X, table.y), start
-    ):
-        if trace.look(lambda X, weights=weights: net.outputs(weights, X)):
-            return trace, weights
-    trace.look(lambda X: net.outputs(weights, X), last=True)
+    trace, used, most = Trace(table, loss), 0, n_gradients(table, units, budget)
+
+    def gradient(weights):
+        nonlocal used
+        used += 1
+        return net.loss_and_gradient(weights, table.X, table.y)
+
+    for weights, _ in one_step_secant(gradient, start):
+        trace.look(lambda X, weights=weights: net.outputs(weights, X), used / most)
+        if used >= most:
+            break
+    trace.look(lambda X: net.outputs(weights, X), np.inf)
     return trace, weights
 
 
-def by_fit(table, model, limit, loss="squared"):
+def by_fit(table, model, budget, loss="squared"):
     """Fit an estimator; return the trace and the estimator.
 
-    One of ours (itself, or the `classifier` in it) is looked at on the way, and ends
-    when its time is over; others are looked at once.
+    One of ours (itself, or the `classifier` in it) is looked at on the way, others are
+    once. The budget, in million updates, replaces a number of flips without bound.
     """
-    trace = Trace(table, loss, limit)
+    trace, n_epochs = Trace(table, loss), 0
     learner = getattr(model, "classifier", model)
     if isinstance(learner, BLMClassifier | BLMRegressor):
-        learner.set_callbacks(
-            blm.Watch(lambda model: trace.look(lambda X: outputs_of(model, X)))
-        )
+        (units,) = learner.hidden_layer_sizes
+        n_in, n_out = table.X.shape[1] + 1, table.y.shape[1]
+        most = OF_OURS
+        if learner.max_flips != "auto":
+            learner.set_params(max_flips=n_flips(table, units, budget))
+            most = learner.max_flips / (n_in * units + (units + 1) * n_out)
+
+        def look(fitted):
+            nonlocal n_epochs
+            n_epochs += 1
+            share = n_epochs * OF_EPOCH / most
+            trace.look(lambda X: outputs_of(fitted, X), share)
+
+        learner.set_callbacks(blm.Watch(look))
     blm.fitted(model, table.X, table.target)
-    trace.look(lambda X: outputs_of(model, X), last=True)
+    trace.look(lambda X: outputs_of(model, X), np.inf)
     return trace, model
 
 
@@ -168,17 +207,19 @@ def with_scales(model):
     return TransformedTargetRegressor(model, transformer=StandardScaler())
 
 
-def begin(name, *, seconds, widths, elm_widths, quick_share=1):
+def begin(name, *, seconds, quick, widths, elm_widths, quick_share=1):
     """Begin the report on a table: read options and rows, say how long and on what.
 
     Parameters
     ----------
     name : str
         One of `blm.FILES`.
-    seconds : tuple of float
-        Of each training run, by default and with --quick; so are the widths.
+    seconds : int
+        Of each of the paper's training runs.
+    quick : int
+        Million updates with --quick.
     widths, elm_widths : tuple of tuples of int
-        Hidden units, and those of extreme learning machines.
+        Hidden units, and those of extreme learning machines, with --quick last.
     quick_share : int, default=1
         With --quick, one row in so many.
 
@@ -195,11 +236,16 @@ def begin(name, *, seconds, widths, elm_widths, quick_share=1):
         parser.add_argument("--elm-widths", type=int, nargs="+", help="of the ELM")
 
     report = Report(
-        instances=5, quick_instances=1, seconds=seconds, add_arguments=add_arguments
+        instances=10,
+        quick_instances=1,
+        budget=(seconds * MILLIONS_PER_SECOND, quick),
+        unit=f"million updates of units, {seconds * MILLIONS_PER_SECOND:,} of which "
+        f"took the paper's machine about {seconds} s",
+        paper={"instances": 5, "budget": seconds * MILLIONS_PER_SECOND},
+        defaults={"widths": widths, "elm_widths": elm_widths},
+        add_arguments=add_arguments,
     )
     options = report.options
-    options.widths = options.widths or widths[options.quick]
-    options.elm_widths = options.elm_widths or elm_widths[options.quick]
     report.data(blm.FILES[name])
     step = quick_share if options.quick else 1
     X, y = (part[::step] for part in blm.load(name))
@@ -207,40 +253,51 @@ def begin(name, *, seconds, widths, elm_widths, quick_share=1):
     tables = [Table.of(X, y, seed) for seed in options.seeds]
     of = f" of every {step}th row" if step > 1 else ""
     rows = f"{len(tables[0].X)} rows{of}"
-    report.text(f"Training runs of {options.seconds:g} s on {rows}.")
+    report.text(f"Trained on {rows}.")
     return report, tables
 
 
-COLUMNS = ("method", "hidden units", "runs", "test", "±", "lowest", "train", "seconds")
+COLUMNS = ("method", "hidden units", "runs", "test", "lowest", "train", "seconds")
 
 
-def sweep(methods, tables, seed, kept):
+def sweep(report, methods, tables, kept):
     """Run each method with each of its widths on each table, and yield rows.
 
     Parameters
     ----------
+    report : Report
+        Gets each run.
     methods : list of (name, widths, run)
         `run` takes a table, a width (None for a method without) and a seed; it returns
         a trace and what it has trained.
     tables : list of Table
-    seed : int
     kept : dict
         Gets by name and width what the first run returned and the mean of the test
         errors at the end.
     """
+    seeds = report.options.seeds
     for name, widths, run in methods:
         for units in widths:
-            runs = [run(table, units, seed + i) for i, table in enumerate(tables)]
+            runs = [
+                run(table, units, k) for table, k in zip(tables, seeds, strict=True)
+            ]
             traces = [trace for trace, _ in runs]
-            ends = np.array([trace.test[-1] for trace in traces])
-            kept[name, units] = runs[0], ends.mean()
-            error = ends.std(ddof=1) / np.sqrt(len(ends)) if len(ends) > 1 else np.nan
+            ends = [trace.test[-1] for trace in traces]
+            kept[name, units] = runs[0], float(np.mean(ends))
+            for seed, trace in zip(seeds, traces, strict=True):
+                report.run(
+                    f"{name}, {units}",
+                    seed,
+                    test=trace.test[-1],
+                    lowest=min(trace.test),
+                    train=trace.train[-1],
+                    seconds=trace.seconds[-1],
+                )
             yield (
                 name,
                 units,
                 len(runs),
-                f"{ends.mean():.4f}",
-                f"{error:.4f}" if len(ends) > 1 else None,
+                mean_sd(ends, 4),
                 f"{np.mean([min(trace.test) for trace in traces]):.4f}",
                 f"{np.mean([trace.train[-1] for trace in traces]):.4f}",
                 median(trace.seconds[-1] for trace in traces),

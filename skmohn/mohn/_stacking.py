@@ -584,14 +584,13 @@ def _learn_additive(
 ) -> list[Any]:
     """Fit single inputs, for each output; none where that takes too long."""
     labels, group = member_fit.labels, member_fit.group_of_observations
-    successes = member_fit.successes
-    if ridge_work(*inputs.shape) * len(successes) > SPIKE_SLAB_WORK.max_work:
+    successes = np.array(member_fit.successes)
+    if ridge_work(*inputs.shape, len(successes)) > SPIKE_SLAB_WORK.max_work:
         return []
-    known = [None] * len(successes) if known is None else known
-    return [
-        fit_ridge_logistic(inputs, success, labels.weight, labels.unit, group, mass)
-        for success, mass in zip(successes, known, strict=True)
-    ]
+    mass = None if known is None else known[0]
+    return list(
+        fit_ridge_logistic(inputs, successes, labels.weight, labels.unit, group, mass)
+    )
 
 
 @one_blas_thread
