@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from skmohn._core._fitting import warn_of_table
 from skmohn._core._meanings import IT, find_cure, is_number, is_unknown, listed
-from skmohn._core._sklearn import safe_indexing
+from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._types import TableLike
 
 # What stands for a missing value in many files; the positive 9 and 99 are ages, too.
@@ -107,6 +107,23 @@ def mark_unknown(y: Any) -> Any:
         return y
     is_bad = np.asarray(np.frompyfunc(is_unknown, 1, 1)(values), dtype=bool)
     return np.where(is_bad, np.nan, values) if is_bad.any() else y
+
+
+def mark_unknown_cells(X: Any) -> Any:
+    """Table with NaN for pandas' NA among objects: numpy makes no number of it."""
+    if hasattr(X, "isetitem"):  # a data frame of pandas
+        marked = X
+        for j in np.flatnonzero([dtype == "O" for dtype in X.dtypes]).tolist():
+            cells = X.iloc[:, j].to_numpy()
+            known = mark_unknown_cells(cells)
+            if known is not cells:
+                marked = X.copy() if marked is X else marked
+                marked.isetitem(j, known)
+        return marked
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "O":
+        return X
+    is_na = np.asarray(np.frompyfunc(is_pandas_na, 1, 1)(X), dtype=bool)
+    return np.where(is_na, np.nan, X) if is_na.any() else X
 
 
 def refuse_times(y: Any, name: str = "y") -> None:

@@ -10,7 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 
-from skmohn._core._bad_values import mark_unknown, name_bad_values, refuse_odd_tables
+from skmohn._core._bad_values import (
+    mark_unknown,
+    mark_unknown_cells,
+    name_bad_values,
+    refuse_odd_tables,
+)
 from skmohn._core._meanings import IT, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
@@ -188,7 +193,7 @@ def read_table(
     # checks both, :func:`validate_table` by default. `categorical_features` and
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
-    X = as_table(to_numpy(X))
+    X = as_table(mark_unknown_cells(to_numpy(X)))
     y, like = mark_unknown(to_numpy(y)), like or estimator
     rows = weighted_rows(X, weights)
     known = X if rows is None else safe_indexing(X, rows)

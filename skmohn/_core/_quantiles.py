@@ -22,8 +22,14 @@ class QuantileConstants:
     # what Tukey calls far out is three quartile ranges off. Where it is replaced, and
     # not only the scale of its column pulled in, powers of four are kept.
     min_lone_distance: float = tuned(3.0, "Tukey (1977), section 2D")
+    # The same on a scale of logarithms: of 150 totals with a Pareto tail of index 1.5,
+    # one in a thousand samples has such a value, of 20 one in twenty.
+    min_lone_log_distance: float = tuned(2.0, "benchmarks/mohn/wild_cells.py")
     # Of fewer rows, each may be a setting that was chosen.
     min_rows_lone: int = tuned(10, "benchmarks/mohn/wild_cells.py")
+    # One of so many rows may be far off on each side of a column, and at most so many.
+    n_rows_of_lone: int = tuned(50, "benchmarks/mohn/wild_cells.py")
+    max_lone: int = tuned(5, "benchmarks/mohn/wild_cells.py")
 
 
 _QUANTILES = QuantileConstants()
@@ -82,17 +88,72 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
     return n_low, n_spared - int(high[0]) if len(high) else 0
 
 
-def ends_inside_lone(ordered: NDArray) -> tuple[float, float, float]:
-    """Ends of an increasing column without a lone value far off, and the distance."""
+def ends_inside_lone(
+    ordered: NDArray, n_ranges: float | None = None
+) -> tuple[float, float, float]:
+    """Ends of an increasing column without its few values far off, and the distance."""
     # The distance beyond the ends from which a value is far off, infinite if none is.
-    least, most = float(ordered[0]), float(ordered[-1])
-    if len(ordered) >= _QUANTILES.min_rows_lone:
-        low, high = float(ordered[1]), float(ordered[-2])
-        distance = _QUANTILES.min_lone_distance * (high - low)
-        is_low, is_high = low - least > distance, most - high > distance
-        if low < high and (is_low or is_high):
-            return low if is_low else least, high if is_high else most, distance
-    return least, most, math.inf
+    # Only the spared values at either end must be in order.
+    n_spared = _count_spared(len(ordered))
+    if n_spared:
+        n_ranges = n_ranges or _QUANTILES.min_lone_distance
+        ends = ordered.astype(np.float64, copy=False)
+        below, above = ends[n_spared::-1], ends[-1 - n_spared :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = n_ranges * float(above[0] - below[0])
+            is_low, is_high = -np.diff(below) > distance, np.diff(above) > distance
+        if distance > 0.0 and (is_low.any() or is_high.any()):
+            low, high = below[_first(is_low)], above[_first(is_high)]
+            return float(low), float(high), distance
+    return float(ordered[0]), float(ordered[-1]), math.inf
+
+
+def _count_spared(n_values: int) -> int:
+    """Values at each end of a column that may be far off all others."""
+    if n_values < _QUANTILES.min_rows_lone:
+        return 0
+    n_spared = n_values // _QUANTILES.n_rows_of_lone
+    return min(max(n_spared, 1), _QUANTILES.max_lone)
+
+
+def _first(mask: NDArray[np.bool_]) -> int:
+    """Number of values before the first of a mask, all if there is none."""
+    return int(np.append(mask, True).argmax())
+
+
+def mask_lone(values: NDArray) -> NDArray[np.bool_]:
+    """Mask of the few values of each column that are far off all others."""
+    # NaN is unknown. Fills of files are as far off.
+    mask = np.zeros(values.shape, dtype=bool)
+    if values.dtype.kind != "f":
+        return mask
+    for j, column in enumerate(values.T):
+        known = column[~np.isnan(column)]
+        n_spared = _count_spared(len(known))
+        if n_spared:
+            ends = np.arange(n_spared + 1)
+            found = np.partition(known, [*ends, *(len(known) - 1 - ends)])
+            low, high, distance = ends_inside_lone(found)
+            if distance < math.inf:
+                with np.errstate(over="ignore", invalid="ignore"):
+                    mask[:, j] = low - column > distance
+                    mask[:, j] |= column - high > distance
+    return mask
+
+
+def mask_lone_totals(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mask of the few totals, or counts, that are far above all others."""
+    # On the scale of logarithms, since tails of totals may be long; smaller ones than
+    # the mean of the others are near one another.
+    ordered = np.sort(totals)
+    n_spared = _count_spared(len(ordered))
+    with np.errstate(over="ignore"):
+        center = float(np.mean(ordered[: len(ordered) - n_spared]))
+        if not n_spared or not 0.0 < center < math.inf:
+            return np.zeros(len(totals), dtype=bool)
+        scaled = np.log1p(totals / center)
+    _, high, _ = ends_inside_lone(np.sort(scaled), _QUANTILES.min_lone_log_distance)
+    return scaled > high
 
 
 def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skmohn._core._bad_values import (
     mark_unknown,
+    mark_unknown_cells,
     name_bad_values,
     parse_text_targets,
     refuse_odd_tables,
@@ -151,7 +152,7 @@ def validate_columns(
     """Check a table as scikit-learn does, with times as numbers of seconds."""
     # Parameters and results are those of
     # :func:`sklearn.utils.validation.validate_data`.
-    X, y = to_numpy(X), mark_unknown(to_numpy(y))
+    X, y = mark_unknown_cells(to_numpy(X)), mark_unknown(to_numpy(y))
     refuse_odd_tables(X)
     compare_zones(estimator, X, reset=reset)
     has_y = not (isinstance(y, str) and y == "no_validation")

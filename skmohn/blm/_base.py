@@ -471,6 +471,9 @@ class BaseBLM(
         samples, validation_samples = samples.drop_zero_weight(), None
         if not samples.weights.any():
             raise ValueError("sample_weight is zero for every sample")
+        # A loss of all outputs sees the samples as they are.
+        if self.decomposable and self.standardize:
+            samples = samples.without_lone(self._scales_targets)
         if is_pair_given(X_val, y_val):
             validation_samples, _ = read_samples(form, X_val, y_val)
             if not validation_samples.weights.any():
@@ -484,7 +487,6 @@ class BaseBLM(
             samples, validation_samples = hold_out(form, samples, fraction, seed)
         self._per_step = form.rows.per_step
         self._set_targets(form.targets)
-        # A loss of all outputs sees the samples as they are.
         samples = samples.deduplicate() if self.decomposable else samples
         return samples, validation_samples
 

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import refuse_times
+from skmohn._core._quantiles import mask_lone
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
 from skmohn._core._text import refuse_text
@@ -199,6 +200,17 @@ class Samples(NamedTuple):
         if self.lengths is not None or has_weight.all():
             return self
         return self.take(has_weight.nonzero()[0])
+
+    def without_lone(self, are_numbers: bool) -> Self:
+        """Samples without targets far off all others; such inputs are medians."""
+        X, weights = self.X, self.weights
+        is_lone = mask_lone(X)
+        if is_lone.any():
+            medians = np.nanmedian(np.where(is_lone, np.nan, X), axis=0)
+            X = np.where(is_lone, medians, X)
+        if are_numbers:
+            weights = weights * ~mask_lone(self.targets).any(axis=1)
+        return self._replace(X=X, weights=weights).drop_zero_weight()
 
     def deduplicate(self) -> Self:
         """Samples with equal rows merged; sequences are not compared."""

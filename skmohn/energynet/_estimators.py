@@ -23,7 +23,7 @@ from skmohn._core._bad_values import check_labels
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
-from skmohn._core._quantiles import pull_in
+from skmohn._core._quantiles import mask_lone, pull_in
 from skmohn._core._scaling import (
     fitted_scaler,
     restore_checked,
@@ -46,7 +46,7 @@ from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._conditional import expect_missing
 from skmohn.energynet._mlp import Stages, candidates, choose, folds_of
 from skmohn.energynet._stack_trainer import widths_of
-from skmohn.energynet._table import Encoded, read_columns, read_weights
+from skmohn.energynet._table import Encoded, Table, read_columns, read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 
@@ -140,7 +140,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         X, y = self._read_samples(X, y, sample_weight)
         self._check_targets(y)
         transformer, mlp = self._parts()
-        kept, weights = _weighted(X, sample_weight)
+        kept, weights = self._without_lone(y, *_weighted(X, sample_weight))
         require_mlp_weights(mlp, weights)
         stages = Stages(self, *given)
         with table_is_read():
@@ -149,6 +149,18 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             )
         self.mlp_ = self._train(mlp, X[kept], y[kept], weights, stages)
         return self
+
+    def _without_lone(
+        self, y: NDArray, kept: NDArray[np.bool_] | slice, weights: NDArray | None
+    ) -> tuple[NDArray[np.bool_] | slice, NDArray | None]:
+        """Samples without targets far off all others, and their weights."""
+        is_lone = mask_lone(y.reshape(len(y), -1)[kept]).any(axis=1)
+        if not is_lone.any() or not is_regressor(self):
+            return kept, weights
+        rows = np.arange(len(y))[kept][~is_lone]
+        return np.isin(np.arange(len(y)), rows), (
+            None if weights is None else weights[~is_lone]
+        )
 
     def _of_layers(
         self, X: NDArray, given: TableLike, kept: NDArray | slice
@@ -295,6 +307,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         if is_regressor(self):
             warn_of_target_markers(y)
         check_consistent_length(X, y)
+        if self.transformer is None or self.transformer.coding != MINMAX:
+            X = Table(X, None, self._categories).mark_lone().values
         return X, y
 
     def _read_table(self, X: TableLike, **options: Any) -> NDArray:

@@ -22,6 +22,7 @@ from skmohn._core._categories import (
     read_table,
 )
 from skmohn._core._names import input_names, unique_names
+from skmohn._core._quantiles import mask_lone
 from skmohn._core._rows import equal_slices, order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
 from skmohn._core._tables import ALL_NUMBERS
@@ -88,6 +89,14 @@ class Table:
         if weights is None:
             return self
         return self.take(repeated_rows(weights))
+
+    def mark_lone(self) -> "Table":
+        """Take the few numbers that are far off all others of a column for missing."""
+        is_lone = mask_lone(self.values)
+        is_lone[:, list(self.categories.encoders)] = False
+        if not is_lone.any():
+            return self
+        return replace(self, values=np.where(is_lone, np.nan, self.values))
 
     def drop_unknown(self, n_needed: int) -> "Table":
         """Leave the rows of which nothing is known, if enough others remain."""

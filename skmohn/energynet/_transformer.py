@@ -853,8 +853,11 @@ class EnergyNetTransformer(
                     "continues: restore the old value or fit anew"
                 )
         table = self._read_table(X, reset=learn, weights=[sample_weight])
+        table = table.repeat(sample_weight)
+        if learn and self.coding != MINMAX:
+            table = table.mark_lone()
         # A single sample leaves nothing to learn from.
-        table = table.repeat(sample_weight).drop_unknown(2 if learn else 1)
+        table = table.drop_unknown(2 if learn else 1)
         if learn:
             known = self._categories.known()
             self.coding_ = UnitCoding.learn(

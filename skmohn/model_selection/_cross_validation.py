@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import (
     GroupKFold,
@@ -17,6 +18,7 @@ from sklearn.model_selection import (
     cross_validate,
 )
 from sklearn.utils import check_random_state, indexable
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -109,7 +111,8 @@ def compare_estimators(
         Score, the higher the better, as in
         :func:`~sklearn.model_selection.cross_val_score`. None for the estimators' own.
     groups : array-like of shape (n_samples,), default=None
-        Groups of samples, such as subjects, that no split divides.
+        Groups of samples, such as subjects, that no split divides; by default those of
+        `params`. Estimators get them where metadata are routed and they request them.
     params : dict, default=None
         Arguments of ``fit``, such as ``{"sample_weight": weights}``; with metadata
         routing, also those that the scorer requests.
@@ -329,11 +332,20 @@ def _score_all(
     """Score all estimators on the same splits; also draw a seed of later tests."""
     random = check_random_state(random_state)
     X, y, groups, params = data
+    params = dict(params or {})
+    groups = params.get("groups") if groups is None else groups
     X, y, groups = indexable(X, y, groups)
     splits = _make_splits(estimators, X, y, groups, settings, random)
     seeds = random.randint(2**31 - 1, size=len(splits) + 1).tolist()
     runs: Any = Parallel(n_jobs=settings.n_jobs)(
-        delayed(_score_split)(name, estimator, (X, y, params), split, settings, seed)
+        delayed(_score_split)(
+            name,
+            estimator,
+            (X, y, _requested(estimator, params, groups)),
+            split,
+            settings,
+            seed,
+        )
         for split, seed in zip(splits, seeds[1:], strict=True)
         for name, estimator in estimators.items()
     )
@@ -403,6 +415,18 @@ class _Run(NamedTuple):
     fit_seconds: float
     score_seconds: float
     calibration: NDArray | None
+
+
+def _requested(
+    estimator: BaseEstimator, params: dict[str, Any], groups: Any
+) -> dict[str, Any]:
+    """Arguments of ``fit``; where metadata are routed, groups if they are requested."""
+    if not get_config()["enable_metadata_routing"]:
+        return params
+    others = {key: value for key, value in params.items() if key != "groups"}
+    routing: Any = get_routing_for_object(estimator)
+    takes_groups = groups is not None and routing.consumes("fit", ["groups"])
+    return {**others, "groups": groups} if takes_groups else others
 
 
 def _score_split(

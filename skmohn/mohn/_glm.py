@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skmohn._core._categories import one_row, read_table
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._html import ComputedProperty
+from skmohn._core._quantiles import mask_lone_totals
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
@@ -117,6 +118,10 @@ class MOHNGLMRegressor(
         For ``loss="tweedie"``, between 1 (counts times a unit) and 2 (gamma); None
         means 1.5, where the coefficient of variation of an amount is 1. Other losses
         take none. :meth:`log_density` of held-out samples compares powers.
+    outliers : {"auto", "keep"}, default="auto"
+        Whether the few targets that are far above all others for their exposure, such
+        as entry errors, are left out; at most one in 50 samples, and five. See
+        `outliers_`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
@@ -152,6 +157,8 @@ class MOHNGLMRegressor(
     coding_ : InputCoding
         How each column became an input: its ``kind`` and the values ``low`` and
         ``high`` coded as -1 and +1.
+    outliers_ : ndarray of shape (n_samples,), bool
+        Mask of the targets that were left out as outliers.
     search_coverage_ : list of dict
         For each order, the number of products that are ``possible``, were ``tried``
         (scored) and were ``kept``.
@@ -213,6 +220,7 @@ class MOHNGLMRegressor(
     model_: GLMModel
     stopping_reason_: str
     coding_: InputCoding
+    outliers_: np.ndarray
     search_coverage_: list[dict]
     collinear_terms_: list[list]
     history_: History
@@ -230,6 +238,7 @@ class MOHNGLMRegressor(
         "loss": [StrOptions({*DISTRIBUTIONS, "tweedie"})],
         "power": [Interval(Real, 1, 2, closed="neither"), None],
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "outliers": [StrOptions({"auto", "keep"})],
     }
 
     _used_by = {
@@ -251,6 +260,7 @@ class MOHNGLMRegressor(
         work_budget: float = 1e9,
         memory_budget: float = 1e9,
         power: float | None = None,
+        outliers: str = "auto",
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown: str = "error",
         random_state: int | np.random.RandomState | None = None,
@@ -267,6 +277,7 @@ class MOHNGLMRegressor(
         self.work_budget = work_budget
         self.memory_budget = memory_budget
         self.power = power
+        self.outliers = outliers
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.random_state = random_state
@@ -332,6 +343,7 @@ class MOHNGLMRegressor(
             "glm",
             _read_numbers,
             self._fitted_attributes,
+            leave_out=partial(self._find_outliers, given, sample_weight),
             complete=partial(self._complete, given),
             metadata={"exposure": exposure},
         )
@@ -619,6 +631,18 @@ class MOHNGLMRegressor(
             NORMAL_INTERVAL,
         )
 
+    def _find_outliers(
+        self, exposure: _Floats | None, sample_weight: Any, y: _Floats
+    ) -> NDArray[np.bool_]:
+        """Find targets that are far above all others of positive weight; keep them."""
+        found = np.zeros(len(y), dtype=bool)
+        rows = np.flatnonzero(check_sample_weight(sample_weight, y) > 0.0)
+        if self.outliers == "auto" and np.all(y[rows] >= 0.0):
+            rates = y if exposure is None else y / exposure
+            found[rows] = mask_lone_totals(rates[rows])
+        self.outliers_ = found
+        return found
+
     def _complete(
         self, exposure: _Floats | None, samples: TrainingData
     ) -> TrainingData:
@@ -673,6 +697,9 @@ class MOHNGLMRegressor(
 
     def _expose(self, samples: TrainingData, model: GLMModel) -> None:
         vars(self).update(self._fitted_attributes(samples, model))
+        if self.outliers_.any():
+            left_out = f"{self.outliers_.sum()} of {len(self.outliers_)} targets"
+            self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self._marginals = measure(samples, model, self.terms_)
         self.collinear_terms_ = label_collinear_terms(expand(samples), self._terms)
 

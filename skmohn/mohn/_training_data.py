@@ -57,6 +57,17 @@ class CopyConstants:
 _COPIES = CopyConstants()
 
 
+@dataclass(frozen=True)
+class WeightConstants:
+    """Weights of very different size."""
+
+    # Sum of all weights but the largest, over it: with less, variances cancel.
+    min_others: float = tuned(1e-8, "rounding")
+
+
+_WEIGHTS = WeightConstants()
+
+
 class ValidationData(NamedTuple):
     """Samples held out for validation."""
 
@@ -245,7 +256,7 @@ def read_training_data(
         _refuse_categories(coding, names, settings.strategy)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    coded = encode(coding, samples.table, as_bytes=as_bytes)
+    coded = encode(coding, coding.mark_far(samples.table), as_bytes=as_bytes)
     return samples.weights.describe(
         replace(coded, group=samples.groups),
         samples.y,
@@ -357,6 +368,7 @@ def positive_weights(
     sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     rows = _positive_rows(sample_weight)
     sample_weight = sample_weight[rows]
+    _refuse_single(sample_weight, rows)
     unit = unit or weight_unit(sample_weight)
     sample_weight = sample_weight / unit
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
@@ -368,6 +380,18 @@ def _positive_rows(weight: NDArray[np.float64]) -> NDArray[np.intp]:
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
     return rows
+
+
+def _refuse_single(weight: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
+    """Refuse weights beside one of which all others are nothing."""
+    heaviest = int(np.argmax(weight))
+    others = float(np.sum(np.delete(weight / weight[heaviest], heaviest)))
+    if 0.0 < others < _WEIGHTS.min_others:
+        raise ValueError(
+            f"sample_weight of sample {rows[heaviest]} is {1.0 / others:.3g} times "
+            "those of all others together, which would not count: divide it, or drop "
+            "the sample"
+        )
 
 
 class _Weights(NamedTuple):

@@ -19,6 +19,7 @@ from skmohn._core._sklearn import (
     CallbackSupportMixin,
     Interval,
     StrOptions,
+    check_sample_weight,
     fit_context,
     with_callbacks,
 )
@@ -80,6 +81,8 @@ class ProductFinder(BaseMOHN):
             [TrainingData, Any], Mapping[str, Any]
         ],  # of what is reported
         factor: NDArray[np.float64] | None = None,  # weights of the classes of samples
+        # Mask of the targets that are left out.
+        leave_out: Callable[[NDArray], NDArray[np.bool_]] | None = None,
         # Adds what the training data have beside targets.
         complete: Callable[[TrainingData], TrainingData] = lambda samples: samples,
         metadata: Mapping[str, Any] | None = None,  # of callbacks that score
@@ -99,7 +102,7 @@ class ProductFinder(BaseMOHN):
         samples = read_training_data(
             X,
             target,
-            sample_weight,
+            _weigh(sample_weight, target, leave_out),
             task=task,
             strategy=STRATEGIES[self.strategy],
             settings=settings,
@@ -149,6 +152,17 @@ class ProductFinder(BaseMOHN):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _weigh(
+    sample_weight: ArrayLike | None,
+    y: NDArray,
+    leave_out: Callable[[NDArray], NDArray[np.bool_]] | None,
+) -> ArrayLike | None:
+    """Weights of samples, 0 for those that are left out."""
+    if leave_out is None or not (outliers := leave_out(y)).any():
+        return sample_weight
+    return check_sample_weight(sample_weight, y) * ~outliers
 
 
 def read_classes(y: Any) -> tuple[NDArray, NDArray]:

@@ -7,6 +7,8 @@ from numpy.testing import assert_array_equal
 from skmohn._core._quantiles import (
     count_fills,
     inner_ends,
+    mask_lone,
+    mask_lone_totals,
     pull_in,
     quantile_thresholds,
 )
@@ -116,3 +118,41 @@ def test_numbers_that_are_no_floats(dtype):
     if dtype is not bool:
         wild = np.array([0, 1, 2, 4, 120], dtype=dtype)
         assert_array_equal(pull_in(wild), [0.0, 1.0, 2.0, 4.0, 4.0])
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_lone_values_are_one_of_fifty_rows_at_each_end(sign):
+    values = sign * np.random.default_rng(0).normal(size=151)
+    for far, is_lone in (
+        ([20.0], True),
+        ([20.0, 1e6, 1e300], True),
+        ([1e6] * 4, False),
+    ):
+        wild, n_wild = values.copy(), len(far)
+        wild[:n_wild] = sign * np.array(far)
+        wild[-1] = np.nan
+        mask = mask_lone(np.column_stack([wild, values]))
+        assert mask[:n_wild, 0].all() == is_lone
+        assert mask.sum() == n_wild * is_lone
+    # Of fewer rows one may be, on either side, and of fewer than ten none.
+    few = sign * np.append(np.arange(9.0), [1e3, -1e3])
+    assert_array_equal(np.flatnonzero(mask_lone(few[:, None])), [9, 10])
+    assert not mask_lone(few[2:, None]).any()
+    assert not mask_lone(np.append(few[:-2], [1e3, 1e3])[:, None]).any()
+    # At most five, of any number of rows; integers have none.
+    many = np.append(np.random.default_rng(0).normal(size=900), np.full(6, 1e9))
+    assert not mask_lone(many[:, None]).any()
+    assert mask_lone(many[:-1, None]).sum() == 5
+    assert not mask_lone(np.array([[0]] * 20 + [[1]] * 20 + [[99]])).any()
+
+
+def test_lone_totals_are_far_above_others_on_a_scale_of_logarithms():
+    counts = np.random.default_rng(0).poisson(3.0, 150).astype(float)
+    for wild, is_lone in ((100.0, False), (1e3, True), (1e12, True), (1e308, True)):
+        mask = mask_lone_totals(np.append(counts, wild))
+        assert_array_equal(np.flatnonzero(mask), [150] * is_lone)
+    # Long tails and rare events are kept.
+    ranks = np.arange(1.0, 151.0)
+    assert not mask_lone_totals((ranks / 150.0) ** (-1.0 / 1.5)).any()
+    assert not mask_lone_totals(np.append(np.zeros(149), 5.0)).any()
+    assert not mask_lone_totals(np.array([1.0, 1e12])).any()

@@ -208,3 +208,42 @@ def test_labels_that_are_no_classes_are_refused_with_the_cure(model):
     ):
         with pytest.raises(ValueError, match=message):
             clone(model).fit(numbers(), labels)
+
+
+@pytest.mark.parametrize("columns", [["a", "flag"], ["a", "flag", "word", "day"]])
+def test_na_of_pandas_among_objects_is_missing(columns):
+    days = pd.date_range("2020-01-01", periods=N)
+    values = {
+        "flag": [float(i % 2) for i in range(N)],
+        "word": ["xy"[i % 2] for i in range(N)],
+        "day": list(days),
+    }
+    X, y = numbers()[["a"]], np.arange(N)
+    for name in columns[1:]:
+        X[name] = pd.Series([pd.NA, *values[name][1:]], dtype=object)
+    known = X.copy()
+    known.isetitem(1, X["flag"].astype("Float64").to_numpy(float, na_value=np.nan))
+    if "day" in known:
+        known["day"] = pd.to_datetime(known["day"])
+    before = X.copy()
+    options = {"handle_unknown": "missing", "random_state": 0}
+    model = MOHNRegressor("gp", **options).fit(X, y)
+    expected = MOHNRegressor("gp", **options).fit(known, y).predict(known)
+    assert_array_equal(model.predict(X), expected)
+    pd.testing.assert_frame_equal(X, before)
+    filled = EnergyNetImputer(
+        EnergyNetTransformer(None, [2], n_final_epochs=1, random_state=0)
+    ).fit_transform(X)
+    assert not pd.isna(filled).any()
+    with pytest.raises(ValueError, match="NaN in column 'flag'"):
+        BLMRegressor().fit(X[["a", "flag"]], y)
+
+
+def test_na_of_pandas_in_an_array_of_objects_is_missing():
+    X = np.column_stack([np.arange(N), np.arange(N) % 2]).astype(object)
+    known = X.astype(float)
+    X[0, 1], known[0, 1] = pd.NA, np.nan
+    model = MOHNRegressor("gp").fit(X, np.arange(N))
+    assert_array_equal(
+        model.predict(X), MOHNRegressor("gp").fit(known, np.arange(N)).predict(known)
+    )

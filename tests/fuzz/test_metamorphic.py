@@ -246,6 +246,46 @@ def test_numbers_that_rounding_has_changed(campaign):
     campaign(check, st.tuples(problems, st.sampled_from([1e-15, 1e-12])))
 
 
+def test_one_wild_cell_or_target_is_as_any_other(campaign):
+    """No sign and no size of it moves what is learned of the other rows."""
+
+    def check(problem, row, column, sizes):
+        estimator, use = LEARNERS[problem[0]]
+        X, y = numbers_and_target(*problem)
+        others = np.arange(len(X)) != row
+        is_target = column is None
+        if is_target and (is_classifier(estimator) or use != "predict"):
+            return
+        found = []
+        for size in sizes:
+            table, targets = X.copy(), y.copy()
+            if is_target:
+                targets[row] = size
+            else:
+                table[row, column] = size
+            model = fit(estimator, table, targets)
+            found.append(getattr(model, use)(X[others]))
+        assert_allclose(found[1], found[0], rtol=1e-9, atol=1e-9)
+
+    sizes = st.sampled_from([(1e4, -1e7), (-1e5, 1e12), (1e9, 1e5)])
+    columns = st.sampled_from([2, 3, 4, None])
+    campaign(check, st.tuples(LEARNED, st.integers(0, 29), columns, sizes))
+
+
+def test_columns_without_information(campaign):
+    """A constant column is none."""
+
+    def check(problem, constant):
+        name, table, seed = problem
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        other = np.insert(X, seed % (X.shape[1] + 1), constant, axis=1)
+        model = fit(SYMMETRIC[name], X, y)
+        assert_same_predictions(model, fit(SYMMETRIC[name], other, y), X, other)
+
+    constants = st.sampled_from([0.0, 1.0, -1e300, np.nan])
+    campaign(check, st.tuples(problems(list(SYMMETRIC)), constants))
+
+
 def test_scaled_and_shifted_targets(campaign):
     def check(problem, exponent, sign, shift):
         name, table, seed = problem

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import load_iris, make_regression
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -99,6 +100,32 @@ def test_groups_and_weights_are_respected(regression):
     assert [len(each) for each in seen] == [12] * 8
     found = compare_estimators(LINEAR, X, y, cv=GroupKFold(4), groups=groups)
     assert found.split_scores["data"].shape == (4, 2)
+
+
+@pytest.mark.parametrize("how", ["groups", "params"])
+def test_groups_go_to_splits_and_to_estimators_that_request_them(regression, how):
+    X, y = regression
+    groups = np.repeat(np.arange(16), 5)
+
+    class Watched(DummyRegressor):
+        def fit(self, X, y, groups=None):
+            assert set(X[:, 0]) == set(groups)
+            seen.append(set(groups))
+            return super().fit(X, y)
+
+    seen = []
+    given = groups if how == "groups" else {"groups": groups}
+    with config_context(enable_metadata_routing=True):
+        compare_estimators(
+            {
+                "a": make_pipeline(Watched().set_fit_request(groups=True)),
+                "b": Watched().set_fit_request(groups=True),
+                "c": LinearRegression(),
+            },
+            np.column_stack([groups, X]), y,
+            cv=4, n_repeats=1, random_state=0, **{how: given},
+        )  # fmt: skip
+    assert [len(each) for each in seen] == [12] * 8
 
 
 def test_a_search_is_nested(regression):

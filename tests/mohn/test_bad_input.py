@@ -10,7 +10,13 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from skmohn import DeltaOptions, GPOptions, MOHNRegressor, MSDAOptions
+from skmohn import (
+    DeltaOptions,
+    GPOptions,
+    MOHNClassifier,
+    MOHNRegressor,
+    MSDAOptions,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (100, 6))
@@ -424,3 +430,18 @@ def test_sparse_table_that_is_too_large_when_dense():
 def test_memory_budget_that_is_too_small_only_limits_the_search():
     model = MOHNRegressor(memory_budget=0).fit(X, Y)
     assert model.terms_ == [(0,), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    "model", [MOHNRegressor("spike_slab"), MOHNRegressor("pursuit"), MOHNClassifier()]
+)
+def test_weights_beside_one_of_which_all_others_are_nothing_are_refused(model):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y, weight = X[:, 0] > 0.0, np.ones(60)
+    for heaviest, row in ((1e12, 2), (1e300, 3)):
+        weight[row] = heaviest
+        weight[0] = 0.0
+        with pytest.raises(ValueError, match=f"sample_weight of sample {row} is"):
+            model.fit(X, y, sample_weight=weight)
+    weight[2:4] = 1e9
+    model.fit(X, y, sample_weight=weight)

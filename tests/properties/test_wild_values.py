@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
 from sklearn.neural_network import MLPRegressor
 
 from skmohn import (
@@ -10,6 +12,7 @@ from skmohn import (
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNGLMRegressor,
     MOHNRegressor,
 )
 from skmohn.mohn import GPOptions
@@ -55,18 +58,59 @@ def test_regressors(name, wild):
 @pytest.mark.parametrize(
     "name", ["gp", "multilinear", "pursuit", "spike_slab", "auto", "classes"]
 )
-def test_mohn_takes_a_lone_value_for_the_nearer_end(name, wild):
+def test_mohn_takes_a_lone_value_for_missing(name, wild):
     others = {
         "auto": MOHNRegressor(random_state=0),
         "classes": MOHNClassifier(random_state=0),
     }
     model, targets = (REGRESSORS | others)[name], Y if name != "classes" else Y > 0.0
+    found, expected = (
+        model.fit(with_wild(X, value), targets).predict(X) for value in (wild, np.nan)
+    )
+    assert_array_equal(found, expected)
+    # What is as far off in `predict` counts as the nearer end.
     column = np.delete(X[:, 0], 7)
     end = column.max() if wild > 0.0 else column.min()
+    model.fit(with_wild(X, wild), targets)
+    found, expected = (model.predict(with_wild(X, v)) for v in (wild, end))
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("wild", [1e4, -1e300])
+@pytest.mark.parametrize("name", ["blm", "energynet"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_networks_leave_lone_values_out(name, wild):
+    model = REGRESSORS[name]
+    # A network that takes no missing values gets the median.
+    plain = np.nan if name == "energynet" else np.median(X[OTHERS, 0])
     found, expected = (
-        model.fit(with_wild(X, value), targets).predict(X) for value in (wild, end)
+        model.fit(with_wild(X, value), Y).predict(X) for value in (wild, plain)
     )
-    np.testing.assert_array_equal(found, expected)
+    assert_array_equal(found, expected)
+    found = model.fit(X, with_wild(Y, wild)).predict(X)
+    assert_array_equal(found, model.fit(X[OTHERS], Y[OTHERS]).predict(X))
+
+
+@pytest.mark.parametrize("loss", ["poisson", "negative_binomial", "gamma", "tweedie"])
+def test_generalized_linear_models_leave_lone_targets_out(loss):
+    model = MOHNGLMRegressor(loss=loss, random_state=0)
+    exposure, y = RNG.uniform(1.0, 2.0, 100), np.exp(Y)
+    wild = with_wild(y, 1e12)
+    model.fit(X, wild, exposure=exposure)
+    assert_array_equal(np.flatnonzero(model.outliers_), [7])
+    assert "left out as outliers: 1 of 100 targets" in model.stopping_reason_
+    found = model.predict(X)
+    plain = clone(model).fit(X[OTHERS], y[OTHERS], exposure=exposure[OTHERS])
+    assert_array_equal(found, plain.predict(X))
+    assert not plain.outliers_.any()
+    assert "outliers" not in plain.stopping_reason_
+    # A sample without weight is no outlier.
+    model.fit(X, wild, sample_weight=OTHERS, exposure=exposure)
+    assert_array_equal(model.predict(X), found)
+    assert not model.outliers_.any()
+    kept = clone(model).set_params(outliers="keep").fit(X, wild, exposure=exposure)
+    assert not kept.outliers_.any()
+    assert kept.predict(X).mean() > 1e9
 
 
 @pytest.mark.parametrize("wild", [1e4, -1e300])

@@ -111,7 +111,7 @@ class InputCoding:
         if inside:
             X = X.copy()
             for j, (least, most, distance) in inside.items():
-                X[:, j] = np.clip(X[:, j], least, most)
+                X[(X[:, j] < least) | (X[:, j] > most), j] = np.nan
                 seen = float(low[j]), float(high[j])
                 far[j] = _far_values(seen, least, most, distance)
             low, high, has_more = _ends(X)
@@ -301,16 +301,29 @@ class InputCoding:
             inputs[rows] = coded
         return inputs, unknown
 
+    def mark_far(self, X: Any) -> Any:
+        """Rows of a fit with NaN for the numbers far off: they are taken as missing."""
+        if not self.far:
+            return X
+        X = X.copy()
+        for column in self.far:
+            X[self._is_far(X[:, column], column), column] = np.nan
+        return X
+
+    def _is_far(self, numbers: NDArray, column: int) -> NDArray[np.bool_]:
+        """Mask of the numbers of a column that count as its nearer end."""
+        far = self.far[column]
+        is_low = (far.lowest <= numbers) & (numbers < far.low)
+        return is_low | ((far.high < numbers) & (numbers <= far.highest))
+
     def _without_far(
         self, values: NDArray, columns: NDArray[np.intp]
     ) -> NDArray[np.float64]:
         """Numbers with those far off, as seen in fit, replaced by the nearer end."""
         values = values.astype(np.float64, copy=False)
         for index in np.flatnonzero(np.isin(columns, list(self.far))).tolist():
-            column = int(columns[index])
-            far, numbers = self.far[column], values[:, index]
-            is_far = (far.lowest <= numbers) & (numbers < far.low)
-            is_far |= (far.high < numbers) & (numbers <= far.highest)
+            column, numbers = int(columns[index]), values[:, index]
+            is_far = self._is_far(numbers, column)
             values[is_far, index] = np.clip(
                 numbers[is_far], self.low[column], self.high[column]
             )
