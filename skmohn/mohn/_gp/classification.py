@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._tuned import tuned
@@ -584,10 +584,11 @@ def stacking_weights(
     # observations that each member generates before any is seen.
     weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
     ensemble_weights = pseudo_counts / pseudo_counts.sum()
+    # Relative to the most likely member, so that no observation underflows.
+    odds = np.exp(left_out - left_out.max(axis=1, keepdims=True))
     for _ in range(_MIXTURE.max_iter):
-        joint = left_out + np.log(ensemble_weights)
-        parts = np.exp(np.subtract(joint, logsumexp(joint, axis=1, keepdims=True)))
-        before, ensemble_weights = ensemble_weights, weight @ parts + pseudo_counts
+        joint = ensemble_weights * (weight / (odds @ ensemble_weights) @ odds)
+        before, ensemble_weights = ensemble_weights, joint + pseudo_counts
         ensemble_weights /= ensemble_weights.sum()
         if np.abs(ensemble_weights - before).max() < _MIXTURE.tolerance:
             break

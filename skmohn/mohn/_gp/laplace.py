@@ -103,9 +103,13 @@ def find_mode(
         return None
     evidence = best - np.log(np.diagonal(factor)).sum()
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    precision = root[:, None] * inverse * root
-    variance = _posterior_variance(covariance, precision, root, inverse)
+    own = np.diagonal(inverse).copy()
+    # Its upper half is zero, as that of the factor.
+    precision = inverse + inverse.T
+    np.fill_diagonal(precision, own)
+    precision *= root[:, None]
+    precision *= root
+    variance = _posterior_variance(covariance, precision, root, own)
     return Mode(
         latent,
         # At the mode; the steps' own sums have rounding errors.
@@ -133,11 +137,10 @@ def _posterior_variance(
     root: NDArray[np.float64],
     inverse: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Variance of the latent function; `inverse` is of 1 plus the scaled covariance."""
+    """Variance of the latent function."""
+    # `inverse` is the diagonal of that of 1 plus the scaled covariance.
     curvature = root**2
-    variance = (1.0 - np.diagonal(inverse)) / np.maximum(
-        curvature, LAPLACE.min_observed_curvature
-    )
+    variance = (1.0 - inverse) / np.maximum(curvature, LAPLACE.min_observed_curvature)
     # Where there is hardly any curvature, that is a difference of equal numbers.
     flat = np.flatnonzero(curvature < LAPLACE.max_flat_curvature)
     cross = covariance[flat]
