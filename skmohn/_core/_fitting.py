@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -43,6 +43,10 @@ _THREADS = ThreadConstants()
 _GATHERED: ContextVar[list[Warning] | None] = ContextVar("_GATHERED", default=None)
 # Whether the table of a fit in this thread was read before, under its own names.
 _IS_READ = ContextVar("_IS_READ", default=False)
+# Innermost fit in this thread that reports to callbacks.
+_LOOP: ContextVar["FitLoop | None"] = ContextVar("_LOOP", default=None)
+# Seconds without a report after which there is one.
+_QUIET: Final = 2.0
 
 
 class History(list[dict[str, Any]]):
@@ -71,6 +75,7 @@ def all_or_nothing(
         before = vars(estimator).copy()
         what = f"{type(estimator).__name__}.{fit.__name__}"
         cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
+        token = _LOOP.set(_LOOP.get())
         try:
             with say_when_long(what, ", and ".join(filter(None, cures))):
                 return fit(estimator, *args, **kwargs)
@@ -79,6 +84,8 @@ def all_or_nothing(
             # restored.
             estimator.__dict__ = before
             raise
+        finally:
+            _LOOP.reset(token)
 
     return guarded
 
@@ -133,6 +140,13 @@ def gather_warnings() -> Iterator[list[Warning]]:
         yield gathered
     finally:
         _GATHERED.reset(token)
+
+
+def tick() -> None:
+    """Report to the callbacks of the fit around, if it is long, that work goes on."""
+    loop = _LOOP.get()
+    if loop is not None:
+        loop.tick()
 
 
 _LOCK = threading.Lock()
@@ -230,7 +244,18 @@ class FitLoop:
             task = callback_context(estimator, max_subtasks)
         self._task = task
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
+        # Parent of the reports of :meth:`tick` in this iteration, if there were any.
+        self._work: Any = None
         self._open()
+        _LOOP.set(self)
+
+    def tick(self) -> None:
+        """Report a part of long work, after a while without any report."""
+        if time.perf_counter() - self._reported < _QUIET:
+            return
+        if self._work is None:
+            self._work = self._begin(self._task, "work", None)
+        self._end_part(self._work, "step")
 
     def step(self, record: Mapping[str, object], *state: object) -> bool:
         """End an iteration; return whether a callback requests to stop."""
@@ -248,19 +273,24 @@ class FitLoop:
     def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
         """Report long work within the fit to callbacks; see `FitSettings.watch`."""
         # No estimator is ready to predict meanwhile.
-        task = self._task.subcontext(task_name=name, max_subtasks=n_parts)
-        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-
-        def end_part() -> None:
-            part = task.subcontext(task_name="part")
-            part.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-            part.call_on_fit_task_end(estimator=self._estimator, **self._data)
-
-        yield end_part
+        task = self._begin(self._task, name, n_parts)
+        yield lambda: self._end_part(task)
         task.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+    def _begin(self, parent: Any, name: str, max_subtasks: int | None) -> Any:
+        task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        self._reported = time.perf_counter()
+        return task
+
+    def _end_part(self, task: Any, name: str = "part") -> None:
+        part = self._begin(task, name, 0)
+        part.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     def finish(self, *state: object) -> None:
         """End the task."""
+        # There is nothing more to report.
+        self._reported = float("inf")
         self._close(state)
         self._task.call_on_fit_task_end(
             estimator=self._estimator,
@@ -269,12 +299,16 @@ class FitLoop:
         )
 
     def _open(self) -> None:
-        self._iteration = self._task.subcontext(task_name="iteration")
-        self._iteration.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+        self._iteration = self._begin(self._task, "iteration", 0)
 
     def _close(self, state: tuple[object, ...]) -> bool:
-        return self._iteration.call_on_fit_task_end(
+        stop = self._iteration.call_on_fit_task_end(
             estimator=self._estimator,
             reconstruction_attributes=lambda: self.attributes(*state),
             **self._data,
         )
+        # What makes the attributes may be long work, too.
+        if self._work is not None:
+            self._work.call_on_fit_task_end(estimator=self._estimator, **self._data)
+            self._work = None
+        return stop

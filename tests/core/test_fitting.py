@@ -194,6 +194,25 @@ class Callback:
         return False
 
 
+@pytest.mark.needs_sklearn("1.9", "callbacks")
+@pytest.mark.parametrize(
+    "model", [MOHNRegressor(random_state=0), MOHNClassifier(random_state=0)]
+)
+def test_long_work_between_iterations_is_reported(model, monkeypatch):
+    callback, quiet = Callback(), Callback()
+    y = Y if isinstance(model, MOHNRegressor) else np.median(Y) < Y
+    # Noise: with an exact function there is no long work.
+    y = np.where(np.arange(len(y)) % 5, y, y[::-1])
+    expected = clone(model).set_callbacks(quiet).fit(X, y).predict(X)
+    monkeypatch.setattr(_fitting, "_QUIET", 0.0)
+    found = clone(model).set_callbacks(callback).fit(X, y)
+    assert_array_equal(found.predict(X), expected)
+    assert callback.begun.count("work") == callback.ended.count("work") > 0
+    assert callback.begun.count("step") > callback.begun.count("work")
+    # No fit is around this one.
+    assert _fitting._LOOP.get() is None
+
+
 def interrupt():
     raise KeyboardInterrupt
 

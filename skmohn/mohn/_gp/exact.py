@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skmohn._core._fitting import one_blas_thread
+from skmohn._core._fitting import one_blas_thread, tick
 from skmohn._core._types import Term, lapack
 from skmohn.mohn._gp.marginal_likelihood import AggregatedData
 from skmohn.mohn._gp.sobol import PairVariance
@@ -226,6 +226,7 @@ def _factorise(
     sample: AggregatedData,
     gram: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
+    tick()
     K = covariance.between(sample.rows, sample.rows) if gram is None else gram
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
     # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.

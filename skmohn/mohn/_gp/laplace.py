@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit
 
+from skmohn._core._fitting import tick
 from skmohn._core._tuned import tuned
 from skmohn._core._types import lapack
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
@@ -73,6 +74,7 @@ def find_mode(
     latent = covariance @ alpha
     best = height(alpha, latent)
     for _ in range(LAPLACE.max_iter):
+        tick()
         probability = expit(latent + offset)
         root = np.sqrt(totals * probability * (1.0 - probability))
         factor, info = _factorize(covariance, root)

@@ -17,6 +17,7 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
 from scipy.sparse import block_diag, csr_array, diags_array
 
+from skmohn._core._fitting import tick
 from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import FixedInputs, GramMatrix, Prior
 from skmohn.mohn._gp.steps import Steps
@@ -410,6 +411,7 @@ def maximize_evidence(
         return inside, logs - inside
 
     def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        tick()
         logs, beyond = index(x)
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skmohn._core._fitting import one_blas_thread
+from skmohn._core._fitting import one_blas_thread, tick
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._gp.exact import draw_normal
@@ -107,6 +107,7 @@ class NystroemPosterior:
         lost = self.lost
         own = self.covariance.own(more.rows)
         for part in row_blocks(len(more)):
+            tick()
             known = self._whiten(more.rows.take(part))
             lost += np.sum(
                 (own[part] - np.einsum("md,md->d", known, known)) / noise[part]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from skmohn._core._fitting import last_of
+from skmohn._core._fitting import last_of, tick
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn.mohn._design.design import Design
@@ -329,6 +329,7 @@ class LogisticPath(ScorePath):
         self, size: int, C: float
     ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
         """Logistic regression on the first products, as a function of columns."""
+        tick()
         present = np.unique(self.labels)
         if len(present) == 1 or not size:
             priors = np.average(self.indicators, axis=0, weights=self.weights)

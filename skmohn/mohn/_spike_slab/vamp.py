@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skmohn._core._fitting import tick
 from skmohn._core._tuned import tuned
 from skmohn.mohn._spike_slab.prior import SLAB, Denoised, SpikeSlab
 
@@ -169,6 +170,7 @@ class Vamp:
         state, ended, first = self.begin(starts), [], 0
         for damping, n_iter in VAMP.damping:
             for iteration in range(first, first + n_iter):
+                tick()
                 state = self.iterate(
                     state, damping, iteration < VAMP.n_iter_fixed_prior
                 )
