@@ -75,17 +75,14 @@ def all_or_nothing(
         before = vars(estimator).copy()
         what = f"{type(estimator).__name__}.{fit.__name__}"
         cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
-        token = _LOOP.set(_LOOP.get())
         try:
-            with say_when_long(what, ", and ".join(filter(None, cures))):
+            with _keep_loop(), say_when_long(what, ", and ".join(filter(None, cures))):
                 return fit(estimator, *args, **kwargs)
         except BaseException:
             # One assignment is atomic: a second interrupt cannot leave it half
             # restored.
             estimator.__dict__ = before
             raise
-        finally:
-            _LOOP.reset(token)
 
     return guarded
 
@@ -140,6 +137,16 @@ def gather_warnings() -> Iterator[list[Warning]]:
         yield gathered
     finally:
         _GATHERED.reset(token)
+
+
+@contextlib.contextmanager
+def _keep_loop() -> Iterator[None]:
+    """Return to the fit around at the end of one within."""
+    token = _LOOP.set(_LOOP.get())
+    try:
+        yield
+    finally:
+        _LOOP.reset(token)
 
 
 def tick() -> None:

@@ -1,5 +1,7 @@
 """What is measured of networks while they are trained, in the scripts on S4."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -40,31 +42,36 @@ def test_a_look_takes_no_time_of_the_training(clock):
     table = traces.Table(
         np.zeros((2, 1)), np.ones((2, 1)), np.zeros((3, 1)), np.ones((3, 1))
     )
-    trace = traces.Trace(table, "squared", limit=10.0)
+    trace = traces.Trace(table, "squared")
 
     def outputs_of(X):
         clock[0] += 100.0
         return np.full(len(X), 0.5)
 
     clock[0] = 4.0
-    assert not trace.look(outputs_of)
+    trace.look(outputs_of, 0.0)
     clock[0] += 0.1
     # Not due yet.
-    assert not trace.look(outputs_of)
+    trace.look(outputs_of, 0.5 / traces.LOOKS)
     clock[0] += 5.9
-    assert trace.look(outputs_of)
+    trace.look(outputs_of, 1.0 / traces.LOOKS)
     assert_allclose(trace.seconds, [4.0, 10.0])
     assert trace.train == trace.test == [0.5, 0.5]
 
 
-def test_a_sweep_tells_the_mean_and_its_error():
-    tables, kept = [0.1, 0.3], {}
+def test_a_sweep_tells_the_mean_and_its_spread():
+    tables, kept, stored = [0.1, 0.3], {}, []
 
     def run(table, units, seed):
-        trace = traces.Trace(None, "squared", 1.0, [2.0], [0.0], [table / units])
+        trace = traces.Trace(None, "squared", [2.0], [0.0], [table / units])
         return trace, seed
 
-    rows = list(traces.sweep([("a", (1, 2), run)], tables, 5, kept))
-    assert rows[0] == ("a", 1, 2, "0.2000", "0.1000", "0.2000", "0.0000", 2.0)
+    report = SimpleNamespace(
+        options=SimpleNamespace(seeds=range(5, 7)),
+        run=lambda what, seed, **found: stored.append((what, seed, found["test"])),
+    )
+    rows = list(traces.sweep(report, [("a", (1, 2), run)], tables, kept))
+    assert rows[0] == ("a", 1, 2, "0.2 ± 0.14", "0.2000", "0.0000", 2.0)
+    assert stored[1] == ("a, 1", 6, 0.3)
     assert kept["a", 2][0][1] == 5
     assert traces.best(kept, "a") == (2, pytest.approx(0.1))

@@ -1,8 +1,4 @@
-"""Logistic regression on single inputs, with a penalty averaged by its evidence.
-
-Classes beyond two have one softmax: each of them against all others, on its own, was
-much surer than it was right (ten classes of 80 rows: log loss 1.63 to 2.00).
-"""
+"""Logistic regression on single inputs, with a penalty averaged by its evidence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,10 +91,11 @@ def fit_ridge_logistic(
 ) -> list[RidgeLogistic]:
     """Average Laplace posteriors over the prior variance of the log odds."""
     # `successes` are (n_outputs, n_observations): one output for two classes, or one
-    # for each class. All classes occur. Weights of standardized columns are normal a
-    # priori with one variance, and the constants have a flat density. `weight` is that
-    # of an observation, `unit` that of one of its repeats, which is left out at a time,
-    # or with its `group`. `mass` are known probabilities of the prior standard
+    # for each class, with one softmax: each against all others, on its own, is much
+    # surer than it is right. All classes occur. Weights of standardized columns are
+    # normal a priori with one variance, and the constants have a flat density. `weight`
+    # is that of an observation, `unit` that of one of its repeats, which is left out at
+    # a time, or with its `group`. `mass` are known probabilities of the prior standard
     # deviations; None learns them.
     # Source: MacKay, The evidence framework applied to classification networks, Neural
     # Computation 4, 1992.
@@ -237,9 +234,9 @@ def _leave_out(
     slopes, pull = labels.unit * slopes, labels.unit * pull
     if len(pull) == 1:
         return leave_observations_out(latent.T, variance[0], slopes[0], pull)
-    left = np.eye(len(pull))[..., None] - np.einsum("abn,bcn->acn", slopes, variance)
+    left = np.eye(len(pull))[..., None] - np.einsum("ijn,jkn->ikn", slopes, variance)
     step = np.linalg.solve(left.transpose(2, 0, 1), pull.T[..., None])[..., 0]
-    return latent.T - np.einsum("abn,nb->an", variance, step)
+    return latent.T - np.einsum("ijn,nj->in", variance, step)
 
 
 def _find_mode(wider: NDArray[np.float64], labels: _Labels) -> NDArray[np.float64]:
@@ -252,7 +249,7 @@ def _find_mode(wider: NDArray[np.float64], labels: _Labels) -> NDArray[np.float6
         own = mode.reshape(shape)
         weights, total = own[:, :-1].ravel(), _sum_of_constants(own)
         fit = _log_likelihood(wider @ own.T, labels)
-        return fit - 0.5 * weights @ weights - 0.5 * total**2
+        return float(fit - 0.5 * weights @ weights - 0.5 * total**2)
 
     def newton_step(mode: NDArray[np.float64]) -> NDArray[np.float64]:
         own = mode.reshape(shape)
