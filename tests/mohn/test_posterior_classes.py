@@ -131,6 +131,15 @@ def test_a_softmax_of_two_classes_is_logistic():
     assert_allclose(log_odds, model.coef_[0] / X.std(axis=0), rtol=1e-4)
 
 
+def test_evidence_of_a_softmax_of_two_classes_is_logistic(monkeypatch):
+    X, y = labeled()
+    one = np.ones(len(y))
+    both = fit_ridge_logistic(X, np.array([~y, y]), one, one)
+    monkeypatch.setattr(ridge_logistic, "_SPREADS", np.sqrt(2.0) * SPREADS)
+    assert_allclose(both[0].mass, fit_two(X, y, one, one).mass, atol=1e-8)
+    assert both[0].mass is both[1].mass
+
+
 def test_left_out_observations_and_groups_of_classes():
     X, label, successes = several()
     one, groups = np.ones(len(X)), np.arange(len(X)) // 3

@@ -190,9 +190,8 @@ def _condition(columns: NDArray[np.float64], labels: _Labels) -> list[_Posterior
     )
     left_out = _leave_out(wider, latent, chances, covariance, labels)
     if len(mode) > 1:
-        # What moves all outputs changes no probability.
+        # What moves all outputs changes no probability, and is independent of the rest.
         covariance = covariance - covariance.mean(axis=0, keepdims=True)
-        covariance -= covariance.mean(axis=2, keepdims=True)
     return [
         _Posterior(
             of_output[:-1],
