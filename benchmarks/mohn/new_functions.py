@@ -390,7 +390,7 @@ def main():
                 common.kept(
                     options.keep,
                     (function.__name__, n_rows, seed),
-                    lambda: measure(function, n_rows, seed, options.classes),  # noqa: B023
+                    partial(measure, function, n_rows, seed, options.classes),
                 )
                 for seed in range(options.seed, options.seed + options.instances)
             ]

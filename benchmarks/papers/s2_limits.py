@@ -21,6 +21,7 @@ import numpy as np
 from benchmarks.shared import common, results
 from benchmarks.shared.report import Report, mean_sd
 from skmohn import MOHNRegressor
+from skmohn._core._walsh import WalshPolynomial
 from skmohn.datasets import make_mk_trap
 from skmohn.optimize import maximize
 
@@ -53,20 +54,14 @@ def schema_rows(report):
             bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
             completions[:, places] = 2.0 * bits - 1.0
             x[places] = 0.0
-            mean = evaluate(data.terms, data.weights, data.intercept, completions)
-            found = evaluate(model.terms_, model.weights_, model.intercept_, x[None])
-            errors[n].append(float(abs(found[0] - mean.mean())))
+            parts = data.terms, data.weights, data.intercept
+            mean = WalshPolynomial.sort(*parts).predict(completions).mean()
+            parts = model.terms_, model.weights_, model.intercept_
+            (found,) = WalshPolynomial.sort(*parts).predict(x[None])
+            errors[n].append(float(abs(found - mean)))
             report.run(f"{n} unknown", seed, error=errors[n][-1])
     for n in UNKNOWN:
         yield n, f"{2**n:,}", 1, f"{max(errors[n]):.0e}"
-
-
-def evaluate(terms, weights, intercept, X):
-    """Evaluate a sum of products; an input of 0 is unknown."""
-    parts = (
-        w * X[:, list(t)].prod(axis=1) for t, w in zip(terms, weights, strict=True)
-    )
-    return intercept + sum(parts)
 
 
 def climb_rows(report):

@@ -100,8 +100,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     alpha : float, default=3.0
         L2 penalty of the weights, as in scikit-learn's MLP.
     standardize : bool, default=True
-        Whether to standardize the inputs. A lone value far from all others then
-        counts as the nearest of them while learning.
+        Whether to standardize the inputs. The few values far off all others of an input
+        (up to one in 50 samples at each end, at least one and at most five) then count
+        as its median in `fit`, unless the loss is one of all outputs.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1

@@ -112,7 +112,9 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             At least 2 samples. Sparse input is converted to dense. Categorical columns
             are those of the transformer's `categorical_features`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels or label indicators; numbers for the regressor.
+            Class labels or label indicators; numbers for the regressor, which leaves
+            out the few that are far off all others, such as entry errors: up to one in
+            50 samples at each end, at least one and at most five.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples, others are relative. Layers equal those of
             repeated rows to the bit; so does the network, up to rounding, if each of
@@ -154,13 +156,14 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         self, y: NDArray, kept: NDArray[np.bool_] | slice, weights: NDArray | None
     ) -> tuple[NDArray[np.bool_] | slice, NDArray | None]:
         """Samples without targets far off all others, and their weights."""
-        is_lone = mask_lone(y.reshape(len(y), -1)[kept]).any(axis=1)
-        if not is_lone.any() or not is_regressor(self):
+        if not is_regressor(self):
             return kept, weights
-        rows = np.arange(len(y))[kept][~is_lone]
-        return np.isin(np.arange(len(y)), rows), (
-            None if weights is None else weights[~is_lone]
-        )
+        is_lone = mask_lone(y.reshape(len(y), -1)[kept]).any(axis=1)
+        if not is_lone.any():
+            return kept, weights
+        rows = np.zeros(len(y), dtype=bool)
+        rows[kept] = ~is_lone
+        return rows, None if weights is None else weights[~is_lone]
 
     def _of_layers(
         self, X: NDArray, given: TableLike, kept: NDArray | slice
@@ -209,7 +212,9 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels or label indicators; numbers for the regressor.
+            Class labels or label indicators; numbers for the regressor, which leaves
+            out the few that are far off all others, such as entry errors: up to one in
+            50 samples at each end, at least one and at most five.
         """
         check_is_fitted(self)
         return self._from_network(self.mlp_.predict(self._seen(X)))

@@ -432,7 +432,10 @@ class EnergyNetTransformer(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             At least 2 samples. Sparse input is converted to dense. NaN means missing:
-            training then draws the value anew in each step, given the others.
+            training then draws the value anew in each step, given the others. So do
+            the few values far off all others of a numeric column (up to one in 50
+            samples at each end, at least one and at most five), but for
+            ``coding="minmax"``.
         y : None
             Not used.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \

@@ -120,8 +120,8 @@ class MOHNGLMRegressor(
         take none. :meth:`log_density` of held-out samples compares powers.
     outliers : {"auto", "keep"}, default="auto"
         Whether the few targets that are far above all others for their exposure, such
-        as entry errors, are left out; at most one in 50 samples, and five. See
-        `outliers_`.
+        as entry errors, are left out: up to one in 50 samples, at least one and at
+        most five. See `outliers_`.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are

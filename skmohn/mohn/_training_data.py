@@ -383,14 +383,14 @@ def _positive_rows(weight: NDArray[np.float64]) -> NDArray[np.intp]:
 
 
 def _refuse_single(weight: NDArray[np.float64], rows: NDArray[np.intp]) -> None:
-    """Refuse weights beside one of which all others are nothing."""
+    """Refuse a weight beside which all others are rounding errors."""
     heaviest = int(np.argmax(weight))
     others = float(np.sum(np.delete(weight / weight[heaviest], heaviest)))
     if 0.0 < others < _WEIGHTS.min_others:
         raise ValueError(
             f"sample_weight of sample {rows[heaviest]} is {1.0 / others:.3g} times "
-            "those of all others together, which would not count: divide it, or drop "
-            "the sample"
+            "that of all others together, so that these would not count: reduce it, "
+            "or drop the sample"
         )
 
 

@@ -101,17 +101,22 @@ def softmax_regression(X):
     return model, (X - X.mean(axis=0)) / X.std(axis=0)
 
 
+def fit_both():
+    """Classes and one softmax for them, by us and by scikit-learn."""
+    X, label, successes = several()
+    one = np.ones(len(X))
+    found = fit_ridge_logistic(X, successes, one, one, mass=AT_ONE)
+    model, Z = softmax_regression(X)
+    return X, label, found, model.fit(Z, label), Z
+
+
 def centered(latent):
     """Log probabilities up to a constant, as they are compared."""
     return np.asarray(latent) - np.mean(latent, axis=0)
 
 
 def test_classes_have_one_softmax():
-    X, label, successes = several()
-    one = np.ones(len(X))
-    found = fit_ridge_logistic(X, successes, one, one, mass=AT_ONE)
-    model, Z = softmax_regression(X)
-    model.fit(Z, label)
+    X, _, found, model, _ = fit_both()
     weights = np.array([output.weights for output in found])
     assert_allclose(weights, model.coef_ / X.std(axis=0), atol=1e-5)
     constants = [output.constant for output in found]
@@ -119,7 +124,7 @@ def test_classes_have_one_softmax():
 
 
 def test_a_softmax_of_two_classes_is_logistic():
-    # The log odds are a difference, whose prior variance is the sum of both: a quarter.
+    # Log odds are a difference, whose prior variance is the sum of two quarters.
     X, y = labeled()
     one = np.ones(len(y))
     half = np.roll(AT_ONE, -1)
@@ -157,11 +162,7 @@ def test_left_out_observations_and_groups_of_classes():
 
 def test_standard_deviations_of_classes_are_those_of_differences():
     # By numbers alone: the curvature along weights that add up to zero.
-    X, label, successes = several()
-    one = np.ones(len(X))
-    found = fit_ridge_logistic(X, successes, one, one, mass=AT_ONE)
-    model, Z = softmax_regression(X)
-    model.fit(Z, label)
+    X, label, found, model, Z = fit_both()
     mode = np.column_stack([model.coef_, model.intercept_])
     basis = np.kron(null_space(np.ones((1, 4))), np.eye(6))
 

@@ -115,19 +115,20 @@ def fit_ridge_logistic(
         evidence = np.array([posterior.evidence for posterior, *_ in posteriors])
         learned: NDArray[np.float64] = np.exp(evidence - logsumexp(evidence))
         mass = learned
-    average = partial(_average, _SPREADS[known], mass, back=back, means=means)
-    return [average(own) for own in zip(*posteriors, strict=True)]
+    average = partial(_average, _SPREADS[known], mass[known])
+    given = {"mass": mass, "back": back, "means": means}
+    return [average(own, **given) for own in zip(*posteriors, strict=True)]
 
 
 def _average(
     spreads: NDArray[np.float64],
-    mass: NDArray[np.float64],
+    probability: NDArray[np.float64],
     posteriors: Sequence["_Posterior"],
-    back: NDArray[np.float64],
-    means: NDArray[np.float64],
+    mass: NDArray[np.float64],  # probabilities of all spreads
+    back: NDArray[np.float64],  # from the principal axes to the inputs
+    means: NDArray[np.float64],  # of the inputs
 ) -> RidgeLogistic:
     """Mixture of the posteriors of an output."""
-    probability = mass[mass > 0.0] if len(spreads) < len(mass) else mass
     each = [s * p.weights @ back for s, p in zip(spreads, posteriors, strict=True)]
     variances = [
         s**2 * np.einsum("ij,ik,kj->j", back, p.covariance[:-1, :-1], back)
