@@ -102,10 +102,12 @@ def test_one_contradiction_or_noise_ends_it():
     assert search(once, y) is None
 
 
-def test_nothing_is_found_in_noise():
+@pytest.mark.slow_cases("200-60")
+@pytest.mark.parametrize(("n_tables", "max_rows"), [(50, 30), (200, 60)])
+def test_nothing_is_found_in_noise(n_tables, max_rows):
     rng = np.random.default_rng(0)
-    for _ in range(200):
-        shape = rng.integers(6, 60), rng.integers(2, 9)
+    for _ in range(n_tables):
+        shape = rng.integers(6, max_rows), rng.integers(2, 9)
         X = rng.integers(0, 2, shape).astype(float)
         X = np.unique(X, axis=0)
         assert search(X, rng.integers(0, 2, len(X))) is None
