@@ -501,28 +501,30 @@ def test_known_hyperparameters_are_charged_by_their_density(density, expected):
     assert is_out_of_reach(fit, density, "auto", 200.0) is expected
 
 
+def fit_and_count(X, y, weight=None):
+    """How often all rows are asked whether a Gaussian process is within reach."""
+    with mock.patch.object(_solve, "_is_out_of_reach", wraps=is_out_of_reach) as whole:
+        model = MOHNRegressor(random_state=0).fit(X, y, weight)
+    return whole.call_count, model
+
+
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_some_of_many_rows_show_what_is_within_reach(is_weighted, replace_constants):
     X, y = make_dense(200)
     weight = np.full(200, 2.0) if is_weighted else None
-
-    def fit(X, y, weight=None):
-        with mock.patch.object(
-            _solve, "_is_out_of_reach", wraps=is_out_of_reach
-        ) as whole:
-            model = MOHNRegressor(random_state=0).fit(X, y, weight)
-        return whole.call_count, model
-
-    n_all, model = fit(X, y, weight)
+    n_all, model = fit_and_count(X, y, weight)
     replace_constants(_solve, n_rows_reach=100)
-    n_some, same = fit(X, y, weight)
+    n_some, same = fit_and_count(X, y, weight)
     assert (n_all, n_some) == (1, 0)
     assert_array_equal(same.predict(X), model.predict(X))
-    # Of a sparse function they do not, and all rows decide.
+
+
+def test_all_rows_decide_what_is_out_of_reach_of_some(replace_constants):
+    replace_constants(_solve, n_rows_reach=100)
     X = np.random.default_rng(0).choice([-1.0, 1.0], (300, 40))
     y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
     y += 0.1 * np.random.default_rng(1).standard_normal(300)
-    n_some, model = fit(X, y)
+    n_some, model = fit_and_count(X, y)
     assert n_some == 1
     assert "Gaussian process far longer" in model.stopping_reason_
 
