@@ -91,6 +91,8 @@ def test_networks_leave_lone_values_out(name, wild):
     assert_array_equal(found, model.fit(X[OTHERS], Y[OTHERS]).predict(X))
 
 
+# The rule looks at the rates, before any distribution.
+@pytest.mark.slow_cases("negative_binomial|tweedie")
 @pytest.mark.parametrize("loss", ["poisson", "negative_binomial", "gamma", "tweedie"])
 def test_generalized_linear_models_leave_lone_targets_out(loss):
     model = MOHNGLMRegressor(loss=loss, random_state=0)
