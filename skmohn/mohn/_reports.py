@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import power_of_two_scale
@@ -266,14 +267,9 @@ def _summarize(estimator: FittedTerms, table: Table) -> str:
 
 def _details(title: str, facts: Sequence[str], heads: str, lines: Sequence[str]) -> str:
     """Format a list of facts and a table."""
-    listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
-    return (
-        "<details class='skmohn-summary' open style='margin-top:.5em'>"
-        f"<summary>What was learned: {title}</summary>"
-        f"<ul>{listed}</ul>{table}</details>"
-    )
+    return format_summary(facts, title, table)
 
 
 def _summarize_targets(estimator: Any) -> str:
