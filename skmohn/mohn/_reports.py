@@ -1,5 +1,6 @@
 """Reports on a fitted model: tables, and HTML inside scikit-learn's diagram."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
@@ -261,14 +262,17 @@ def _summarize(estimator: FittedTerms, table: Table) -> str:
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
     n_terms = len(estimator.terms_)
     title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
-    facts = [_columns(estimator), _weights(estimator), estimator.stopping_reason_]
+    # The lengths of all models that were compared are for who looks into the search.
+    reason = re.sub(r" \(description lengths: [^)]*\)", "", estimator.stopping_reason_)
+    facts = [_columns(estimator), _weights(estimator), reason]
     return _details(title, facts, heads, lines)
 
 
 def _details(title: str, facts: Sequence[str], heads: str, lines: Sequence[str]) -> str:
     """Format a list of facts and a table."""
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
+    style = "border-collapse:separate;border-spacing:1em 0"
+    table = f"<table style='{style}'><tr>{heads}</tr>{body}</table>" if lines else ""
     return format_summary(facts, title, table)
 
 
