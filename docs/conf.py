@@ -1,6 +1,7 @@
 """Settings of the documentation; `make docs` builds it."""
 
 import sys
+import warnings
 from pathlib import Path
 
 from cycler import cycler
@@ -104,6 +105,9 @@ intersphinx_mapping = {
 }
 intersphinx_timeout = 5
 
+# How long a fit takes is the building machine's, and no output of an example.
+warnings.filterwarnings("ignore", r"[\s\S]* has taken \d+ s and goes on", UserWarning)
+
 # From easy to special.
 EXAMPLES = {
     "mohn": [
@@ -152,7 +156,6 @@ sphinx_gallery_conf = {
     # Names in the code lead to the API, and pages of the API to the examples.
     "doc_module": ("skmohn",),
     "backreferences_dir": "generated/backreferences",
-    "reference_url": {"skmohn": None},
 }
 
 # The pictures of the user guide; their code is in the pages.

@@ -26,7 +26,7 @@ from skmohn import BLMClassifier
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(
-    X, y, test_size=0.4, stratify=y, random_state=0
+    X, y, test_size=0.6, stratify=y, random_state=0
 )
 float_model = make_pipeline(
     StandardScaler(), MLPClassifier((20,), alpha=1.0, max_iter=1000, random_state=0)
@@ -50,7 +50,7 @@ def rounded_score(n_bits):
     return score
 
 
-bits = [2, 3, 4, 6, 8]
+bits = [2, 3, 4, 8]
 rounded = [rounded_score(n_bits) for n_bits in bits]
 found, n_bytes = [], []
 for n_bits in bits:

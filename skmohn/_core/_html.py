@@ -1,9 +1,12 @@
 """HTML of estimators: links to documentation, and attributes not to wait for."""
 
+from collections.abc import Sequence
 from contextvars import ContextVar
+from html import escape
 from typing import Any
 
 from skmohn import __version__
+from skmohn._core._sklearn import prepend_html
 
 _PAGES = "https://skmohn.readthedocs.io/en/"
 # Whether the attributes are only looked through.
@@ -37,6 +40,22 @@ class HTMLRepr:
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         token = _LISTING.set(True)
         try:
-            return super()._get_fitted_attr_html(doc_link)  # pyright: ignore[reportAttributeAccessIssue]
+            table = super()._get_fitted_attr_html(doc_link)  # pyright: ignore[reportAttributeAccessIssue]
         finally:
             _LISTING.reset(token)
+        facts = self._list_facts() if table else []
+        return prepend_html(table, lambda: format_summary(facts)) if facts else table
+
+    def _list_facts(self) -> list[str]:
+        """Sentences on a fitted model, to be shown above its attributes."""
+        return []
+
+
+def format_summary(facts: Sequence[str], title: str = "", table: str = "") -> str:
+    """Format a list of facts, with a title of the HTML table that follows it."""
+    listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+    return (
+        "<details class='skmohn-summary' open style='margin-top:.5em'>"
+        f"<summary>What was learned{title and ': '}{title}</summary>"
+        f"<ul>{listed}</ul>{table}</details>"
+    )

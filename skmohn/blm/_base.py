@@ -562,6 +562,18 @@ class BaseBLM(
         """Answers to rows in the form of the targets."""
         return self._form.answers(rows, X)
 
+    def _list_facts(self) -> list[str]:
+        """Layers, bits and bytes, the loss, and why the search ended."""
+        sizes = [len(self.coefs_[0]), *(coef.shape[1] for coef in self.coefs_)]
+        name = self.loss if isinstance(self.loss, str) else "custom"
+        n_weights = len(self.codes_)
+        return [
+            f"layers of {', '.join(map(str, sizes))} units, inputs first",
+            f"{n_weights:,} weights of {self.n_bits} bits: {self.nbytes_:,} bytes",
+            f"loss ({name}): {self.loss_:.4g}, after {self.n_iter_:,} epochs",
+            self.stopping_reason_,
+        ]
+
     # -------------------------------------------------------------------- storage
 
     def _device_network(self) -> Network:

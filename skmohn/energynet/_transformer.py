@@ -684,6 +684,21 @@ class EnergyNetTransformer(
             draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
         return as_written(self.coding_.draw(states, random_state), self._categories)
 
+    def _list_facts(self) -> list[str]:
+        """Units of columns and layers, reasons for the widths, and the likelihood."""
+        n_units = int(self.coding_.n_units.sum())
+        widths = ", ".join(f"{width:,}" for width in self.n_components_per_layer_)
+        facts = [
+            f"{self.n_features_in_:,} columns as {n_units:,} visible units",
+            f"widths of the layers, from bottom to top: {widths}",
+            *dict.fromkeys(self.width_reasons_),
+            self.stopping_reason_,
+        ]
+        # Only after a fit that grew to its end.
+        if likelihoods := getattr(self, "log_likelihood_", None):
+            facts.append(f"mean log-likelihood of the rows: {likelihoods[-1]:.4g} nats")
+        return facts
+
     def score_samples(self, X: TableLike) -> NDArray[np.float64]:
         """Compute or estimate the log-likelihood of each sample.
 

@@ -1,5 +1,6 @@
 """Reports on a fitted model: tables, and HTML inside scikit-learn's diagram."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import power_of_two_scale
@@ -260,20 +262,18 @@ def _summarize(estimator: FittedTerms, table: Table) -> str:
     heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
     n_terms = len(estimator.terms_)
     title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
-    facts = [_columns(estimator), _weights(estimator), estimator.stopping_reason_]
+    # The lengths of all models that were compared are for who looks into the search.
+    reason = re.sub(r" \(description lengths: [^)]*\)", "", estimator.stopping_reason_)
+    facts = [_columns(estimator), _weights(estimator), reason]
     return _details(title, facts, heads, lines)
 
 
 def _details(title: str, facts: Sequence[str], heads: str, lines: Sequence[str]) -> str:
     """Format a list of facts and a table."""
-    listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
-    return (
-        "<details class='skmohn-summary' open style='margin-top:.5em'>"
-        f"<summary>What was learned: {title}</summary>"
-        f"<ul>{listed}</ul>{table}</details>"
-    )
+    style = "border-collapse:separate;border-spacing:1em 0"
+    table = f"<table style='{style}'><tr>{heads}</tr>{body}</table>" if lines else ""
+    return format_summary(facts, title, table)
 
 
 def _summarize_targets(estimator: Any) -> str:

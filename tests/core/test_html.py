@@ -1,5 +1,6 @@
 """HTML of estimators: links to our pages, and what it does not wait for."""
 
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils import estimator_html_repr
 import skmohn
 from skmohn import (
     BlackBoxSearchCV,
+    BLMClassifier,
     EnergyNetTransformer,
     MOHNClassifier,
     MOHNRegressor,
@@ -64,3 +66,30 @@ def test_html_links_to_the_page_of_the_class(name, version, folder, monkeypatch)
     pages = [path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst")]
     (listing,) = (text for text in pages if f"\n   {name}\n" in text)
     assert ":toctree: ../generated/" in listing
+
+
+@pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
+def test_html_of_networks_states_what_was_learned():
+    columns, y = X.astype(float), np.where(X[:, 0] > 0, 1, 2)
+    model = BLMClassifier((2,), n_bits=3, random_state=0)
+    assert "What was learned" not in estimator_html_repr(model)
+    html = estimator_html_repr(model.fit(columns, y))
+    n_weights = len(model.codes_)
+    for fact in (
+        "layers of 3, 2, 1 units, inputs first",
+        f"{n_weights} weights of 3 bits: {model.nbytes_} bytes",
+        f"loss (cross_entropy): {model.loss_:.4g}, after {model.n_iter_} epochs",
+        escape(model.stopping_reason_),
+    ):
+        assert f"<li>{fact}</li>" in html
+    net = EnergyNetTransformer(random_state=0).fit(columns)
+    html = estimator_html_repr(net)
+    (width,), (likelihood,) = net.n_components_per_layer_, net.log_likelihood_
+    for fact in (
+        "3 columns as 3 visible units",
+        f"widths of the layers, from bottom to top: {width}",
+        escape(net.width_reasons_[0]),
+        f"mean log-likelihood of the rows: {likelihood:.4g} nats",
+    ):
+        assert f"<li>{fact}</li>" in html
+    assert estimator_html_repr(EnergyNetTransformer(None, 2).fit(columns))

@@ -177,3 +177,15 @@ def test_classes_are_shown(strategy, n_classes):
     (said,) = [text for text in texts if "of order 2" in text]
     assert said.startswith(f"{first}: ")
     assert f"; {noun} {model.intercept_[0]:.4g}" in said
+
+
+@shown_since
+def test_lengths_of_rejected_models_are_not_shown():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (60, 4))
+    model = MOHNRegressor(random_state=0).fit(X, X[:, 0] + 0.5 * rng.normal(size=60))
+    reason, _, rest = model.stopping_reason_.partition(" (description lengths:")
+    assert rest
+    html = estimator_html_repr(model)
+    shown = [text for text in read(html).texts if text.startswith(reason)]
+    assert shown == [reason + rest.partition(")")[2]]
