@@ -36,7 +36,7 @@ from skmohn._core._validation import (
     to_numpy,
     weighted_rows,
 )
-from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._coding import UnitCoding, with_settings
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._missing import MissingMask
 
@@ -97,6 +97,11 @@ class Table:
         if not is_lone.any():
             return self
         return replace(self, values=np.where(is_lone, np.nan, self.values))
+
+    def round(self) -> "Table":
+        """Make numbers equal that differ by rounding or jitter, and so their rows."""
+        values = with_settings(self.values, self.categories.encoders)
+        return self if values is self.values else replace(self, values=values)
 
     def drop_unknown(self, n_needed: int) -> "Table":
         """Leave the rows of which nothing is known, if enough others remain."""
