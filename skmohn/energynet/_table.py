@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._bad_values import warn_of_lone
 from skmohn._core._categories import (
     Categories,
     are_unknown,
@@ -96,6 +97,9 @@ class Table:
         is_lone[:, list(self.categories.encoders)] = False
         if not is_lone.any():
             return self
+        names = self.names if self.names is not None else range(is_lone.shape[1])
+        columns = [f"column {name}" for name in names]
+        warn_of_lone(self.values, is_lone, columns, "a fit takes these for missing")
         return replace(self, values=np.where(is_lone, np.nan, self.values))
 
     def round(self) -> "Table":
