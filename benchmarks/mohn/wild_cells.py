@@ -32,6 +32,7 @@ N_TEST, NOISE = 500, 0.3
 CASES = [
     *(("normal", 150, wild, 1) for wild in (0.0, 10.0, 20.0, 1e3, 1e6)),
     *(("normal", 150, 1e3, n_wild) for n_wild in (3, 4)),
+    *(("normal", n, 1e3, 2) for n in (30, 60)),
     *(("normal", n, 1e3, 1) for n in (12, 30)),
     *(("decades", n, 0.0, 1) for n in (5, 7, 9, 12, 30)),
 ]
@@ -71,7 +72,9 @@ def measure(name, seed, X, y, X_test, f_test):
     """Return the test R2 of a learner."""
     constants = _quantiles._QUANTILES
     if name == "kept":
-        _quantiles._QUANTILES = replace(constants, min_lone_distance=np.inf)
+        _quantiles._QUANTILES = replace(
+            constants, min_lone_distance=np.inf, min_remote_distance=np.inf
+        )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -22,6 +22,8 @@ _LARGEST = float(np.finfo(np.float32).max)
 _FILLS = np.array([9.969209968386869e36, 1e20, -_LARGEST, _LARGEST], dtype=np.float32)
 # Integers up to it are floats.
 _EXACT: Final = 2.0**53
+# What becomes of samples whose targets are far off all others.
+LEFT_OUT: Final = "a fit leaves these samples out"
 # With fewer other values nothing is far from them.
 _MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.
@@ -179,6 +181,21 @@ def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
         warn_of_table(
             f"{listed(parts)} rows, far from all other values: where it stands for a "
             f"missing value, pandas.read_csv(na_values={sorted(found)}) makes it NaN"
+        )
+
+
+def warn_of_lone(
+    table: NDArray, is_lone: NDArray[np.bool_], names: Sequence[str], effect: str
+) -> None:
+    """Warn of numbers far off all others, which a fit does without."""
+    parts = [
+        f"{names[j]} has {table[is_lone[:, j], j][0]:g}"
+        for j in np.flatnonzero(is_lone.any(axis=0)).tolist()
+    ]
+    if parts:
+        warn_of_table(
+            f"{listed(parts)}, far from all other values: {effect} ({is_lone.sum()} in "
+            "all). Where such values are right, pass logarithms"
         )
 
 

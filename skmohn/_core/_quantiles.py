@@ -30,6 +30,10 @@ class QuantileConstants:
     # One of so many rows may be far off on each side of a column, and at most so many.
     n_rows_of_lone: int = tuned(50, "benchmarks/mohn/wild_cells.py")
     max_lone: int = tuned(5, "benchmarks/mohn/wild_cells.py")
+    # More of them, one of so many rows, where they are so many ranges off: errors of
+    # units, such as grams for kilograms, are. Powers of a hundred are kept.
+    n_rows_of_remote: int = tuned(10, "benchmarks/mohn/wild_cells.py")
+    min_remote_distance: float = tuned(100.0, "benchmarks/mohn/wild_cells.py")
 
 
 _QUANTILES = QuantileConstants()
@@ -88,32 +92,42 @@ def count_fills(ordered: NDArray) -> tuple[int, int]:
     return n_low, n_spared - int(high[0]) if len(high) else 0
 
 
-def ends_inside_lone(
-    ordered: NDArray, n_ranges: float | None = None
-) -> tuple[float, float, float]:
+def ends_inside_lone(ordered: NDArray) -> tuple[float, float, float]:
     """Ends of an increasing column without its few values far off, and the distance."""
     # The distance beyond the ends from which a value is far off, infinite if none is.
-    # Only the spared values at either end must be in order.
-    n_spared = _count_spared(len(ordered))
+    # Only the spared values at either end must be in order. The farthest are first, so
+    # that none of them widens the range from which others are far.
+    n_near, n_remote = _count_spared(len(ordered))
+    n_low, n_high, far = _count_beyond(
+        ordered, n_remote, _QUANTILES.min_remote_distance
+    )
+    inner = ordered[n_low : len(ordered) - n_high]
+    n_low, n_high, near = _count_beyond(inner, n_near, _QUANTILES.min_lone_distance)
+    return float(inner[n_low]), float(inner[-1 - n_high]), min(near, far)
+
+
+def _count_spared(n_values: int) -> tuple[int, int]:
+    """Values at each end that may be far off all others, and that may be remote."""
+    if n_values < _QUANTILES.min_rows_lone:
+        return 0, 0
+    near = max(n_values // _QUANTILES.n_rows_of_lone, 1)
+    remote = n_values // _QUANTILES.n_rows_of_remote
+    return min(near, _QUANTILES.max_lone), min(remote, _QUANTILES.max_lone)
+
+
+def _count_beyond(
+    ordered: NDArray, n_spared: int, n_ranges: float
+) -> tuple[int, int, float]:
+    """Numbers of values so many ranges off at either end, and the distance."""
     if n_spared:
-        n_ranges = n_ranges or _QUANTILES.min_lone_distance
         ends = ordered.astype(np.float64, copy=False)
         below, above = ends[n_spared::-1], ends[-1 - n_spared :]
         with np.errstate(over="ignore", invalid="ignore"):
             distance = n_ranges * float(above[0] - below[0])
             is_low, is_high = -np.diff(below) > distance, np.diff(above) > distance
         if distance > 0.0 and (is_low.any() or is_high.any()):
-            low, high = below[_first(is_low)], above[_first(is_high)]
-            return float(low), float(high), distance
-    return float(ordered[0]), float(ordered[-1]), math.inf
-
-
-def _count_spared(n_values: int) -> int:
-    """Values at each end of a column that may be far off all others."""
-    if n_values < _QUANTILES.min_rows_lone:
-        return 0
-    n_spared = n_values // _QUANTILES.n_rows_of_lone
-    return min(max(n_spared, 1), _QUANTILES.max_lone)
+            return n_spared - _first(is_low), n_spared - _first(is_high), distance
+    return 0, 0, math.inf
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
@@ -129,7 +143,7 @@ def mask_lone(values: NDArray) -> NDArray[np.bool_]:
         return mask
     for j, column in enumerate(values.T):
         known = column[~np.isnan(column)]
-        n_spared = _count_spared(len(known))
+        n_spared = sum(_count_spared(len(known)))
         if n_spared:
             ends = np.arange(n_spared + 1)
             found = np.partition(known, [*ends, *(len(known) - 1 - ends)])
@@ -146,14 +160,17 @@ def mask_lone_totals(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
     # On the scale of logarithms, since tails of totals may be long; smaller ones than
     # the mean of the others are near one another.
     ordered = np.sort(totals)
-    n_spared = _count_spared(len(ordered))
+    n_spared, _ = _count_spared(len(ordered))
     with np.errstate(over="ignore"):
         center = float(np.mean(ordered[: len(ordered) - n_spared]))
         if not n_spared or not 0.0 < center < math.inf:
             return np.zeros(len(totals), dtype=bool)
         scaled = np.log1p(totals / center)
-    _, high, _ = ends_inside_lone(np.sort(scaled), _QUANTILES.min_lone_log_distance)
-    return scaled > high
+    scaled_ordered = np.sort(scaled)
+    _, n_high, _ = _count_beyond(
+        scaled_ordered, n_spared, _QUANTILES.min_lone_log_distance
+    )
+    return scaled > scaled_ordered[-1 - n_high]
 
 
 def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:

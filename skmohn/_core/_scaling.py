@@ -1,12 +1,16 @@
 """Columns of mean 0 and variance 1, by scikit-learn's scaler."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from skmohn._core._quantiles import pull_in
+from skmohn._core._units import binary_units
+
+# Squares of smaller numbers are not normal numbers.
+_TINY: Final = float(np.sqrt(np.finfo(np.float64).tiny))
 
 
 def plain_scaler() -> StandardScaler:
@@ -19,9 +23,24 @@ def fitted_scaler(
 ) -> StandardScaler:
     """Learn the mean and the variance of columns."""
     # `name` is for messages. A lone value far off would set both, see :func:`pull_in`.
-    scaler = plain_scaler().fit(pull_in(values), sample_weight=weights)
+    values = pull_in(values)
+    unit = _units_of_tiny(values)
+    if np.any(unit != 1.0):
+        values = values / unit
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler: Any = plain_scaler().fit(values, sample_weight=weights)
     require_finite(scaler, name)
+    scaler.mean_ *= unit
+    scaler.scale_ *= unit
+    scaler.var_ *= unit**2
     return scaler
+
+
+def _units_of_tiny(values: NDArray) -> NDArray[np.float64]:
+    """Units of the columns whose squares would be 0; of all others 1."""
+    low, high = np.fmin.reduce(values), np.fmax.reduce(values)
+    is_tiny = (low < high) & (np.fmax(-low, high) < _TINY)
+    return np.where(is_tiny, binary_units(np.stack([low, high])), 1.0)
 
 
 def standardize_checked(scaler: Any, values: NDArray) -> NDArray:

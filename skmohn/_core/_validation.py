@@ -1,6 +1,6 @@
 """Reading what a user passes, and refusing what cannot work."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from numbers import Integral, Real
 from typing import Any, Final, Literal, TypeGuard
 
@@ -13,6 +13,8 @@ from skmohn._core._types import TableLike, check_array
 
 # Bytes that every process has.
 _SMALL: Final = 2**20
+# Of these numpy makes an array of a single object.
+_NO_ARRAYS: Final = Mapping, Set, Iterator
 
 
 def input_dtype(estimator: object) -> np.dtype:
@@ -35,6 +37,11 @@ def to_numpy(values: Any) -> Any:
         raise TypeError(
             f"got a {type(values).__name__}, which is still to be computed: pass its "
             ".collect()"
+        )
+    if isinstance(values, _NO_ARRAYS):
+        raise TypeError(
+            f"got a {type(values).__name__}, whose values are not an array, one for "
+            "each row: pass a list, an array or a data frame"
         )
     if hasattr(values, "to_native") and hasattr(values, "implementation"):
         # What narwhals stands in front of.
@@ -63,7 +70,8 @@ def read_vector(
 ) -> NDArray[np.float64]:
     """Read a list of numbers."""
     # What is ragged and what is no list at all is an array of objects too.
-    vector = np.asarray(to_numpy(values), dtype=object)
+    is_list = not isinstance(values, _NO_ARRAYS)
+    vector = np.asarray(to_numpy(values) if is_list else None, dtype=object)
     if vector.ndim != 1 or not all(isinstance(v, Real | np.bool_) for v in vector):
         raise ValueError(f"{name} must be a list of numbers, got {values!r}")
     try:

@@ -473,7 +473,9 @@ class BaseBLM(
             raise ValueError("sample_weight is zero for every sample")
         # A loss of all outputs sees the samples as they are.
         if self.decomposable and self.standardize:
-            samples = samples.without_lone(self._scales_targets)
+            names = getattr(self, "feature_names_in_", range(samples.X.shape[1]))
+            columns = [f"column {name}" for name in names]
+            samples = samples.without_lone(self._scales_targets, columns)
         if is_pair_given(X_val, y_val):
             validation_samples, _ = read_samples(form, X_val, y_val)
             if not validation_samples.weights.any():

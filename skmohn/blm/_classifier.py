@@ -101,8 +101,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         L2 penalty of the weights, as in scikit-learn's MLP.
     standardize : bool, default=True
         Whether to standardize the inputs. The few values far off all others of an input
-        (up to one in 50 samples at each end, at least one and at most five) then count
-        as its median in `fit`, unless the loss is one of all outputs.
+        (at each end up to one in 50 samples, or one in ten where they are off by a
+        hundred ranges of the others; at most five) then count as its median in `fit`,
+        with a warning, unless the loss is one of all outputs.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1

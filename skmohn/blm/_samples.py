@@ -1,6 +1,7 @@
 """Samples: tables and sequences read, checked, encoded and held out."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -12,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
-from skmohn._core._bad_values import refuse_times
+from skmohn._core._bad_values import LEFT_OUT, refuse_times, warn_of_lone
 from skmohn._core._quantiles import mask_lone
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
@@ -201,15 +202,19 @@ class Samples(NamedTuple):
             return self
         return self.take(has_weight.nonzero()[0])
 
-    def without_lone(self, are_numbers: bool) -> Self:
+    def without_lone(self, are_numbers: bool, columns: Sequence[str]) -> Self:
         """Samples without targets far off all others; such inputs are medians."""
         X, weights = self.X, self.weights
         is_lone = mask_lone(X)
         if is_lone.any():
+            warn_of_lone(X, is_lone, columns, "a fit takes the median instead")
             medians = np.nanmedian(np.where(is_lone, np.nan, X), axis=0)
             X = np.where(is_lone, medians, X)
         if are_numbers:
-            weights = weights * ~mask_lone(self.targets).any(axis=1)
+            is_outlier = mask_lone(self.targets)
+            names = ["y"] * is_outlier.shape[1]
+            warn_of_lone(self.targets, is_outlier, names, LEFT_OUT)
+            weights = weights * ~is_outlier.any(axis=1)
         return self._replace(X=X, weights=weights).drop_zero_weight()
 
     def deduplicate(self) -> Self:

@@ -33,6 +33,8 @@ class AnomalyConstants:
     max_neighbor_rows: int = tuned(10_000, "cost")
     # Farthest that a number counts, in standard deviations: squares do not overflow.
     max_deviation: float = tuned(1e9, "rounding")
+    # Distance of equal rows whose numbers were rounded, in standard deviations.
+    rounding: float = tuned(1e-8, "rounding")
 
 
 ANOMALY = AnomalyConstants()
@@ -103,8 +105,10 @@ class NeighborDistances:
         """Scale the columns by the kept rows, and index these."""
         is_category = coding.kind == CATEGORY
         numbers = values[:, ~is_category].astype(np.float64)
+        # Beside a lone value far off, squares of the others would be 0.
+        numbers = pull_in(numbers)
         unit = binary_units(numbers)
-        numbers = pull_in(numbers / unit)
+        numbers = numbers / unit
         std, of_all = numbers[kept].std(axis=0), numbers.std(axis=0)
         # What is the same in all kept rows is compared by how others vary.
         std = np.where(std > 0.0, std, np.where(of_all > 0.0, of_all, 1.0))
@@ -125,17 +129,18 @@ class NeighborDistances:
 
     def measure(self, values: NDArray) -> NDArray[np.float64]:
         """Mean distances of rows; NaN is a category that no kept row has."""
-        # A row at no distance is the row itself, so that a training row is measured as
-        # a new one is.
+        # A row at no distance, but for rounding, is the row itself, so that a training
+        # row is measured as a new one is.
         distances: Any = self.index.kneighbors(self._encode(values))[0]
-        is_there = distances[:, :1] == 0.0
+        is_there = distances[:, :1] <= ANOMALY.rounding
         return np.where(is_there, distances[:, 1:], distances[:, :-1]).mean(axis=1)
 
     def _encode(self, values: NDArray) -> NDArray[np.float64]:
         """Standardized numbers, and an indicator of each category."""
         far = ANOMALY.max_deviation
         numbers = values[:, ~self.is_category].astype(np.float64)
-        numbers = (numbers / self.unit - self.mean) / self.std
+        with np.errstate(over="ignore"):
+            numbers = (numbers / self.unit - self.mean) / self.std
         blocks = [np.clip(numbers, -far, far)]
         for j, levels in zip(
             np.flatnonzero(self.is_category), self.levels, strict=True

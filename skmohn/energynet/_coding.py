@@ -1,6 +1,6 @@
 """Coding of columns of a table as visible units, and back."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -102,7 +102,6 @@ class UnitCoding:
                 'coding="auto" or "thermometer"'
             )
         _require_known(X, names)
-        X = _with_settings(X, n_categories or {})
         low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         if not np.any(low < high):
             raise ValueError(
@@ -497,11 +496,11 @@ def _are_bits_or_likely(
     return inside if known and at_ends else inside & ~graded
 
 
-def _with_settings(X: NDArray, n_categories: Mapping[int, int]) -> NDArray:
+def with_settings(X: NDArray, of_categories: Collection[int]) -> NDArray:
     """Table whose numbers are equal where they were but for rounding or jitter."""
     # Thresholds would otherwise split them, elsewhere with each rounding.
     found = find_settings(X)
-    columns = [j for j in found if j not in n_categories]
+    columns = [j for j in found if j not in of_categories]
     if not columns:
         return X
     X = X.copy()

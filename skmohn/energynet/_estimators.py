@@ -19,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_random_state, column_or_1d
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skmohn._core._bad_values import check_labels
+from skmohn._core._bad_values import LEFT_OUT, check_labels, warn_of_lone
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
@@ -113,8 +113,9 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             are those of the transformer's `categorical_features`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or label indicators; numbers for the regressor, which leaves
-            out the few that are far off all others, such as entry errors: up to one in
-            50 samples at each end, at least one and at most five.
+            out, with a warning, the few that are far off all others, such as entry
+            errors: at each end up to one in 50 samples, or one in ten where they are
+            off by a hundred ranges of the others; at most five.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples, others are relative. Layers equal those of
             repeated rows to the bit; so does the network, up to rounding, if each of
@@ -158,9 +159,12 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         """Samples without targets far off all others, and their weights."""
         if not is_regressor(self):
             return kept, weights
-        is_lone = mask_lone(y.reshape(len(y), -1)[kept]).any(axis=1)
-        if not is_lone.any():
+        columns = y.reshape(len(y), -1)[kept]
+        is_outlier = mask_lone(columns)
+        if not is_outlier.any():
             return kept, weights
+        warn_of_lone(columns, is_outlier, ["y"] * columns.shape[1], LEFT_OUT)
+        is_lone = is_outlier.any(axis=1)
         rows = np.zeros(len(y), dtype=bool)
         rows[kept] = ~is_lone
         return rows, None if weights is None else weights[~is_lone]
@@ -212,9 +216,7 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels or label indicators; numbers for the regressor, which leaves
-            out the few that are far off all others, such as entry errors: up to one in
-            50 samples at each end, at least one and at most five.
+            Class labels or label indicators; numbers for the regressor.
         """
         check_is_fitted(self)
         return self._from_network(self.mlp_.predict(self._seen(X)))
@@ -313,7 +315,8 @@ class _BaseEnergyNet(HTMLRepr, Versioned, CallbackSupportMixin, BaseEstimator, A
             warn_of_target_markers(y)
         check_consistent_length(X, y)
         if self.transformer is None or self.transformer.coding != MINMAX:
-            X = Table(X, None, self._categories).mark_lone().values
+            names = getattr(self, "feature_names_in_", None)
+            X = Table(X, names, self._categories).mark_lone().values
         return X, y
 
     def _read_table(self, X: TableLike, **options: Any) -> NDArray:

@@ -60,7 +60,9 @@ def learn_scalers(
         for total, inputs in zip(sums, (states, *blocks[:-2]), strict=True):
             total += inputs.sum(axis=0, dtype=np.float64)
         for scaler, block in zip(scalers, blocks, strict=True):
-            scaler.partial_fit(block)
+            # Who needs variances refuses those that are beyond the range of numbers.
+            with np.errstate(over="ignore", invalid="ignore"):
+                scaler.partial_fit(block)
     return scalers, [total / len(X) for total in sums]
 
 

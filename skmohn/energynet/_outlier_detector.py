@@ -342,6 +342,8 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         rows = _as_rows(X)
         for _ in range(_DETECTOR.n_refits if n_kept < len(values) else 0):
             table, unseen, _ = _complete(net, X)
+            # Ranks of rows, and of their values, that are equal but for rounding.
+            table = table.round()
             density = net._score_table(table, unseen)
             scores = trimming_scores(density, table.values, net.coding_)
             # Rows of equal scores stay together, in any order.
@@ -356,6 +358,8 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
         """Learn distances, tails of scores, and the threshold."""
         net: Any = self.transformer_
         table, unseen, _ = _complete(net, X)
+        # Rows that are equal but for rounding have one score.
+        table = table.round()
         self._neighbors = NeighborDistances.learn(
             table.values, self.support_, net.coding_, self.n_neighbors, net._seed
         )

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skmohn._core._bad_values import warn_of_lone
 from skmohn._core._categories import (
     Categories,
     are_unknown,
@@ -36,7 +37,7 @@ from skmohn._core._validation import (
     to_numpy,
     weighted_rows,
 )
-from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._coding import UnitCoding, with_settings
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._missing import MissingMask
 
@@ -96,7 +97,15 @@ class Table:
         is_lone[:, list(self.categories.encoders)] = False
         if not is_lone.any():
             return self
+        names = self.names if self.names is not None else range(is_lone.shape[1])
+        columns = [f"column {name}" for name in names]
+        warn_of_lone(self.values, is_lone, columns, "a fit takes these for missing")
         return replace(self, values=np.where(is_lone, np.nan, self.values))
+
+    def round(self) -> "Table":
+        """Make numbers equal that differ by rounding or jitter, and so their rows."""
+        values = with_settings(self.values, self.categories.encoders)
+        return self if values is self.values else replace(self, values=values)
 
     def drop_unknown(self, n_needed: int) -> "Table":
         """Leave the rows of which nothing is known, if enough others remain."""

@@ -433,9 +433,9 @@ class EnergyNetTransformer(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             At least 2 samples. Sparse input is converted to dense. NaN means missing:
             training then draws the value anew in each step, given the others. So do
-            the few values far off all others of a numeric column (up to one in 50
-            samples at each end, at least one and at most five), but for
-            ``coding="minmax"``.
+            the few values far off all others of a numeric column (at each end up to one
+            in 50 samples, or one in ten where they are off by a hundred ranges of the
+            others; at most five), with a warning, but for ``coding="minmax"``.
         y : None
             Not used.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -877,6 +877,7 @@ class EnergyNetTransformer(
         # A single sample leaves nothing to learn from.
         table = table.drop_unknown(2 if learn else 1)
         if learn:
+            table = table.round()
             known = self._categories.known()
             self.coding_ = UnitCoding.learn(
                 table.values, self.coding, self.n_bins, table.names,

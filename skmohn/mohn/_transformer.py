@@ -95,7 +95,7 @@ class ProductFinder(BaseMOHN):
             )
         table = X
         X = read_inputs(self, X, reset=True, weights=[sample_weight, factor])
-        check_consistent_length(X, y)
+        check_consistent_length(X, to_numpy(y))
         target, classes = read_target(y)
         settings = FitSettings.of(self)
         self._check_options()

@@ -126,7 +126,7 @@ def test_lone_values_are_one_of_fifty_rows_at_each_end(sign):
     for far, is_lone in (
         ([20.0], True),
         ([20.0, 1e6, 1e300], True),
-        ([1e6] * 4, False),
+        ([30.0] * 4, False),
     ):
         wild, n_wild = values.copy(), len(far)
         wild[:n_wild] = sign * np.array(far)
@@ -144,6 +144,35 @@ def test_lone_values_are_one_of_fifty_rows_at_each_end(sign):
     assert not mask_lone(many[:, None]).any()
     assert mask_lone(many[:-1, None]).sum() == 5
     assert not mask_lone(np.array([[0]] * 20 + [[1]] * 20 + [[99]])).any()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_remote_values_are_one_of_ten_rows_at_each_end(sign):
+    values = sign * np.linspace(-1.0, 1.0, 29)
+    # Between three at each end, the others are 24 / 14 apart.
+    for far, n_found in (
+        ([173.0, 175.0], 2),
+        ([172.0, 175.0], 0),
+        # The farther ones do not hide one that is as near as lone values are.
+        ([8.0, 1e3], 2),
+        ([8.0, 1e3, 1e6], 3),
+        ([8.0, 8.0, 1e3], 1),
+        ([1e3, 1e3, 1e6], 3),
+        ([1e3, 1e3, 1e3, 1e3], 0),
+    ):
+        wild = np.append(values, sign * np.array(far))
+        mask = mask_lone(np.random.default_rng(0).permutation(wild)[:, None])
+        assert mask.sum() == n_found
+        assert mask_lone(wild[:, None])[29:, 0].sum() == n_found
+    both = np.concatenate([values, [1e3, 2e3], [-1e4, -1e5]])
+    assert_array_equal(np.flatnonzero(mask_lone(both[:, None])), [29, 30, 31, 32])
+    # At most five, and none of fewer than ten rows, nor powers of a hundred.
+    many = np.append(np.tile(values, 4), np.full(6, 1e9))
+    assert not mask_lone(many[:, None]).any()
+    assert mask_lone(many[:-1, None]).sum() == 5
+    assert not mask_lone(np.append(np.arange(7.0), [1e9, 1e9])[:, None]).any()
+    powers = np.repeat(100.0 ** np.arange(5.0), 6)[:26]
+    assert not mask_lone(powers[:, None]).any()
 
 
 def test_lone_totals_are_far_above_others_on_a_scale_of_logarithms():

@@ -226,3 +226,12 @@ def test_what_is_no_list_of_strings_is_refused(names):
 def test_integers_that_no_float_can_be_are_refused():
     with pytest.raises(ValueError, match="y has an integer beyond the largest float"):
         read_vector([1, 10**400], "y")
+
+
+@pytest.mark.parametrize("y", [{0: 1.0, 1: 2.0}, {1.0, 2.0}, iter([1.0, 2.0])])
+@pytest.mark.parametrize(
+    "model", [MOHNRegressor(), MOHNClassifier(), BLMRegressor(), EnergyNetRegressor()]
+)
+def test_targets_in_no_array_are_refused_by_their_type(model, y):
+    with pytest.raises(TypeError, match=f"got a {type(y).__name__}, whose values are"):
+        model.fit([[0.0], [1.0]], y)

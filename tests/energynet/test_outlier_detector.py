@@ -97,7 +97,8 @@ def test_trimming_is_by_ranks_of_densities_and_of_tails():
     kinds = rng.choice([0.0, 1.0, np.nan], 40, p=[0.7, 0.2, 0.1])
     values = np.column_stack([numbers, kinds])
     net = EnergyNetTransformer(n_components=2, n_final_epochs=1, random_state=0)
-    net.set_params(categorical_features=[2]).fit(values)
+    with pytest.warns(UserWarning, match="column 1 has 1e.300, far from all other"):
+        net.set_params(categorical_features=[2]).fit(values)
     low = np.log([np.mean(numbers <= row, axis=0) for row in numbers])
     high = np.log([np.mean(numbers >= row, axis=0) for row in numbers])
     labels = np.nan_to_num(kinds, nan=2.0).astype(int)
@@ -322,6 +323,15 @@ def test_numbers_of_any_size_have_scores():
     assert model.predict(far)[:2].tolist() == [-1, -1]
     X[0, 2] = 1e300
     assert np.isfinite(cheap().fit(X).score_samples(X)).all()
+
+
+def test_the_size_of_a_typing_error_moves_no_score():
+    scores = []
+    for wild in (1e3, 1e300):
+        X = clean(60)
+        X[0, 2] = wild
+        scores.append(cheap().fit(X).score_samples(X[1:]))
+    assert_allclose(scores[1], scores[0], atol=1e-6)
 
 
 def test_categories_unknown_to_all_rows_are_refused_if_the_transformer_does():

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from skmohn import (
     EnergyNetClassifier,
+    EnergyNetImputer,
     EnergyNetOutlierDetector,
     EnergyNetRegressor,
     EnergyNetTransformer,
@@ -93,3 +94,27 @@ def test_units_of_numbers_with_settings():
         thresholds = [coding.thresholds[j] for coding in codings]
         assert_allclose(thresholds[1], thresholds[0], atol=1e-9)
     assert_array_equal(codings[0].is_point[2], codings[1].is_point[2])
+
+
+def test_fills_and_scores_of_rows_that_are_equal_but_for_rounding():
+    rng = np.random.default_rng(0)
+    n = 40
+    X = np.column_stack([rng.choice([0.0, 1.0], (n, 2)), rng.poisson(3, (n, 2))])
+    X = np.column_stack([X, rng.normal(size=n)])
+    rounded = X * (1.0 + 1e-12 * rng.normal(size=X.shape))
+    copies = X.repeat(2, axis=0)
+    jittered = copies * (1.0 + 1e-12 * rng.normal(size=copies.shape))
+    stack = EnergyNetTransformer(
+        n_components=3, whiten=True, n_final_epochs=5, random_state=0
+    )
+    detector = EnergyNetOutlierDetector(stack)
+    for table, other in ((X, rounded), (copies, jittered)):
+        expected, found = (
+            detector.fit(rows).score_samples(X) for rows in (table, other)
+        )
+        # It was up to 1.3 standard deviations of the scores.
+        assert_allclose(found, expected, atol=1e-5)
+    X[::3, 0] = X[1::3, 4] = rounded[::3, 0] = rounded[1::3, 4] = np.nan
+    imputer = EnergyNetImputer(stack)
+    expected, found = (imputer.fit(rows).transform(X) for rows in (X, rounded))
+    assert_allclose(found, expected, atol=1e-5)

@@ -1,6 +1,7 @@
 """One wild value moves what an estimator says of no other sample."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -17,6 +18,7 @@ from skmohn import (
 )
 from skmohn.mohn import GPOptions
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*far from all other values")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(100, 2))
 Y = X[:, 0] + 0.2 * RNG.normal(size=100)
@@ -141,3 +143,28 @@ def test_features_of_a_column_with_fills():
     # Standardized as without the fills, but for what six rows are.
     plain = np.std(layers.fit(X).transform(X)[:, -2:], axis=0)
     assert np.abs(np.std(features[:, -2:], axis=0) / plain - 1.0).max() < 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "effect"),
+    [("blm", "takes the median instead"), ("energynet", "takes these for missing")],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_networks_say_what_they_leave_out(name, effect):
+    model, frame = REGRESSORS[name], pd.DataFrame(with_wild(X, 1e4), columns=["a", "b"])
+    said = r"^column a has 10000, far from all other values: a fit "
+    with pytest.warns(UserWarning, match=said + effect + r" \(1 in all\)"):
+        model.fit(frame, Y)
+    said = r"^y has -1e\+06, far from all other values: a fit leaves these samples out"
+    with pytest.warns(UserWarning, match=said):
+        model.fit(X, with_wild(Y, -1e6))
+
+
+@pytest.mark.parametrize("name", ["blm", "energynet", "gp"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_errors_of_units_in_one_of_ten_rows(name):
+    few, rows = X[:60].copy(), [3, 7, 20, 40, 50]
+    few[rows, 0] *= 1e5
+    others = np.delete(np.arange(60), rows)
+    predicted = REGRESSORS[name].fit(few, Y[:60]).predict(few[others])
+    assert np.corrcoef(predicted, Y[others])[0, 1] > 0.9
