@@ -155,6 +155,16 @@ def mask_lone(values: NDArray) -> NDArray[np.bool_]:
     return mask
 
 
+def mask_remote(values: NDArray, is_lone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Mask of the lone values that hardly are of their column, such as entry errors."""
+    # Columns that are mostly one value, such as pixels, often have other lone ones.
+    others = np.where(is_lone, np.nan, values)
+    low, high = np.fmin.reduce(others), np.fmax.reduce(others)
+    with np.errstate(over="ignore", invalid="ignore"):
+        beyond = np.maximum(low - values, values - high)
+        return is_lone & (beyond > _QUANTILES.min_remote_distance * (high - low))
+
+
 def mask_lone_totals(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Mask of the few totals, or counts, that are far above all others."""
     # On the scale of logarithms, since tails of totals may be long; smaller ones than

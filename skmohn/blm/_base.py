@@ -165,7 +165,10 @@ class BaseBLM(
     n_features_in_: int
     codes_: NDArray[np.int32]
     w_max_: NDArray[np.float64]
+    coefs_: list[NDArray[np.float64]]
+    nbytes_: int
     members_: list[tuple[Any, ...]]
+    loss_: float
     loss_curve_: list[float]
     out_activation_: str
     _made_with: dict[str, Any]

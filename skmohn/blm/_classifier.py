@@ -102,8 +102,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     standardize : bool, default=True
         Whether to standardize the inputs. The few values far off all others of an input
         (at each end up to one in 50 samples, or one in ten where they are off by a
-        hundred ranges of the others; at most five) then count as its median in `fit`,
-        with a warning, unless the loss is one of all outputs.
+        hundred ranges of the others, which warns; at most five) then count as its
+        median in `fit`, unless the loss is one of all outputs.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1

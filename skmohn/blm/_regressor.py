@@ -87,9 +87,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     standardize : bool, default=True
         Whether to standardize inputs and targets. The few values far off all others of
         an input (at each end up to one in 50 samples, or one in ten where they are off
-        by a hundred ranges of the others; at most five) then count as its median in
-        `fit`, and samples with such targets are left out, with a warning, unless the
-        loss is one of all outputs.
+        by a hundred ranges of the others, which warns; at most five) then count as its
+        median in `fit`, and samples with such targets are left out, with a warning,
+        unless the loss is one of all outputs.
     n_restarts : int, default=1
         Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import LEFT_OUT, refuse_times, warn_of_lone
-from skmohn._core._quantiles import mask_lone
+from skmohn._core._quantiles import mask_lone, mask_remote
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import check_sample_weight, safe_indexing
 from skmohn._core._text import refuse_text
@@ -207,7 +207,8 @@ class Samples(NamedTuple):
         X, weights = self.X, self.weights
         is_lone = mask_lone(X)
         if is_lone.any():
-            warn_of_lone(X, is_lone, columns, "a fit takes the median instead")
+            is_remote = mask_remote(X, is_lone)
+            warn_of_lone(X, is_remote, columns, "a fit takes the median instead")
             medians = np.nanmedian(np.where(is_lone, np.nan, X), axis=0)
             X = np.where(is_lone, medians, X)
         if are_numbers:

@@ -23,7 +23,7 @@ from skmohn._core._categories import (
     read_table,
 )
 from skmohn._core._names import input_names, unique_names
-from skmohn._core._quantiles import mask_lone
+from skmohn._core._quantiles import mask_lone, mask_remote
 from skmohn._core._rows import equal_slices, order_of
 from skmohn._core._sklearn import check_sample_weight, container_adapter, safe_indexing
 from skmohn._core._tables import ALL_NUMBERS
@@ -99,7 +99,8 @@ class Table:
             return self
         names = self.names if self.names is not None else range(is_lone.shape[1])
         columns = [f"column {name}" for name in names]
-        warn_of_lone(self.values, is_lone, columns, "a fit takes these for missing")
+        is_remote = mask_remote(self.values, is_lone)
+        warn_of_lone(self.values, is_remote, columns, "a fit takes these for missing")
         return replace(self, values=np.where(is_lone, np.nan, self.values))
 
     def round(self) -> "Table":

@@ -435,7 +435,7 @@ class EnergyNetTransformer(
             training then draws the value anew in each step, given the others. So do
             the few values far off all others of a numeric column (at each end up to one
             in 50 samples, or one in ten where they are off by a hundred ranges of the
-            others; at most five), with a warning, but for ``coding="minmax"``.
+            others, which warns; at most five), but for ``coding="minmax"``.
         y : None
             Not used.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \

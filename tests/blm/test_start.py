@@ -122,8 +122,6 @@ def test_training_lowers_the_loss_of_the_rounded_network():
     assert own.evaluate(codes) < 0.8 * own.evaluate(np.zeros_like(codes))
 
 
-# Some pixels of these digits are dark in few.
-@pytest.mark.filterwarnings("ignore:column 7 has 9, .*far from all other values")
 def test_large_networks_start_quantized():
     X, y = (part[::4] for part in load_digits(return_X_y=True))
     options = {"n_bits": 4, "max_flips": 2000, "random_state": 0}
@@ -147,8 +145,6 @@ def test_large_networks_start_quantized():
     assert quantized.loss_ <= quantized.loss_curve_[0]
 
 
-# Of these digits a pixel is dark in one.
-@pytest.mark.filterwarnings("ignore:column 6 has 15, far from all other values")
 @pytest.mark.parametrize(
     "options",
     [

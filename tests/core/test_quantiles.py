@@ -9,6 +9,7 @@ from skmohn._core._quantiles import (
     inner_ends,
     mask_lone,
     mask_lone_totals,
+    mask_remote,
     pull_in,
     quantile_thresholds,
 )
@@ -185,3 +186,12 @@ def test_lone_totals_are_far_above_others_on_a_scale_of_logarithms():
     assert not mask_lone_totals((ranks / 150.0) ** (-1.0 / 1.5)).any()
     assert not mask_lone_totals(np.append(np.zeros(149), 5.0)).any()
     assert not mask_lone_totals(np.array([1.0, 1e12])).any()
+
+
+def test_remote_values_are_a_hundred_ranges_off():
+    column = np.append(np.linspace(0.0, 1.0, 20), [NAN, 50.0])
+    far = np.append(np.linspace(0.0, 1.0, 20), [NAN, -150.0])
+    values = np.column_stack([column, far, np.zeros(22)])
+    is_lone = mask_lone(values)
+    assert_array_equal(np.argwhere(is_lone), [[21, 0], [21, 1]])
+    assert_array_equal(np.argwhere(mask_remote(values, is_lone)), [[21, 1]])
