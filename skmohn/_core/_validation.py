@@ -38,7 +38,8 @@ def to_numpy(values: Any) -> Any:
             f"got a {type(values).__name__}, which is still to be computed: pass its "
             ".collect()"
         )
-    if isinstance(values, _NO_ARRAYS):
+    # A sparse matrix by keys is a dict, too.
+    if isinstance(values, _NO_ARRAYS) and not issparse(values):
         raise TypeError(
             f"got a {type(values).__name__}, whose values are not an array, one for "
             "each row: pass a list, an array or a data frame"

@@ -3,7 +3,7 @@
 # Inside, a point is a row of integers, its *states*: the index of each variable's
 # value among its values.
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, NamedTuple, TypeAlias
@@ -160,7 +160,8 @@ class Space:
                 dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
             ]
         refuse_set(points, "X")
-        points = to_numpy(points)
+        if not isinstance(points, Mapping | Iterator):
+            points = to_numpy(points)
         if isinstance(points, Mapping | str) or not np.iterable(points):
             raise ValueError(
                 f"X must be a list of points, got {points!r}: pass [point] for a "
@@ -181,7 +182,8 @@ class Space:
             values = [point[variable.name] for variable in self.variables]
         else:
             refuse_set(point, "a point of X")
-            point = to_numpy(point)
+            if not isinstance(point, Iterator):
+                point = to_numpy(point)
             values = list(point) if np.iterable(point) else None
             if values is None or len(values) != self.n_variables:
                 raise ValueError(

@@ -74,7 +74,7 @@ def log_density_of_totals(power, mean, dispersion, y):
     """Sum over the Poisson number of gamma amounts."""
     expected = mean ** (2.0 - power) / ((2.0 - power) * dispersion)
     scale = (power - 1.0) * dispersion * mean ** (power - 1.0)
-    most = min(np.max(expected), 300.0)  # line searches alone try more
+    most = min(np.max(expected), 3e4)  # line searches alone try more
     number = np.arange(1, int(most + 12.0 * np.sqrt(most) + 50.0))[:, None]
     shape = number * (2.0 - power) / (power - 1.0)
     logs = xlogy(number, expected) - expected + xlogy(shape - 1.0, y) - y / scale
