@@ -38,8 +38,7 @@ def to_numpy(values: Any) -> Any:
             f"got a {type(values).__name__}, which is still to be computed: pass its "
             ".collect()"
         )
-    # A sparse matrix by keys is a dict, too.
-    if isinstance(values, _NO_ARRAYS) and not issparse(values):
+    if _is_no_array(values):
         raise TypeError(
             f"got a {type(values).__name__}, whose values are not an array, one for "
             "each row: pass a list, an array or a data frame"
@@ -52,6 +51,12 @@ def to_numpy(values: Any) -> Any:
         return values.to_pandas()
     is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
     return np.asarray(values) if is_array else values
+
+
+def _is_no_array(values: object) -> bool:
+    """Whether numpy would make an array of a single object."""
+    # A sparse matrix by keys is a dict, too.
+    return isinstance(values, _NO_ARRAYS) and not issparse(values)
 
 
 def _fill_masked(values: Any) -> NDArray:
@@ -71,8 +76,9 @@ def read_vector(
 ) -> NDArray[np.float64]:
     """Read a list of numbers."""
     # What is ragged and what is no list at all is an array of objects too.
-    is_list = not isinstance(values, _NO_ARRAYS)
-    vector = np.asarray(to_numpy(values) if is_list else None, dtype=object)
+    vector = np.asarray(
+        None if _is_no_array(values) else to_numpy(values), dtype=object
+    )
     if vector.ndim != 1 or not all(isinstance(v, Real | np.bool_) for v in vector):
         raise ValueError(f"{name} must be a list of numbers, got {values!r}")
     try:
