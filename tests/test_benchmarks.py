@@ -219,6 +219,27 @@ def test_where_git_knows_no_commit_nothing_is_marked(repository) -> None:
     )
 
 
+def test_results_of_other_runs_are_no_change_of_the_code(monkeypatch, tmp_path) -> None:
+    def git(*command):
+        who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *who, *command], cwd=tmp_path, check=True)
+
+    code, result = tmp_path / "code.py", tmp_path / "benchmarks" / "results" / "a.json"
+    result.parent.mkdir(parents=True)
+    git("init", "--quiet")
+    for file in (code, result):
+        file.write_text("1\n", encoding="utf-8")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    monkeypatch.setattr(results, "ROOT", tmp_path)
+    clean = results.state_of_code()["commit"]
+    assert re.fullmatch("[0-9a-f]{40}", clean)
+    result.write_text("2\n", encoding="utf-8")
+    assert results.state_of_code()["commit"] == clean
+    code.write_text("2\n", encoding="utf-8")
+    assert results.state_of_code()["commit"] == f"{clean}-dirty"
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_result_is_named_as_its_script_and_complete(path) -> None:
     result = results.read(path)

@@ -164,11 +164,19 @@ def _plain(value):
 
 
 def state_of_code():
-    """The commit checked out, "-dirty" if files differ from it, and the date."""
-    describe = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    done = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True)
+    """The commit checked out, "-dirty" if its code has changed since, and the date."""
+    # Results of other runs are no code.
+    code = ".", ":!benchmarks/results"
+    changed = _git("diff", "HEAD", "--name-only", "--", *code)
+    commit = _git("rev-parse", "HEAD") + ("-dirty" if changed else "")
     now = datetime.datetime.now(datetime.UTC)
-    return {"commit": done.stdout.strip() or None, "date": now.date().isoformat()}
+    return {"commit": commit or None, "date": now.date().isoformat()}
+
+
+def _git(*command):
+    """What git prints about the repository, empty if there is none."""
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()
 
 
 def environment():
