@@ -156,7 +156,7 @@ def mask_lone(values: NDArray) -> NDArray[np.bool_]:
 
 
 def mask_remote(values: NDArray, is_lone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Mask of the lone values that hardly are of their column, such as entry errors."""
+    """Mask of the lone values that hardly belong to a column, such as entry errors."""
     # Columns that are mostly one value, such as pixels, often have other lone ones.
     others = np.where(is_lone, np.nan, values)
     low, high = np.fmin.reduce(others), np.fmax.reduce(others)
@@ -175,12 +175,9 @@ def mask_lone_totals(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
         center = float(np.mean(ordered[: len(ordered) - n_spared]))
         if not n_spared or not 0.0 < center < math.inf:
             return np.zeros(len(totals), dtype=bool)
-        scaled = np.log1p(totals / center)
-    scaled_ordered = np.sort(scaled)
-    _, n_high, _ = _count_beyond(
-        scaled_ordered, n_spared, _QUANTILES.min_lone_log_distance
-    )
-    return scaled > scaled_ordered[-1 - n_high]
+        scaled = np.log1p(ordered / center)
+    _, n_high, _ = _count_beyond(scaled, n_spared, _QUANTILES.min_lone_log_distance)
+    return totals > ordered[-1 - n_high]
 
 
 def ends_inside_fills(values: NDArray) -> tuple[NDArray, NDArray]:

@@ -575,8 +575,8 @@ class BaseBLM(
         return [
             f"layers of {', '.join(map(str, sizes))} units, inputs first",
             f"{n_weights:,} weights of {self.n_bits} bits: {self.nbytes_:,} bytes",
-            f"loss ({name}): {self.loss_:.4g}, after {self.n_iter_:,} epochs",
-            self.stopping_reason_,
+            f"loss ({name}): {self.loss_:.4g}; epochs: {self.n_iter_:,}",
+            f"end of the search: {self.stopping_reason_}",
         ]
 
     # -------------------------------------------------------------------- storage

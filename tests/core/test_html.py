@@ -78,8 +78,8 @@ def test_html_of_networks_states_what_was_learned():
     for fact in (
         "layers of 3, 2, 1 units, inputs first",
         f"{n_weights} weights of 3 bits: {model.nbytes_} bytes",
-        f"loss (cross_entropy): {model.loss_:.4g}, after {model.n_iter_} epochs",
-        escape(model.stopping_reason_),
+        f"loss (cross_entropy): {model.loss_:.4g}; epochs: {model.n_iter_}",
+        f"end of the search: {escape(model.stopping_reason_)}",
     ):
         assert f"<li>{fact}</li>" in html
     net = EnergyNetTransformer(random_state=0).fit(columns)
