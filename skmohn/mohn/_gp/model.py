@@ -35,6 +35,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
     learn_prior,
 )
 from skmohn.mohn._gp.nystroem import NystroemPosterior
+from skmohn.mohn._gp.pair_search import PAIRS, find_pairs, length_of_pairs
 from skmohn.mohn._gp.products import write_products
 from skmohn.mohn._gp.term_variances import (
     description_length,
@@ -170,7 +171,8 @@ class GPModel(Model):
         """Nats that the data and the choices of strong terms and prior cost."""
         n_inputs = len(self.prior.ard_rates)
         evidence = self.log_evidence() + self.log_occam_factor
-        return description_length(self.covariance, n_inputs, evidence)
+        length = description_length(self.covariance, n_inputs, evidence)
+        return length + length_of_pairs(self.covariance)
 
     def latent_mean(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Posterior mean on the scale of the target."""
@@ -482,6 +484,8 @@ def _condition_drawn(
     # posterior if it is known by now, the map of the noise, and its exponent.
     if not strong_terms and noise != "auto":
         return covariance, sample, None, None, 0.0
+    if strong_terms and covariance.alphabets and max_order != 1:
+        covariance = find_pairs(covariance, sample.take(shuffled[: PAIRS.max_rows]))
     drawn = sample
     if len(sample) > RESIDUALS.max_left_out:
         drawn = sample.take(shuffled[: RESIDUALS.max_left_out])

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from skmohn._core._tuned import tuned
 from skmohn.mohn._gp.covariance_function import GramMatrix, Prior
 from skmohn.mohn._gp.covariance_kernels import multiply_means
+from skmohn.mohn._gp.pairs import Member, PairVariances
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._table.rows import EncodedRows, pair_blocks
 from skmohn.mohn._table.variables import (
@@ -68,6 +69,8 @@ class PairVariance:
         self.others = [f for f in self.factors if not f.is_line]
         inputs = [f.variable.input for f in self.lines if f.variable.input is not None]
         self.inputs = rows.inputs[:, inputs]
+        self.by_categorical = {f.variable.categorical: f for f in self.factors}
+        self.pairs = [self._find_pair(pair) for pair in covariance.pairs]
 
     def variance(self) -> float:
         """Variance of the whole function."""
@@ -77,7 +80,7 @@ class PairVariance:
             whole += 2.0 * float(earlier.sum()) + float(own.sum())
         whole -= float(self.constants.sum()) ** 2
         whole += sum(self._additive_variances()) + self._strong_variance(None)
-        return max(whole, 0.0)
+        return max(whole + self._pair_variance(None), 0.0)
 
     def first_order(self) -> NDArray[np.float64]:
         """Variance of the parts that depend on one variable alone, by variable."""
@@ -118,7 +121,10 @@ class PairVariance:
         totals |= zip(map(id, self.others), others.tolist(), strict=True)
         added = self._additive_variances()
         found = [
-            totals[id(factor)] + more + self._strong_variance(factor)
+            totals[id(factor)]
+            + more
+            + self._strong_variance(factor)
+            + self._pair_variance(factor)
             for factor, more in zip(self.factors, added, strict=True)
         ]
         return np.maximum(found, 0.0)
@@ -159,6 +165,11 @@ class PairVariance:
                 cross[:, k] += linear * (rows[1] - rows[0])[factor.categories]
                 (a, b), (_, d) = rows[:, [start[1], end[1]]]
                 prior[k] += linear * (a - 2.0 * b + d)
+            for pair in self.pairs:
+                if factor in pair.factors:
+                    moved, square = pair.contrast(self.rows, factor, start, end)
+                    cross[:, k] += moved
+                    prior[k] += square
         return cross, np.maximum(prior, 0.0)
 
     def _blocks(
@@ -208,6 +219,13 @@ class PairVariance:
         for term, own in zip(covariance.terms, covariance.variances, strict=True):
             if term == (variable.input,):
                 slope += own * float(alpha @ factor.x)
+        for pair in self.pairs:
+            if factor in pair.factors:
+                member, own_part = pair.alone(factor)
+                if member.size:
+                    constant = constant + member.table[:-1] @ own_part
+                else:
+                    slope += float(own_part[0])
         return constant, np.full(len(factor.table), slope)
 
     def _additive_variances(self) -> list[float]:
@@ -271,6 +289,25 @@ class PairVariance:
                 else:
                     joint = 0.0
                 found += weight * other * joint
+        return found
+
+    def _find_pair(self, pair: PairVariances) -> _Pair:
+        """Pair of columns with its factors."""
+        factors = [
+            (self.by_categorical if m.size else self.by_input)[m.number]
+            for m in pair.members
+        ]
+        return _Pair(pair, factors, pair.joint(self.rows, self.alpha))
+
+    def _pair_variance(self, factor: _Factor | None) -> float:
+        """Variance by joint parts of pairs, in all or of one variable."""
+        found = 0.0
+        for pair in self.pairs:
+            if factor is None or factor in pair.factors:
+                rest = self.constants
+                for own in pair.factors:
+                    rest = rest / own.mean
+                found += 2.0 * float(rest @ pair.with_rows()) + pair.variance()
         return found
 
     def _with_product(self, factors: list[_Factor]) -> float:
@@ -380,6 +417,22 @@ class _Factor:
             self.gain = gains[(self.x > 0.0).astype(int)]
         self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
 
+    def moments_of(
+        self, member: Member
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means of the features of a member of a pair, and of their products."""
+        if not member.size:
+            return np.array([self.x_mean]), np.array([[self.spread]])
+        frequency, features = self.variable.frequency, member.table[:-1]
+        return frequency @ features, (features.T * frequency) @ features
+
+    def with_features(self, member: Member) -> NDArray[np.float64]:
+        """Means of the factor times these features, (n_rows, n_features)."""
+        if not member.size:
+            return np.broadcast_to(self.slope, self.x.shape)[:, None]
+        features = member.table[:-1] * self.variable.frequency[:, None]
+        return (self.table.T @ features)[self.categories]
+
     def at(self, x: float, category: int) -> NDArray[np.float64]:
         """Factor of one value with those at rows, ndarray of shape (n_rows,)."""
         line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
@@ -414,6 +467,64 @@ class _Factor:
         categories, lines = self.categories.astype(np.uint32), self.tau * self.x
         base = np.empty((2, self.pairs.shape[1]))
         multiply_means(categories, lines, self.pairs, part.start, base, block)
+
+
+class _Pair:
+    """Joint part of a pair of variables in the posterior mean."""
+
+    # It is ``f_a' J f_b``, with the features f of the values of both.
+
+    def __init__(
+        self,
+        pair: PairVariances,
+        factors: list[_Factor],
+        joint: NDArray[np.float64],  # (n_features, n_features)
+    ) -> None:
+        self.pair, self.factors, self.joint = pair, factors, joint
+        moments = [f.moments_of(m) for f, m in zip(factors, pair.members, strict=True)]
+        self.means = [mean for mean, _ in moments]
+        self.squares = [square for _, square in moments]
+
+    def alone(self, factor: _Factor) -> tuple[Member, NDArray[np.float64]]:
+        """Member of a factor, and its coefficients averaged over the other."""
+        if factor is self.factors[0]:
+            return self.pair.members[0], self.joint @ self.means[1]
+        return self.pair.members[1], self.means[0] @ self.joint
+
+    def variance(self) -> float:
+        """Variance of what depends on both and on nothing less."""
+        first, second = (
+            square - np.outer(mean, mean)
+            for mean, square in zip(self.means, self.squares, strict=True)
+        )
+        return float(np.sum((first @ self.joint @ second) * self.joint))
+
+    def with_rows(self) -> NDArray[np.float64]:
+        """Its mean product with the factors of each row, (n_rows,)."""
+        first, second = (
+            f.with_features(m) - np.outer(f.mean, mean)
+            for f, m, mean in zip(
+                self.factors, self.pair.members, self.means, strict=True
+            )
+        )
+        return np.einsum("ra,ab,rb->r", first, self.joint, second)
+
+    def contrast(
+        self,
+        rows: EncodedRows,
+        factor: _Factor,
+        start: tuple[float, int],
+        end: tuple[float, int],
+    ) -> tuple[NDArray[np.float64], float]:
+        """Covariances of rows with a move of one variable, and its prior variance."""
+        moved, square = np.full(len(rows), self.pair.variance), self.pair.variance
+        for f, member, mean in zip(
+            self.factors, self.pair.members, self.means, strict=True
+        ):
+            step = member.at(*end) - member.at(*start) if f is factor else mean
+            moved = moved * (member.features(rows) @ step)
+            square *= float(step @ step)
+        return moved, square
 
 
 class CubeVariance:

@@ -1,5 +1,6 @@
 """Product prior of values and weights, before any data are seen."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -15,6 +16,7 @@ from skmohn.mohn._gp.covariance_function import (
     Prior,
     find_alike,
 )
+from skmohn.mohn._gp.pairs import PairVariances
 from skmohn.mohn._models import PRIOR
 from skmohn.mohn._table.rows import EncodedRows, pair_blocks, sizes_of
 
@@ -28,6 +30,8 @@ class Covariance:
     # Sets of inputs whose weights have further variance, beside the product's.
     terms: tuple = ()
     variances: tuple = ()  # of these
+    # Pairs with a categorical whose joint parts have further variance.
+    pairs: tuple[PairVariances, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the tables, which are soon made again."""
@@ -53,6 +57,8 @@ class Covariance:
             # Of many rows there is hardly room for two such matrices.
             for part in pair_blocks(*covariance.shape):
                 covariance[part] += np.multiply.outer(own[part], other)
+        for pair in self.pairs:
+            pair.add_to(covariance, left, right)
         return covariance
 
     def own(self, rows: EncodedRows) -> NDArray[np.float64]:
@@ -71,6 +77,8 @@ class Covariance:
         )
         for term, own in zip(self.terms, self.variances, strict=True):
             variance += own * parity(rows.inputs, term) ** 2
+        for pair in self.pairs:
+            variance += pair.own(rows)
         return variance + PRIOR.constant_variance
 
     def with_weight(
@@ -93,6 +101,9 @@ class Covariance:
                     linear = centered[chosen[i]][rows.categories[:, i]]
             values = values * row[rows.categories[:, i]]
         extra = 0.0 if chosen else self._extra(term)
+        for pair in self.pairs:
+            if own := pair.values_of(term, chosen):
+                values = values + pair.with_weight(rows, own)
         return values + self.prior.main_effect_variance * linear + extra * product
 
     def split(self, members: Term) -> tuple[Term, tuple[tuple[int, int], ...]]:
@@ -152,6 +163,9 @@ class Covariance:
             if not term and len(chosen) == 1:
                 linear = centered[j, j]
         extra = 0.0 if chosen else self._extra(term)
+        for pair in self.pairs:
+            if own := pair.values_of(term, chosen):
+                extra += pair.variance * math.prod(float(v @ v) for v in own)
         return float(variance + self.prior.main_effect_variance * linear + extra)
 
     def weight_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
