@@ -27,6 +27,7 @@ from skmohn.mohn._gp.exact import ExactPosterior
 from skmohn.mohn._gp.heteroscedastic_noise import fit_noise_model
 from skmohn.mohn._gp.marginal_likelihood import Evidence, join_equal_rows, log_density
 from skmohn.mohn._gp.model import choose_inference, fit_gp
+from skmohn.mohn._gp.pairs import Member
 from skmohn.mohn._gp.term_variances import (
     find_significant_terms,
     find_strong_terms,
@@ -122,6 +123,54 @@ def test_products_of_categories_sum_to_the_mean():
         factors, values = factors * table[seen], values + steps[seen]
     mean = model.predictive_mean(EncodedRows(points, chosen), clip=False)
     assert_allclose(values + factors @ products.coef, mean, rtol=1e-6)
+
+
+def make_pairs(n_rows, sizes, rng):
+    """Inputs, categories, and effects of two categoricals, and of one by an input."""
+    inputs = rng.choice([-1.0, 1.0], (n_rows, 2))
+    categories = rng.integers(0, sizes, (n_rows, len(sizes)))
+    first, second, third = categories.T
+    f = rng.standard_normal(sizes[:2])[first, second]
+    return inputs, categories, f + inputs[:, 0] * rng.standard_normal(sizes[2])[third]
+
+
+def test_pairs_of_columns_that_matter_are_found_and_written_as_products():
+    rng = np.random.default_rng(0)
+    inputs, categories, f = make_pairs(250, (4, 5, 4), rng)
+    y = f + 0.2 * rng.standard_normal(250)
+    alphabets = Categorical(4), Categorical(5), Categorical(4)
+    model = fit_gp(
+        EncodedRows(inputs[:200], categories[:200]), y[:200], alphabets=alphabets
+    )
+    found = {pair.members for pair in model.covariance.pairs}
+    expected = (Member(0, 4), Member(1, 5)), (Member(0, 0), Member(2, 4))
+    assert found == set(expected)
+    rows = EncodedRows(inputs[200:], categories[200:])
+    mean = model.predictive_mean(rows, clip=False)
+    assert np.mean((mean - f[200:]) ** 2) < 0.05 * np.var(f)
+    products = model.to_product_sum()
+    factors = np.where(rows.inputs[:, :, None] < 0, products.low, products.high)
+    factors, values = factors.prod(axis=1), rows.inputs @ products.slopes
+    for table, steps, seen in zip(
+        products.tables, products.steps, rows.categories.T, strict=True
+    ):
+        factors, values = factors * table[seen], values + steps[seen]
+    values += factors @ products.coef + products.constant
+    assert_allclose(values, mean, rtol=1e-6)
+
+
+def test_no_pair_is_found_among_columns_that_add():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        inputs, categories, _ = make_pairs(150, (4, 5, 4), rng)
+        y = sum(
+            rng.standard_normal(size)[seen]
+            for size, seen in zip((4, 5, 4), categories.T, strict=True)
+        )
+        y = y + 0.5 * rng.standard_normal(150)
+        alphabets = Categorical(4), Categorical(5), Categorical(4)
+        model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
+        assert model.covariance.pairs == ()
 
 
 def test_predictions_stay_in_the_range_of_the_targets():

@@ -23,6 +23,7 @@ from skmohn.mohn._gp.marginal_likelihood import (
     maximize_evidence,
     start_prior,
 )
+from skmohn.mohn._gp.pairs import Member, PairVariances
 from skmohn.mohn._gp.weight_prior import Covariance, parity
 from skmohn.mohn._models import occam_factor
 from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
@@ -126,10 +127,17 @@ def test_two_valued_inputs_make_an_exponential():
     )
 
 
-def test_unknown_categories_are_averages_over_all_categories():
+PAIRS = (
+    PairVariances((Member(0, 0), Member(0, 3)), 0.6),
+    PairVariances((Member(0, 3), Member(1, 4)), 0.8),
+)
+
+
+@pytest.mark.parametrize("pairs", [(), PAIRS])
+def test_unknown_categories_are_averages_over_all_categories(pairs):
     """Unknown categoricals and weights are means and contrasts of full rows."""
     prior, alphabets = make_prior(CATEGORIES, n_inputs=1), CATEGORIES
-    covariance = Covariance(prior, alphabets)
+    covariance = Covariance(prior, alphabets, pairs=pairs)
     cells = np.array(list(itertools.product([-1, 1], range(3), range(4))))
     full = EncodedRows(cells[:, :1].astype(float), cells[:, 1:])
     K = covariance.between(full, full)

@@ -15,6 +15,7 @@ from skmohn.mohn._gp.hypercube import WalshPosterior
 from skmohn.mohn._gp.marginal_likelihood import join_equal_rows
 from skmohn.mohn._gp.model import fit_gp
 from skmohn.mohn._gp.nystroem import NystroemPosterior
+from skmohn.mohn._gp.pairs import Member, PairVariances
 from skmohn.mohn._gp.sobol import CubeVariance, PairVariance
 from skmohn.mohn._gp.weight_prior import Covariance
 from skmohn.mohn._table.rows import Categorical, EncodedRows, sizes_of
@@ -61,6 +62,16 @@ def make_covariance(n_inputs, alphabets, rng):
     return Covariance(prior, alphabets, terms, (0.4, 1.5, 0.8))
 
 
+def all_pairs(n_inputs, alphabets):
+    """A pair of an input with each unordered categorical, and all pairs of these."""
+    members = [
+        Member(k, n) for k, (n, is_ordered) in enumerate(alphabets) if not is_ordered
+    ]
+    pairs = [(Member((k + 1) % n_inputs, 0), m) for k, m in enumerate(members)]
+    pairs += itertools.combinations(members, 2)
+    return tuple(PairVariances(both, 0.4 + k) for k, both in enumerate(pairs))
+
+
 @pytest.mark.parametrize(
     "alphabets", [(), (Categorical(3),), (Categorical(3), Categorical(5))]
 )
@@ -69,6 +80,7 @@ def test_pair_sums_equal_enumeration(alphabets, n_real):
     rng = np.random.default_rng(0)
     rows = draw(30, 5, alphabets, n_real, rng)
     covariance = make_covariance(5, alphabets, rng)
+    covariance = replace(covariance, pairs=all_pairs(5, alphabets))
     alpha = rng.standard_normal(30)
     # A range has the variance 1/3, and two values at the root of it give the same mean
     # of every polynomial up to the second degree.
@@ -277,10 +289,12 @@ def test_pair_sums_over_skewed_variables(unknown):
     inputs[rng.random(inputs.shape) < unknown] = 0.0
     rows = EncodedRows(inputs, rng.integers(0, [4, 3], (30, 2)))
     covariance, alpha = make_covariance(4, alphabets, rng), rng.standard_normal(30)
+    levels_and_categories = [PairVariances((Member(2, 0), Member(0, 3)), 0.9)]
     covariance = replace(
         covariance,
         terms=((0,), (1, 2), (0, 1, 3), (0, 3)),
         variances=(0.4, 1.5, 0.8, 0.6),
+        pairs=(*all_pairs(4, alphabets), *levels_and_categories),
     )
     between = covariance.between(everywhere, rows)
     shape = list(map(len, weights))
