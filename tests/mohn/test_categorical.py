@@ -802,3 +802,21 @@ def test_tables_of_categories_are_made_once_and_not_stored(fitted):
     assert "tables" not in vars(copy)
     for own, expected in zip(copy.tables, covariance.tables, strict=True):
         assert_array_equal(own, expected)
+
+
+def test_pairs_with_variances_of_their_own_are_named_by_their_columns():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (200, 3))
+    on, idle = rng.choice([-1, 1], (2, 200))
+    f = rng.standard_normal((4, 4))[codes[:, 0], codes[:, 1]]
+    f = f + on * np.array([2.0, -2.0, 1.0, -1.0])[codes[:, 2]]
+    letters = np.array(list("abcd"))[codes]
+    X = pd.DataFrame(letters, columns=["site", "drug", "day"]).assign(on=on, idle=idle)
+    X = pd.get_dummies(X, columns=["day"], dtype=int)
+    options = GPOptions(one_hot="auto")
+    model = MOHNRegressor("gp", gp_options=options)
+    model.fit(X, f + 0.2 * rng.standard_normal(200))
+    _, pairs = model.stopping_reason_.split("; joint effects of ")
+    pairs = pairs.removesuffix(" have variances of their own").split(", ")
+    day = "day_a/day_b/day_c/day_d"
+    assert set(pairs) == {"site x drug", f"on x {day}"}

@@ -26,6 +26,7 @@ from skmohn.mohn._models import RESIDUALS, FitResult
 from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._table.rows import Categorical, count_observations
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged
+from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._training_data import TrainingData
 
 _WAYS = {
@@ -104,10 +105,25 @@ def solve_gp(
         f"{len(terms)} significant ones explain {min(fraction, 1.0):.0%} of the "
         "variance over uniform columns"
     )
+    if model.covariance.pairs:
+        found = _name_pairs(model.covariance, term_names)
+        reason += f"; joint effects of {found} have variances of their own"
     highest = highest_order(n_members, settings.max_order, term_names.n_categoricals)
     counts = [(order, term_names.count(order)) for order in range(1, highest + 1)]
     coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
     return FitResult.of_model(model, (graph, errors), reason, coverage)
+
+
+def _name_pairs(covariance: Covariance, term_names: TermNames) -> str:
+    """Name the columns of pairs; a one-hot group has several."""
+    n_inputs = len(covariance.prior.ard_rates)
+    columns, names = term_names.variable_columns(), term_names.column_names
+    variables = ["/".join(names[j] for j in own) for own in columns]
+    found = []
+    for pair in covariance.pairs:
+        numbers = [m.number + (n_inputs if m.size else 0) for m in pair.members]
+        found.append(" x ".join(variables[number] for number in numbers))
+    return ", ".join(found)
 
 
 def solve_additive_categories(

@@ -128,6 +128,11 @@ class TermNames:
             for k, alphabet in enumerate(self.alphabets)
         ]
 
+    def variable_columns(self) -> list[tuple[int, ...]]:
+        """Columns of each of `variables`; a one-hot group has several."""
+        inputs = self._coding.usable.tolist()
+        return [*((j,) for j in inputs), *map(tuple, self._coding.categoricals)]
+
     def distribute_others(
         self,
         terms: Sequence[Term],
@@ -139,11 +144,10 @@ class TermNames:
         # one-hot group is that of its first column. `parts` are contributions of the
         # listed weights, `contributions` by all weights, of inputs, then of
         # categoricals.
-        others, coding = contributions.copy(), self._coding
+        others = contributions.copy()
         for term, part in zip(terms, parts.tolist(), strict=True):
             others[self.groups[list(term)]] -= part / len(term)
-        columns = [*coding.usable.tolist(), *(own[0] for own in coding.categoricals)]
-        columns = np.array(columns, dtype=int)
+        columns = np.array([own[0] for own in self.variable_columns()], dtype=int)
         return np.bincount(columns, others, minlength=self.n_features)
 
     def columns(
@@ -152,8 +156,7 @@ class TermNames:
         """Variables of the table, where levels belong to an input; their columns."""
         # Without marginals they are distributed evenly, over their range or categories.
         coding, found, removed = self._coding, self.variables(), set()
-        inputs = coding.usable.tolist()
-        columns: list[tuple[int, ...]] = [*((j,) for j in inputs), *coding.categoricals]
+        inputs, columns = coding.usable.tolist(), self.variable_columns()
         for k, (j, *_) in enumerate(coding.categoricals):
             if j in coding.thresholds:
                 i = inputs.index(j)
