@@ -1,27 +1,35 @@
 """HTML of estimators: links to documentation, and attributes not to wait for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
-from typing import Any
+from typing import Any, Literal
+
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn import __version__
 from skmohn._core._sklearn import prepend_html
 
 _PAGES = "https://skmohn.readthedocs.io/en/"
-# Whether the attributes are only looked through.
-_LISTING = ContextVar("_LISTING", default=False)
+# What of the attributes is looked through, if that is all that is done.
+_LISTED: ContextVar[Literal["names", "values"] | None] = ContextVar(
+    "_LISTED", default=None
+)
 
 
 class ComputedProperty(property):
     """Fitted attribute that takes time, and is computed only on access."""
 
-    # The table of all fitted attributes leaves it out.
+    # The table of all fitted attributes leaves it out; `dir` names it.
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
-        if instance is not None and _LISTING.get():
+        listed = _LISTED.get()
+        if instance is None or listed is None:
+            return super().__get__(instance, owner)
+        if listed == "values":
             raise AttributeError("computed when it is asked for")
-        return super().__get__(instance, owner)
+        return check_is_fitted(instance)
 
 
 class HTMLRepr:
@@ -37,18 +45,31 @@ class HTMLRepr:
             "name": type(self).__name__,
         }
 
+    def __dir__(self) -> Iterable[str]:
+        """Names of attributes, such as for completion; none is computed for it."""
+        # That of scikit-learn accesses all of them.
+        with _listing(_LISTED.get() or "names"):
+            return super().__dir__()
+
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        token = _LISTING.set(True)
-        try:
+        with _listing("values"):
             table = super()._get_fitted_attr_html(doc_link)  # pyright: ignore[reportAttributeAccessIssue]
-        finally:
-            _LISTING.reset(token)
         facts = self._list_facts() if table else []
         return prepend_html(table, lambda: format_summary(facts)) if facts else table
 
     def _list_facts(self) -> list[str]:
         """Sentences on a fitted model, to be shown above its attributes."""
         return []
+
+
+@contextmanager
+def _listing(listed: Literal["names", "values"]) -> Iterator[None]:
+    """Look attributes through without computing any."""
+    token = _LISTED.set(listed)
+    try:
+        yield
+    finally:
+        _LISTED.reset(token)
 
 
 def format_summary(facts: Sequence[str], title: str = "", table: str = "") -> str:

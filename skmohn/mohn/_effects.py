@@ -34,6 +34,9 @@ from skmohn.mohn._training_data import TrainingData
 OBSERVED, UNIFORM = "observed", "uniform"
 # Ends of a 95 % interval, in standard errors.
 NORMAL_INTERVAL: Final = norm.ppf([0.025, 0.975])
+# Sentences on effects, and the least fraction of variance of their columns.
+_MAX_SENTENCES: Final = 5
+_MIN_FRACTION: Final = 0.01
 # Of a column that changes no mean: ratio, its interval, change and its error.
 _NO_RATIO: Final = (1.0, 1.0, 1.0, 0.0, 0.0)
 
@@ -134,6 +137,33 @@ def tabulate_effects(estimator: Any) -> Table:
     ]
     titles = "feature", "first_order", "total", "from", "to", "effect", "standard_error"
     return _to_table(titles, rows)
+
+
+def describe_effects(estimator: Any) -> list[str]:
+    """Sentences on what moving the most important columns does to the target."""
+    # Where that would take seconds, and with several targets, there are none.
+    if estimator.model_.is_transformed or (
+        len(estimator.outliers_) > _EFFECTS.n_easy_rows
+        and not estimator.model_.is_sparse
+    ):
+        return []
+    rows = zip(*tabulate_effects(estimator).values(), strict=True)
+    sentences = [_describe_effect(*row) for row in rows if row[2] > _MIN_FRACTION]
+    return sentences[:_MAX_SENTENCES]
+
+
+def _describe_effect(
+    feature: str, first: float, total: float, start: Any, end: Any, *effect: float
+) -> str:
+    """Sentence on one move of a column, from a row of the table of effects."""
+    change, error = effect
+    low, high = (f"{x:g}" if isinstance(x, float) else x for x in (start, end))
+    interacts = ", most of it in interactions" if first < total / 2.0 else ""
+    spread = "" if math.isnan(error) else f" (standard error {error:.2g})"
+    return (
+        f"{feature} from {low} to {high}: {change:+.3g} on average{spread}; "
+        f"{total:.0%} of the variance{interacts}"
+    )
 
 
 def importances_of_classes(estimator: Any) -> NDArray[np.float64]:

@@ -983,7 +983,7 @@ class MOHNRegressor(
         found = tabulate_parts(part.model_, part.term_names_, listed, rows, clip)
         return to_frame(found, "explain")
 
-    @property
+    @ComputedProperty
     def interaction_graph_(self) -> InteractionGraph:
         """Which columns interact, and into which separate parts the model falls.
 
@@ -1091,7 +1091,10 @@ class MOHNRegressor(
 
     def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         return add_summary(
-            self, super()._get_fitted_attr_html(doc_link), self._tabulate_terms
+            self,
+            super()._get_fitted_attr_html(doc_link),
+            self._tabulate_terms,
+            effects.describe_effects,
         )
 
     def _read(

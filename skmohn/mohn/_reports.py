@@ -235,9 +235,12 @@ def join_tables(tables: Sequence[Table], targets: Sequence[str | int] | None) ->
 
 
 def add_summary(
-    estimator: FittedTerms, attributes: Any, tabulate: Callable[[], Table]
+    estimator: FittedTerms,
+    attributes: Any,
+    tabulate: Callable[[], Table],
+    describe: Callable[[Any], list[str]] | None = None,
 ) -> Any:
-    """Put a summary of terms above the HTML of an estimator's fitted attributes."""
+    """Put effects and terms above the HTML of an estimator's fitted attributes."""
     # There it is shown inside of a Pipeline or a search as well.
     try:
         check_is_fitted(estimator)
@@ -245,11 +248,16 @@ def add_summary(
         return attributes
     if hasattr(estimator, "estimators_"):
         return prepend_html(attributes, lambda: _summarize_targets(estimator))
-    return prepend_html(attributes, lambda: _summarize(estimator, tabulate()))
+    return prepend_html(
+        attributes,
+        lambda: _summarize(
+            estimator, tabulate(), describe(estimator) if describe else []
+        ),
+    )
 
 
-def _summarize(estimator: FittedTerms, table: Table) -> str:
-    """Show the terms of a model."""
+def _summarize(estimator: FittedTerms, table: Table, effects: Sequence[str]) -> str:
+    """Show the effects and terms of a model."""
     # Of many classes the weights would not fit.
     n_wide = sum(name.startswith("weight of ") for name in table)
     shown = [
@@ -264,7 +272,7 @@ def _summarize(estimator: FittedTerms, table: Table) -> str:
     title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
     # The lengths of all models that were compared are for who looks into the search.
     reason = re.sub(r" \(description lengths: [^)]*\)", "", estimator.stopping_reason_)
-    facts = [_columns(estimator), _weights(estimator), reason]
+    facts = [*effects, _columns(estimator), _weights(estimator), reason]
     return _details(title, facts, heads, lines)
 
 

@@ -45,6 +45,22 @@ def test_what_takes_time_is_not_computed_for_the_html(model, name, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("model", "name"), [*MODELS, (MOHNRegressor("gp"), "interaction_graph_")]
+)
+def test_names_of_attributes_are_listed_without_computing_any(model, name, monkeypatch):
+    model.fit(X, np.where(X[:, 0] > 0, 1, 2))
+    attribute = getattr(type(model), name)
+
+    def fail(self):
+        raise AssertionError("computed")
+
+    monkeypatch.setattr(type(model), name, type(attribute)(fail))
+    assert name in dir(model)
+    with pytest.raises(AssertionError, match="computed"):
+        getattr(model, name)
+
+
+@pytest.mark.parametrize(
     "name",
     [
         name

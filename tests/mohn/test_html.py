@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from skmohn import MOHNClassifier, MOHNRegressor
+from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
 
 shown_since = pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
 
@@ -71,6 +71,34 @@ def test_names_weights_and_orders_are_shown():
     assert cells[start : start + 5] == ["dose x sex", "2", "3", "0", "64.3%"]
     order = [cells.index(name) for name in ("dose x sex", "sex x age", "dose")]
     assert order == sorted(order)
+
+
+@shown_since
+def test_effects_are_told_in_the_unit_of_the_target():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (100, 3)), columns=["heat", "acid", "base"])
+    signs = 2 * X - 1
+    y = 2 * signs.heat + 4 * signs.acid * signs.base
+    texts = read(MOHNRegressor("pursuit").fit(X, y)._repr_html_()).texts
+    acid, heat = (
+        next(text for text in texts if text.startswith(f"{name} from 0 to 1: "))
+        for name in ("acid", "heat")
+    )
+    change = 2 * 4 * signs.base.mean()
+    assert f": {change:+.3g} on average (standard error 0); " in acid
+    assert acid.endswith(" of the variance, most of it in interactions")
+    assert ": +4 on average (standard error 0); " in heat
+    assert heat.endswith("% of the variance")
+
+
+@shown_since
+def test_effects_of_a_transformed_target_are_not_waited_for():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 3))
+    y = np.exp(X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(60))
+    options = GPOptions(target_transform="log")
+    model = MOHNRegressor("gp", gp_options=options).fit(X, y)
+    assert not [text for text in read(model._repr_html_()).texts if " from 0" in text]
 
 
 @shown_since
