@@ -21,8 +21,11 @@ from skmohn.mohn._table.variables import Contrast, Variable, input_moments
 class SobolConstants:
     """Indices of products of dependent columns."""
 
-    # Most subsets of all products together; a product of so many inputs has more.
+    # Most subsets of all products together, and those that take no longer than sums
+    # over pairs: always so many, and one per so many updates of a pair by an input.
     max_subsets: float = tuned(2.0**20, "cost")
+    n_easy_subsets: float = tuned(200.0, "cost")
+    updates_per_subset: float = tuned(1500.0, "cost")
 
 
 _SOBOL = SobolConstants()
@@ -100,11 +103,14 @@ def _n_inputs(variables: list[Variable]) -> int:
 
 
 def _is_expanded(terms: Sequence[Term], means: NDArray[np.float64]) -> bool:
-    """Whether the subsets of the products are few enough to enumerate."""
+    """Whether the subsets of the products are few, beside pairs of the products."""
     moved = [[i for i in term if means[i]] for term in terms]
     all_of_them = len(set(chain.from_iterable(moved)))
     most = sum(2.0 ** min(len(term), _MAX_EXPONENT) for term in moved)
-    return min(most, 2.0 ** min(all_of_them, _MAX_EXPONENT)) <= _SOBOL.max_subsets
+    n_subsets = min(most, 2.0 ** min(all_of_them, _MAX_EXPONENT))
+    n_updates = len(set(chain.from_iterable(terms))) * len(terms) ** 2
+    as_fast = _SOBOL.n_easy_subsets + n_updates / _SOBOL.updates_per_subset
+    return n_subsets <= min(as_fast, _SOBOL.max_subsets)
 
 
 def _sum_squares(
