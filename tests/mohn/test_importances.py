@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.feature_selection import RFE, SelectFromModel
 
 from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
+from skmohn.mohn._sparse import sobol
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (100, 6))
@@ -42,6 +44,16 @@ def shares_of(column, values):
     return np.array([np.mean(column == value) for value in values])
 
 
+@pytest.fixture(params=["subsets", "pairs"])
+def way(request, replace_constants):
+    """Whether subsets of products are enumerated, or pairs of products."""
+    if request.param == "subsets":
+        replace_constants(sobol, n_easy_subsets=math.inf)
+    else:
+        replace_constants(sobol, max_subsets=0.0)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classifier_by_enumeration(order, n_classes):
@@ -59,6 +71,7 @@ def test_classifier_by_enumeration(order, n_classes):
     assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 def test_classifier_with_few_of_many_categories():
     frame = pd.DataFrame({"base": list("ABCDEFGH") * 10, "flag": [0, 1] * 40})
     frame["flag"] = RNG.permutation(frame["flag"])
@@ -70,6 +83,7 @@ def test_classifier_with_few_of_many_categories():
     assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
 
+@pytest.mark.usefixtures("way")
 def test_columns_are_distributed_as_in_fit():
     numbers = np.column_stack([RNG.lognormal(2, 1, 100), X[:, :2]])
     y = RNG.integers(0, 2, 100)
@@ -81,6 +95,19 @@ def test_columns_are_distributed_as_in_fit():
     chances = [[0.5, 0.5], *(shares_of(X[:, j], [-1, 1]) for j in range(2))]
     expected = total_indices(values, chances)
     assert_allclose(model.feature_importances_, expected, atol=1e-12)
+
+
+def test_products_of_many_columns_beside_a_categorical_one():
+    table = pd.DataFrame((RNG.random((200, 30)) < 0.6).astype(int))
+    table.columns = [f"x{j}" for j in range(30)]
+    table["base"] = RNG.choice(list("ACG"), 200)
+    terms = [tuple(range(30)), (0, 1), [("base", "C"), 2]]
+    model = MOHNClassifier("given", terms=terms)
+    model.fit(table, table["x0"] ^ table["x1"] ^ (RNG.random(200) < 0.2))
+    total = model.feature_importances_
+    assert total[:2].min() > 0.5
+    assert_allclose(total[3:30], total[3], rtol=1.0)
+    assert total[30] < 0.3
 
 
 @pytest.mark.filterwarnings("ignore:no column of X varies")

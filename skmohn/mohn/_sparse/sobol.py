@@ -193,11 +193,15 @@ def sobol_variances_of_products(
     values, chances = _categories_of_categoricals(terms, term_names, variables)
     n_members = len(term_names.groups)
     means, variances = input_moments(n_members, variables)
-    if not (chances or _is_expanded(terms, means)):
-        # Products of many inputs, none of which exclude each other.
-        found = [_sum_pairs(terms, own, means, variances) for own in weights]
-        total = np.sum([part[2] for part in found], axis=0)[: len(variables)]
-        return total / (sum(part[0] for part in found) or 1.0)
+    is_category = np.isin(term_names.groups, list(chances))
+    if not _is_expanded(terms, np.where(is_category, 1.0, means)):
+        stds = np.sqrt(variances)
+        for m in set(chain.from_iterable(terms)):
+            if not is_category[m]:
+                # Two values that have the moments of all.
+                values[m] = means[m] + np.array([-stds[m], stds[m]])
+                chances[int(term_names.groups[m])] = np.full(2, 0.5)
+        return _total_by_pairs(terms, weights, term_names.groups, values, chances)
     terms, weights = standardize_terms(terms, weights.T, means)
     parts = {}
     for term, own in zip(terms, weights, strict=True):
@@ -238,6 +242,41 @@ def sobol_variances_of_products(
             total[[*inputs, *categoricals]] += square
             variance += square
     return total / (variance or 1.0)
+
+
+def _total_by_pairs(
+    terms: Sequence[Term],
+    weights: NDArray[np.float64],  # (n_functions, n_terms)
+    groups: NDArray[np.intp],  # the variable of each member
+    values: dict[int, NDArray[np.float64]],  # of each member, by values of its variable
+    chances: dict[int, NDArray[np.float64]],  # probabilities of these
+) -> NDArray[np.float64]:
+    """Fractions of variance of variables, by sums over pairs of products."""
+    factors = {v: np.ones((len(terms), len(own))) for v, own in chances.items()}
+    for j, term in enumerate(terms):
+        for m in term:
+            factors[int(groups[m])][j] *= values[m]
+    has = {v: np.any(own != 1.0, axis=1) for v, own in factors.items()}
+    joint = weights.T @ weights
+
+    def mean_products(among: NDArray[np.intp], varying: int = -1) -> NDArray[Any]:
+        # Means of products of two products, but for the factors of one variable.
+        found = joint[np.ix_(among, among)]
+        for v, own in factors.items():
+            if v != varying and has[v][among].any():
+                found *= (own[among] * chances[v]) @ own[among].T
+        return found
+
+    apart = np.prod([own @ chances[v] for v, own in factors.items()], axis=0)
+    variance = float(mean_products(np.arange(len(terms))).sum())
+    variance -= float(np.sum((weights @ apart) ** 2))
+    total = np.zeros(groups.max(initial=-1) + 1)
+    for v, own in factors.items():
+        among = np.flatnonzero(has[v])
+        centered = own[among] - (own[among] @ chances[v])[:, None]
+        covariance = (centered * chances[v]) @ centered.T
+        total[v] = float(np.sum(mean_products(among, v) * covariance))
+    return np.maximum(total, 0.0) / (variance if variance > 0.0 else 1.0)
 
 
 def _categories_of_categoricals(
