@@ -49,6 +49,8 @@ class EffectConstants:
     max_evaluations: int = tuned(2**14, "cost")
     min_evaluations: int = tuned(2**11, "cost")
     n_easy_rows: int = tuned(1000, "cost")
+    # Sums over pairs of rows that nobody has to wait for.
+    n_easy_operations: float = tuned(3e7, "cost")
     # Rows of a table of effects, and those whose draws are joint.
     n_rows_effects: int = tuned(256, "cost")
     n_rows_drawn: int = tuned(32, "cost")
@@ -120,12 +122,16 @@ def tabulate_sobol(estimator: Any, distribution: str = OBSERVED) -> Table:
     }
 
 
-def tabulate_effects(estimator: Any) -> Table:
+def tabulate_effects(estimator: Any, n_columns: int | None = None) -> Table:
     """List what moving each column does to the target, the most important first."""
+    # Of `n_columns` of them, the most important ones.
     table = tabulate_sobol(estimator)
     marginals = marginals_of(estimator, OBSERVED)
     variables, columns = estimator.term_names_.columns(marginals)
     moves = _list_moves(estimator, variables, columns, marginals)
+    if n_columns is not None:
+        kept = set(np.argsort(table["total"])[-n_columns:].tolist())
+        moves = [move for move in moves if move[0] in kept]
     means, stds = _effects(
         estimator, variables, marginals, [move[1:4] for move in moves]
     )
@@ -142,13 +148,17 @@ def tabulate_effects(estimator: Any) -> Table:
 def describe_effects(estimator: Any) -> list[str]:
     """Sentences on what moving the most important columns does to the target."""
     # Where that would take seconds, and with several targets, there are none.
-    if estimator.model_.is_transformed or (
-        len(estimator.outliers_) > _EFFECTS.n_easy_rows
-        and not estimator.model_.is_sparse
-    ):
+    model, n_rows = estimator.model_, len(estimator.outliers_)
+    n_operations = 0 if model.is_sparse else n_rows**2 * estimator.n_features_in_
+    if model.is_transformed or n_operations > _EFFECTS.n_easy_operations:
         return []
-    rows = zip(*tabulate_effects(estimator).values(), strict=True)
-    sentences = [_describe_effect(*row) for row in rows if row[2] > _MIN_FRACTION]
+    table = tabulate_effects(estimator, _MAX_SENTENCES)
+    rows = zip(*table.values(), strict=True)
+    sentences = [
+        _describe_effect(*row)
+        for row in rows
+        if row[2] > _MIN_FRACTION and row[3] is not None
+    ]
     return sentences[:_MAX_SENTENCES]
 
 

@@ -92,6 +92,13 @@ def test_effects_are_told_in_the_unit_of_the_target():
 
 
 @shown_since
+def test_only_the_strongest_of_many_effects_are_told():
+    reader = read(model_of(30, [f"v{i}" for i in range(31)])._repr_html_())
+    told = [text.split()[0] for text in reader.texts if " from -1 to 1: " in text]
+    assert told == ["v1", "v2", "v3", "v4", "v5"]
+
+
+@shown_since
 def test_effects_of_a_transformed_target_are_not_waited_for():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (60, 3))

@@ -627,8 +627,10 @@ def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float6
         return np.empty((len(inputs), len(terms)))
     if not hasattr(inputs, "design"):
         used = sorted(set(chain.from_iterable(terms)))
-        index = {i: k for k, i in enumerate(used)}
-        inputs, terms = inputs[:, used], [tuple(index[i] for i in t) for t in terms]
+        inputs = inputs[:, used]
+        if used[-1] >= len(used):
+            index = {i: k for k, i in enumerate(used)}
+            terms = [tuple(index[i] for i in term) for term in terms]
     design = make_design(inputs)
     columns: Any = design.columns(terms)
     return design.unpack(columns, np.float64).T

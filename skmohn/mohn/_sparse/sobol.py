@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._walsh import WalshPolynomial
+from skmohn._core._walsh import WalshPolynomial, flatten_sets
 from skmohn.mohn._table.term_names import TermNames
 from skmohn.mohn._table.variables import Contrast, Variable, input_moments
 
@@ -117,15 +117,15 @@ def _sum_squares(
     terms: Sequence[Term], weights: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Variance, and the parts of each input, of products that are orthogonal."""
-    first, total = np.zeros((2, len(variances)))
-    variance = 0.0
-    for term, weight in zip(terms, weights.tolist(), strict=True):
-        square = weight**2 * float(np.prod(variances[list(term)]))
-        variance += square
-        total[list(term)] += square
-        if len(term) == 1:
-            first[term[0]] += square
-    return variance, first, total
+    if not len(terms):
+        return 0.0, *np.zeros((2, len(variances)))
+    starts, members = flatten_sets(terms)
+    orders = np.diff(starts)
+    squares = weights**2 * np.multiply.reduceat(variances[members], starts[:-1])
+    total = np.bincount(members, np.repeat(squares, orders), len(variances))
+    alone = members[starts[:-1][orders == 1]]
+    first = np.bincount(alone, squares[orders == 1], len(variances))
+    return float(squares.sum()), first, total
 
 
 def _sum_pairs(
