@@ -485,10 +485,8 @@ def _condition_drawn(
     if not strong_terms and noise != "auto":
         return covariance, sample, None, None, 0.0
     if strong_terms and covariance.alphabets and max_order != 1:
-        covariance = find_pairs(covariance, sample.take(shuffled[: PAIRS.max_rows]))
-    drawn = sample
-    if len(sample) > RESIDUALS.max_left_out:
-        drawn = sample.take(shuffled[: RESIDUALS.max_left_out])
+        covariance = find_pairs(covariance, _draw(sample, shuffled, PAIRS.max_rows))
+    drawn = _draw(sample, shuffled, RESIDUALS.max_left_out)
     posterior = ExactPosterior.condition(covariance, drawn)
     if strong_terms:
         posterior = find_strong_terms(posterior, max_order)
@@ -500,6 +498,13 @@ def _condition_drawn(
         excess = noise_map.weighing(sample.rows) ** noise_exponent
         sample, known = replace(sample, excess=excess), None
     return posterior.covariance, sample, known, noise_map, noise_exponent
+
+
+def _draw(
+    sample: AggregatedData, shuffled: NDArray[np.intp], most: int
+) -> AggregatedData:
+    """Up to so many rows, in their order where these are all."""
+    return sample if len(sample) <= most else sample.take(shuffled[:most])
 
 
 def _condition(
