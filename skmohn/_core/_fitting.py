@@ -218,6 +218,12 @@ def _no_attributes(*state: object) -> dict[str, object]:
     return {}
 
 
+def most_subtasks(max_iter: int | None) -> int | None:
+    """Most subtasks of a task of up to `max_iter` iterations; None if unknown."""
+    # Two more: the iteration that notices there is nothing to do, and long work.
+    return None if max_iter is None else max_iter + 2
+
+
 class FitLoop:
     """Recorder of the iterations of a fit, which runs scikit-learn's callbacks."""
 
@@ -235,8 +241,8 @@ class FitLoop:
         attributes: Callable[..., Mapping[str, object]] | None = None,
         # Records of an earlier fit that this one goes on from.
         history: Iterable[dict[str, Any]] = (),
-        # Task whose iterations these are, one that can have `max_iter` + 1 subtasks.
-        # None for the fit itself.
+        # Task whose iterations these are, with `most_subtasks(max_iter)`. None for the
+        # fit itself.
         task: Any = None,
     ) -> None:
         self.history = History(history)
@@ -245,13 +251,10 @@ class FitLoop:
         self._data = {"X": X, "y": y, "metadata": metadata}
         self.attributes = attributes or _no_attributes
         if task is None:
-            # One more than asked for: the iteration that notices there is nothing to
-            # do.
-            max_subtasks = None if max_iter is None else max_iter + 1
-            task = callback_context(estimator, max_subtasks)
+            task = callback_context(estimator, most_subtasks(max_iter))
         self._task = task
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
-        # Parent of the reports of :meth:`tick` in this iteration, if there were any.
+        # Parent of the reports of :meth:`tick` and :meth:`watch`, if there were any.
         self._work: Any = None
         self._open()
         _LOOP.set(self)
@@ -260,9 +263,7 @@ class FitLoop:
         """Report a part of long work, after a while without any report."""
         if time.perf_counter() - self._reported < _QUIET:
             return
-        if self._work is None:
-            self._work = self._begin(self._task, "work", None)
-        self._end_part(self._work, "step")
+        self._end_part(self._open_work(), "step")
 
     def step(self, record: Mapping[str, object], *state: object) -> bool:
         """End an iteration; return whether a callback requests to stop."""
@@ -280,9 +281,15 @@ class FitLoop:
     def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
         """Report long work within the fit to callbacks; see `FitSettings.watch`."""
         # No estimator is ready to predict meanwhile.
-        task = self._begin(self._task, name, n_parts)
+        task = self._begin(self._open_work(), name, n_parts)
         yield lambda: self._end_part(task)
         task.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+    def _open_work(self) -> Any:
+        """Task of all long work within iterations: the most subtasks count one."""
+        if self._work is None:
+            self._work = self._begin(self._task, "work", None)
+        return self._work
 
     def _begin(self, parent: Any, name: str, max_subtasks: int | None) -> Any:
         task = parent.subcontext(task_name=name, max_subtasks=max_subtasks)
@@ -299,6 +306,8 @@ class FitLoop:
         # There is nothing more to report.
         self._reported = float("inf")
         self._close(state)
+        if self._work is not None:
+            self._work.call_on_fit_task_end(estimator=self._estimator, **self._data)
         self._task.call_on_fit_task_end(
             estimator=self._estimator,
             reconstruction_attributes=lambda: self.attributes(*state),
@@ -309,13 +318,8 @@ class FitLoop:
         self._iteration = self._begin(self._task, "iteration", 0)
 
     def _close(self, state: tuple[object, ...]) -> bool:
-        stop = self._iteration.call_on_fit_task_end(
+        return self._iteration.call_on_fit_task_end(
             estimator=self._estimator,
             reconstruction_attributes=lambda: self.attributes(*state),
             **self._data,
         )
-        # What makes the attributes may be long work, too.
-        if self._work is not None:
-            self._work.call_on_fit_task_end(estimator=self._estimator, **self._data)
-            self._work = None
-        return stop

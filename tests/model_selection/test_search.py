@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from support import Callback
 
 from skmohn import BlackBoxSearchCV
+from skmohn._core import _fitting
 from skmohn.model_selection._param_space import ParamSpace
 from skmohn.model_selection._trials import winning_probability
 
@@ -526,12 +527,21 @@ def test_what_is_no_grid_is_refused(grid, error, message):
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")
+def test_every_proposal_may_take_long(monkeypatch):
+    # scikit-learn refuses more subtasks than were announced.
+    monkeypatch.setattr(_fitting, "_QUIET", 0.0)
+    grid = {"a": range(10), "b": range(10)}
+    search = BlackBoxSearchCV(Scored(), grid, n_evaluations=30, random_state=0)
+    assert len(search.fit(X, y).cv_results_["params"]) == 30
+
+
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callbacks_see_each_setting_and_can_stop():
     class Watcher(Callback):
         n_seen = 0
 
         def setup(self, estimator, context):
-            assert context.max_subtasks == 30 + 1
+            assert context.max_subtasks == 30 + 2
 
         def on_fit_task_end(self, estimator, context, **kwargs):
             self.n_seen += context.parent is not None
