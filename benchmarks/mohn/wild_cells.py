@@ -1,10 +1,11 @@
 """Wild cells and totals: what MOHN and others learn from the rest of the rows.
 
-Rows of three numeric columns, of standard normal numbers or of settings on a scale of
-powers of ten ("decades", a level in each row where there are few), have targets that
-depend on the first, by its logarithm if it is a setting, and on the product of the
-other two. The first cells of the first column of numbers are then so many times the
-standard deviation, as after entry errors; settings stay as they are. Printed is the
+Rows of three numeric columns, of standard normal numbers, have targets that depend on
+the first and on the product of the other two. The first cells of the first column are
+then so many times the standard deviation, as after entry errors. Other first columns
+are exponentials of these numbers ("lognormal"), or powers of ten ("decades", a setting
+in each row where there are few; in "doses" the lowest is 0), of which no cell is wild;
+targets depend on their logarithm. Printed is the
 test R2 on other rows that are right, mean over --instances problems, and of "kept" that
 of MOHNRegressor() which keeps all values as they are: where the rule for lone values
 costs something, on few settings, it is above "MOHN".
@@ -34,7 +35,9 @@ CASES = [
     *(("normal", 150, 1e3, n_wild) for n_wild in (3, 4)),
     *(("normal", n, 1e3, 2) for n in (30, 60)),
     *(("normal", n, 1e3, 1) for n in (12, 30)),
-    *(("decades", n, 0.0, 1) for n in (5, 7, 9, 12, 30)),
+    *(("lognormal", 150, wild, 1) for wild in (0.0, 100.0, 1e3, 1e6)),
+    *(("lognormal", n, 1e3, 1) for n in (12, 30)),
+    *((kind, n, 0.0, 1) for kind in ("decades", "doses") for n in (5, 7, 9, 12, 30)),
 ]
 # Kind of totals, rows, and the factor of the wild one.
 TOTALS = [
@@ -56,11 +59,15 @@ def sample_problem(kind, n_rows, wild, n_wild, seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_rows + N_TEST, 3))
     first = X[:, 0].copy()
-    if kind == "decades":
+    if kind in ("decades", "doses"):
         levels = np.arange(min(n_rows, 7)) - 3.0
         first = rng.choice(levels, len(X))
         first[: len(levels)] = levels
         X[:, 0] = 10.0**first
+        if kind == "doses":
+            X[first == levels[0], 0] = 0.0
+    elif kind == "lognormal":
+        X[:, 0] = np.exp(first)
     f = 1.5 * first + X[:, 1] * X[:, 2]
     y = f[:n_rows] + NOISE * rng.standard_normal(n_rows)
     if wild:

@@ -116,7 +116,7 @@ def _count_spared(n_values: int) -> tuple[int, int]:
 
 
 def _count_beyond(
-    ordered: NDArray, n_spared: int, n_ranges: float
+    ordered: NDArray, n_spared: int, n_ranges: float, are_logarithms: bool = False
 ) -> tuple[int, int, float]:
     """Numbers of values so many ranges off at either end, and the distance."""
     if n_spared:
@@ -124,10 +124,37 @@ def _count_beyond(
         below, above = ends[n_spared::-1], ends[-1 - n_spared :]
         with np.errstate(over="ignore", invalid="ignore"):
             distance = n_ranges * float(above[0] - below[0])
-            is_low, is_high = -np.diff(below) > distance, np.diff(above) > distance
-        if distance > 0.0 and (is_low.any() or is_high.any()):
-            return n_spared - _first(is_low), n_spared - _first(is_high), distance
+        if distance > 0.0:
+            n_low, low = _count_far(-ends, -below, distance, are_logarithms)
+            n_high, high = _count_far(ends, above, distance, are_logarithms)
+            if n_low or n_high:
+                return n_low, n_high, max(low, high)
     return 0, 0, math.inf
+
+
+def _count_far(
+    values: NDArray[np.float64],
+    above: NDArray[np.float64],
+    distance: float,
+    are_logarithms: bool,
+) -> tuple[int, float]:
+    """Number of high values so far off, also by their logarithms; the distance."""
+    # The first of `above` is the end of the others. Positive numbers such as doses and
+    # incomes extend over decades: they are far off if they are as far from this end on
+    # a scale of logarithms as it is from the median. No zero has a logarithm.
+    distances = np.full(len(above) - 1, distance)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.diff(above)
+        if not np.any(steps > distance):
+            return 0, distance
+        if not are_logarithms and not np.any(values < 0.0):
+            positive = values[values > 0.0]
+            rank = len(positive) // 2
+            ratio = above[0] / np.partition(positive, rank)[rank]
+            distances = np.maximum(distances, above[:-1] * (ratio - 1.0))
+        first = _first(steps > distances)
+    n_far = len(distances) - first
+    return n_far, float(distances[first]) if n_far else distance
 
 
 def _first(mask: NDArray[np.bool_]) -> int:
@@ -176,7 +203,9 @@ def mask_lone_totals(totals: NDArray[np.float64]) -> NDArray[np.bool_]:
         if not n_spared or not 0.0 < center < math.inf:
             return np.zeros(len(totals), dtype=bool)
         scaled = np.log1p(ordered / center)
-    _, n_high, _ = _count_beyond(scaled, n_spared, _QUANTILES.min_lone_log_distance)
+    _, n_high, _ = _count_beyond(
+        scaled, n_spared, _QUANTILES.min_lone_log_distance, are_logarithms=True
+    )
     return totals > ordered[-1 - n_high]
 
 

@@ -285,6 +285,7 @@ def _by_pursuit(
         categories=Categories({}, "error"),
         unit=1.0,
         groups=samples.rows.group,
+        is_coded=True,
     )
     weights = np.ones(len(inputs)) if weight is None else weight
     present = set(start)

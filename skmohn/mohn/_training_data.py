@@ -221,6 +221,7 @@ def read_training_data(
     split_params: Mapping[str, Any] | None = None,  # of the splitter `cv`
     groups: NDArray[np.intp] | None = None,  # see `read_groups`
     unit: float | None = None,  # see `positive_weights`
+    is_coded: bool = False,  # the table is that of inputs of an earlier reading
 ) -> TrainingData:
     """Weigh, split and encode the samples of a fit; nothing is fitted."""
     # Numeric columns have levels where the strategy may end with all weights:
@@ -251,7 +252,7 @@ def read_training_data(
         samples, apart = samples.hold_out(settings.validation_fraction, seed)
         validation, held_weight = (apart.table, apart.y), apart.weights.sample_weight
     most_levels = _most_levels(samples.table, task, settings) if is_dense else 1
-    coding = learn_coding(samples.table, n_categories, one_hot, most_levels)
+    coding = learn_coding(samples.table, n_categories, one_hot, most_levels, is_coded)
     if coding.categoricals and is_regression and not is_dense:
         _refuse_categories(coding, names, settings.strategy)
     held = _encode_held(coding, validation, held_weight, columns)

@@ -176,6 +176,29 @@ def test_remote_values_are_one_of_ten_rows_at_each_end(sign):
     assert not mask_lone(powers[:, None]).any()
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_lone_values_of_one_sign_are_far_off_by_logarithms_too(sign):
+    # But for two at the top, the others end at 4 ** 17; their median is 4 ** 10.
+    others = 4.0 ** np.arange(19.0)
+    for lowest, factor, n_lone in (
+        (1.0, 0.9, 0),
+        (1.0, 1.1, 1),
+        (0.0, 0.9, 0),  # such as the controls among doses
+        (0.0, 1.1, 1),
+        (-1.0, 0.9, 2),
+    ):
+        values = np.append(others, factor * 4.0**25)
+        values[0] = lowest
+        mask = mask_lone(sign * np.random.default_rng(0).permutation(values)[:, None])
+        assert mask.sum() == n_lone
+    # A setting on a scale of powers that is in one of twelve rows.
+    doses = np.append(np.repeat([0.0, 1e-2, 1e-1, 1e0, 1e1], 2), [1e2, 1e3])
+    assert not mask_lone(sign * doses[:, None]).any()
+    # Below numbers that are near one another, both rules say the same.
+    kelvins = np.append(np.linspace(270.0, 300.0, 40), [1.0, 1e4])
+    assert_array_equal(np.flatnonzero(mask_lone(sign * kelvins[:, None])), [40, 41])
+
+
 def test_lone_totals_are_far_above_others_on_a_scale_of_logarithms():
     counts = np.random.default_rng(0).poisson(3.0, 150).astype(float)
     for wild, is_lone in ((100.0, False), (1e3, True), (1e12, True), (1e308, True)):

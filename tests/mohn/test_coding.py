@@ -275,12 +275,34 @@ def test_a_lone_value_far_off_counts_as_the_nearer_end(sign):
         np.append(np.arange(19.0), [90.0, 90.0]),  # not alone
         np.append(np.arange(8.0), 90.0),  # of few rows
         2.0 ** np.arange(20),  # settings chosen on a scale of powers
+        10.0 ** np.append(np.arange(11.0), 0.0),
     ],
 )
 def test_values_that_may_be_meant_stay(values):
     coding = InputCoding.learn(values[:, None], most_levels=4)
     assert not coding.far
     assert coding.high[0] == values.max()
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_value_far_off_by_logarithms_counts_as_the_nearer_end(sign):
+    # But for two at the top, the others end at 4 ** 17, and their median is 4 ** 10:
+    # from 4 ** 25 on, a value is as far beyond 4 ** 18 by logarithms.
+    X = sign * 4.0 ** np.append(np.arange(19.0), 31.0)[:, None]
+    coding = InputCoding.learn(X, most_levels=4)
+    assert sorted([coding.low[0], coding.high[0]]) == sorted([sign, sign * 4.0**18])
+    assert_array_equal(coding.encode(X).inputs[-2:], [[sign], [sign]])
+    for exponent in (24.9, 25.1):
+        found = coding.encode(np.array([[sign * 4.0**exponent]])).inputs[0, 0]
+        assert (abs(found) > 1.0) == (exponent < 25.0)
+
+
+def test_in_coded_columns_no_value_is_far_off():
+    X = np.append(np.linspace(-1.0, -0.9, 19), 1.0)[:, None]
+    coding = InputCoding.learn(X, is_coded=True)
+    assert not coding.far
+    assert InputCoding.learn(X).far
+    assert coding.high[0] == 1.0
 
 
 def test_rows_that_a_fit_leaves_out_are_admitted():
