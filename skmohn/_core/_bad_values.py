@@ -24,6 +24,8 @@ _FILLS = np.array([9.969209968386869e36, 1e20, -_LARGEST, _LARGEST], dtype=np.fl
 _EXACT: Final = 2.0**53
 # What becomes of samples whose targets are far off all others.
 LEFT_OUT: Final = "a fit leaves these samples out"
+# What becomes of such numbers in columns.
+AS_MISSING: Final = "a fit takes these for missing"
 # With fewer other values nothing is far from them.
 _MIN_OTHERS: Final = 3
 # How the names of types begin, of numpy, pandas, polars and pyarrow.

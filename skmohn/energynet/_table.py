@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skmohn._core._bad_values import warn_of_lone
+from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import (
     Categories,
     are_unknown,
@@ -100,7 +100,7 @@ class Table:
         names = self.names if self.names is not None else range(is_lone.shape[1])
         columns = [f"column {name}" for name in names]
         is_remote = mask_remote(self.values, is_lone)
-        warn_of_lone(self.values, is_remote, columns, "a fit takes these for missing")
+        warn_of_lone(self.values, is_remote, columns, AS_MISSING)
         return replace(self, values=np.where(is_lone, np.nan, self.values))
 
     def round(self) -> "Table":

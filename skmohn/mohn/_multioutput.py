@@ -15,7 +15,12 @@ from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import parse_text_targets, refuse_complex, refuse_times
 from skmohn._core._categories import read_table
-from skmohn._core._fitting import History, gather_warnings, warn_caller
+from skmohn._core._fitting import (
+    History,
+    gather_warnings,
+    table_is_read,
+    warn_caller,
+)
 from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
 from skmohn._core._types import TableLike, check_array
@@ -355,7 +360,9 @@ def _prepare(
 ) -> list[_TargetFit]:
     """A model to fit to each target, which goes on from an earlier one if there is."""
     X, y, sample_weight, X_val, y_val, groups = data
-    table = read_table(estimator, X, reset=True, weights=[sample_weight])
+    # What is to be said of the table is said once, by the fits of all targets.
+    with table_is_read():
+        table = read_table(estimator, X, reset=True, weights=[sample_weight])
     check_consistent_length(table, y)
     validation = _read_validation(estimator, X_val, y_val, len(names))
     parts = [type(estimator)() for _ in names]
@@ -367,7 +374,8 @@ def _prepare(
         part.set_params(**own)
     seed = check_random_state(params["random_state"]).randint(2**31)
     samples = table, y, sample_weight, read_groups(groups, table)
-    tasks = _couple(estimator, samples, validation, seed)
+    with table_is_read():
+        tasks = _couple(estimator, samples, validation, seed)
     fits = []
     for k, part in enumerate(parts):
         held_y = None if validation is None else validation[1][:, k]

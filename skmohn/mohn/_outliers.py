@@ -10,6 +10,7 @@
 # outlier detection, Wiley, 1987 (residuals in units of one of their quantiles).
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
 from scipy.stats import norm
 
-from skmohn._core._fitting import History
+from skmohn._core._fitting import History, table_is_read
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._tuned import tuned
 from skmohn._core._validation import to_numpy
@@ -131,9 +132,11 @@ class Targets:
     ) -> TrainingData:
         """Weigh, split and encode the samples but for those of a mask."""
         weight = self.weight if without is None else self.weight * ~without
-        data = read_training_data(
-            self._table, self.y, weight, task="regression", **self._how
-        )._replace(multitask=together)
+        # Of the whole table all was said when it was read.
+        with nullcontext() if without is None else table_is_read():
+            data = read_training_data(
+                self._table, self.y, weight, task="regression", **self._how
+            )._replace(multitask=together)
         if without is not None and not isinstance(self._table, Genotypes):
             data = data._replace(coding=data.coding.admit(self._table[without]))
         if not self._how["strategy"].may_be_dense:

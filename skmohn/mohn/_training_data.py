@@ -14,8 +14,10 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
+from skmohn._core._bad_values import AS_MISSING, warn_of_lone
 from skmohn._core._categories import Categories
 from skmohn._core._names import name_columns
+from skmohn._core._quantiles import mask_remote
 from skmohn._core._sklearn import check_sample_weight, is_pandas_na
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
@@ -257,7 +259,12 @@ def read_training_data(
         _refuse_categories(coding, names, settings.strategy)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    coded = encode(coding, coding.mark_far(samples.table), as_bytes=as_bytes)
+    known = coding.mark_far(samples.table)
+    if coding.far:
+        is_far = np.isnan(known) & ~np.isnan(values)
+        where = [f"column {name}" for name in names]
+        warn_of_lone(values, mask_remote(values, is_far), where, AS_MISSING)
+    coded = encode(coding, known, as_bytes=as_bytes)
     return samples.weights.describe(
         replace(coded, group=samples.groups),
         samples.y,

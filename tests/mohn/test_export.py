@@ -20,7 +20,10 @@ from skmohn.mohn._export.formula import Formula
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import member_values
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings(r"ignore:[\s\S]*far from all other values"),
+]
 SOME = settings(max_examples=settings.default.max_examples // 10)
 HOSTILE = [
     'quote"', "'; DROP TABLE data; --", "line\nbreak", "ä ∑ 中", "select", "a b",

@@ -1,5 +1,7 @@
 """One wild value moves what an estimator says of no other sample."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -158,6 +160,52 @@ def test_networks_say_what_they_leave_out(name, effect):
     said = r"^y has -1e\+06, far from all other values: a fit leaves these samples out"
     with pytest.warns(UserWarning, match=said):
         model.fit(X, with_wild(Y, -1e6))
+
+
+@pytest.mark.parametrize("name", ["pursuit", "gp", "targets", "classes", "glm"])
+def test_mohn_says_once_what_it_takes_for_missing(name):
+    # Targets that are outliers are found by further fits, which read the table again.
+    targets = with_wild(Y, 30.0)
+    given = {
+        "targets": np.column_stack([Y, targets]),
+        "classes": Y > 0.0,
+        "glm": np.exp(Y),
+    }
+    others = {
+        "targets": MOHNRegressor("gp", random_state=0),
+        "classes": MOHNClassifier("pursuit", random_state=0),
+        "glm": MOHNGLMRegressor(loss="gamma", random_state=0),
+    }
+    table = with_wild(X, 1e4)
+    # Five times the range of the others is left out as well, but may be right.
+    table[20, 1] = 30.0
+    model, frame = (REGRESSORS | others)[name], pd.DataFrame(table, columns=["a", "b"])
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(frame, given.get(name, targets))
+    (said,) = [str(w.message) for w in found if "far from all" in str(w.message)]
+    assert said.removeprefix("targets 0, 1: ").startswith(
+        "column a has 10000, far from all other values: a fit takes these for missing "
+        "(1 in all)"
+    )
+    # A row without weight is not said to be anything.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(frame, given.get(name, targets), sample_weight=1.0 * OTHERS)
+
+
+@pytest.mark.parametrize("kind", ["decades", "doses"])
+def test_settings_on_a_scale_of_powers_are_kept(kind):
+    table = X[:12].copy()
+    exponents = np.append(np.repeat(np.arange(-3.0, 2.0), 2), [2.0, 3.0])
+    table[:, 0] = 10.0**exponents
+    if kind == "doses":
+        table[:2, 0] = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = MOHNRegressor(random_state=0).fit(table, exponents)
+    assert model.score(table, exponents) > 0.9
+    assert not model.coding_.far
 
 
 @pytest.mark.parametrize("name", ["blm", "energynet", "gp"])
