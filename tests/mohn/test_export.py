@@ -236,6 +236,8 @@ def test_names_are_texts():
     with pytest.raises(ValueError, match="table must have a name"):
         model.to_sql([])
     assert model.to_sql(keys="id") == model.to_sql(keys=["id"])
+    with pytest.raises(ValueError, match="keys has 'id' 2 times"):
+        model.to_sql(keys=["id", "date", "id"])
     with pytest.raises(ValueError, match="name must be a C identifier"):
         model.to_c(None)
 

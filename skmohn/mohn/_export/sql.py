@@ -1,5 +1,6 @@
 """Formulas as queries in SQL."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -144,6 +145,9 @@ def write_sql(
     keys, parts = _read_names(keys, "keys"), _read_names(table, "table")
     if not parts:
         raise ValueError("table must have a name, or a schema and a name, got none")
+    for key, count in Counter(keys).items():
+        if count > 1:
+            raise ValueError(f"keys has {key!r} {count} times: name each column once")
     taken = {key.casefold() for key in keys}
     codes = unique_names([f"code{k}" for k in range(len(formula.codes))], taken)
     scores = unique_names([f"score{k}" for k in range(len(formula.scores))], taken)
