@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from support import Callback
 
 from skmohn import MOHNClassifier, MOHNTransformer
+from skmohn.mohn import _term_search
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (400, 8))
@@ -242,3 +243,21 @@ def test_folds_that_are_none_are_five(strategy):
     model = MOHNClassifier(strategy, cv=None, random_state=0, **asked)
     expected = clone(model).set_params(cv=5).fit(X[:90], Y[:90]).predict_proba(X)
     assert_array_equal(model.fit(X[:90], Y[:90]).predict_proba(X), expected)
+
+
+def test_inputs_that_are_coded_are_searched_as_they_are(monkeypatch):
+    # Of settings on a scale of powers the highest is no wild value, nor is its code.
+    exponents = np.append(np.repeat(np.arange(-3.0, 3.0), 6), 3.0)
+    other = np.tile([-1.0, 1.0], 19)[:37]
+    X, searched = np.column_stack([10.0**exponents, other]), []
+    solve = _term_search.solve_pursuit
+
+    def solve_pursuit(samples, *args):
+        searched.append(samples)
+        return solve(samples, *args)
+
+    monkeypatch.setattr(_term_search, "solve_pursuit", solve_pursuit)
+    MOHNTransformer("pursuit", random_state=0).fit(X, exponents + other)
+    inputs = searched[0].inputs[:, 0]
+    assert searched[0].rows.unknown is None
+    assert_allclose(inputs, (X[:, 0] - 1e-3) / (1e3 - 1e-3) * 2.0 - 1.0)

@@ -194,6 +194,16 @@ def test_mohn_says_once_what_it_takes_for_missing(name):
         model.fit(frame, given.get(name, targets), sample_weight=1.0 * OTHERS)
 
 
+def test_several_targets_say_once_what_may_be_missing():
+    table, targets = X.copy(), np.column_stack([Y, -Y])
+    table[FILLED, 0] = -999.0
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        MOHNRegressor("pursuit", max_order=1).fit(table, targets)
+    said = [str(warning.message) for warning in found]
+    assert sum("column 0 has -999 in 6 of 100 rows" in text for text in said) == 1
+
+
 @pytest.mark.parametrize("kind", ["decades", "doses"])
 def test_settings_on_a_scale_of_powers_are_kept(kind):
     table = X[:12].copy()
