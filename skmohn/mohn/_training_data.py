@@ -232,17 +232,15 @@ def read_training_data(
     # A search for terms ends with few weights, and so does a generalized linear model.
     is_dense = strategy.may_be_dense and task not in ("terms", "glm")
     is_regression = task == "regression"
-    weights = _weigh(sample_weight, class_factor, table, unit)
     how = classes is not None, split_params, groups
+    weights = _weigh(sample_weight, class_factor, table, unit)
     folds = wanted_folds(settings.cv, table, y, weights.rows, *how)
     samples = _Samples.of(table, y, weights, groups)
     as_bytes = weights.sample_weight is None if is_regression else not is_dense
-    if isinstance(table, Genotypes) and is_regression and not as_bytes:
-        _refuse_weights()
-    # None finds none.
-    wanted = settings.gp_options.one_hot if is_dense else None
-    values = cast(NDArray, samples.table)
-    one_hot = find_one_hot(values, wanted, categories.encoders, names)
+    if is_regression and not as_bytes:
+        _refuse_weights(table)
+    wanted = settings.gp_options.one_hot if is_dense else None  # None finds none
+    one_hot = _find_one_hot(samples, wanted, categories, names)
     if classes is not None:
         classes, samples = _keep_occurring(classes, samples)
     n_categories = {j: len(part) for j, part in categories.known().items()}
@@ -259,12 +257,7 @@ def read_training_data(
         _refuse_categories(coding, names, settings.strategy)
     held = _encode_held(coding, validation, held_weight, columns)
     start, earlier_model = _read_earlier(earlier, coding, settings.max_order)
-    known = coding.mark_far(samples.table)
-    if coding.far:
-        is_far = np.isnan(known) & ~np.isnan(values)
-        where = [f"column {name}" for name in names]
-        warn_of_lone(values, mask_remote(values, is_far), where, AS_MISSING)
-    coded = encode(coding, known, as_bytes=as_bytes)
+    coded = encode(coding, _mark_far(coding, samples.table, names), as_bytes=as_bytes)
     return samples.weights.describe(
         replace(coded, group=samples.groups),
         samples.y,
@@ -322,6 +315,24 @@ def _keep_occurring(
     return classes[present], samples._replace(y=y)
 
 
+def _find_one_hot(
+    samples: "_Samples", wanted: Any, categories: Categories, names: Sequence[str]
+) -> Any:
+    """Groups of columns of which one is 1, of a table."""
+    values = cast(NDArray, samples.table)
+    return find_one_hot(values, wanted, categories.encoders, names)
+
+
+def _mark_far(coding: InputCoding, table: Any, names: Sequence[str]) -> Any:
+    """Rows with NaN for numbers far off; warn of those that are hardly of a column."""
+    marked = coding.mark_far(table)
+    if coding.far:
+        is_far = np.isnan(marked) & ~np.isnan(table)
+        where = [f"column {name}" for name in names]
+        warn_of_lone(table, mask_remote(table, is_far), where, AS_MISSING)
+    return marked
+
+
 def _encode_held(
     coding: InputCoding,
     validation: tuple[NDArray | Genotypes, NDArray] | None,
@@ -335,11 +346,12 @@ def _encode_held(
     return ValidationData(encode(coding, table, columns), y, weight)
 
 
-def _refuse_weights() -> NoReturn:
-    raise ValueError(
-        "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
-        "X.counts()"
-    )
+def _refuse_weights(table: NDArray | Genotypes) -> None:
+    if isinstance(table, Genotypes):
+        raise ValueError(
+            "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
+            "X.counts()"
+        )
 
 
 def _refuse_categories(

@@ -194,6 +194,9 @@ def test_lone_values_of_one_sign_are_far_off_by_logarithms_too(sign):
     # A setting on a scale of powers that is in one of twelve rows.
     doses = np.append(np.repeat([0.0, 1e-2, 1e-1, 1e0, 1e1], 2), [1e2, 1e3])
     assert not mask_lone(sign * doses[:, None]).any()
+    # Zeros, however many, have no logarithm.
+    amounts = np.concatenate([np.zeros(30), np.linspace(1.0, 4.0, 20), [1e4]])
+    assert_array_equal(np.flatnonzero(mask_lone(sign * amounts[:, None])), [50])
     # Below numbers that are near one another, both rules say the same.
     kelvins = np.append(np.linspace(270.0, 300.0, 40), [1.0, 1e4])
     assert_array_equal(np.flatnonzero(mask_lone(sign * kelvins[:, None])), [40, 41])
@@ -206,7 +209,10 @@ def test_lone_totals_are_far_above_others_on_a_scale_of_logarithms():
         assert_array_equal(np.flatnonzero(mask), [150] * is_lone)
     # Long tails and rare events are kept.
     ranks = np.arange(1.0, 151.0)
-    assert not mask_lone_totals((ranks / 150.0) ** (-1.0 / 1.5)).any()
+    tail = (ranks / 150.0) ** (-1.0 / 1.5)
+    assert not mask_lone_totals(tail).any()
+    # Of logarithms none are taken again.
+    assert mask_lone_totals(np.append(tail, 1e4))[-1]
     assert not mask_lone_totals(np.append(np.zeros(149), 5.0)).any()
     assert not mask_lone_totals(np.array([1.0, 1e12])).any()
 
