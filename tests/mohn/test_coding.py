@@ -297,3 +297,13 @@ def test_rows_that_a_fit_leaves_out_are_admitted():
     assert_array_equal(rows.inputs[:, 0], [-1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="too far"):
         coding.encode(np.array([[FILL]]))
+
+
+def test_plain_alphabets_are_those_without_levels():
+    X = np.random.default_rng(0).integers(0, 5, (40, 3)).astype(float)
+    coding = InputCoding.learn(X, {0: 5}, most_levels=4)
+    assert len(coding.alphabets) == 3
+    assert coding.plain_alphabets == coding.without_levels().alphabets
+    assert coding.plain_alphabets == coding.alphabets[:1]
+    assert coding.has_numeric
+    assert not InputCoding.learn(X % 2.0).has_numeric

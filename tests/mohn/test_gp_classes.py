@@ -18,7 +18,7 @@ from sklearn.model_selection import train_test_split
 from support import Callback
 
 from skmohn import GPOptions, MOHNClassifier
-from skmohn.mohn._gp import classification, laplace
+from skmohn.mohn._gp import classification, covariance_function, laplace
 from skmohn.mohn._gp.classification import (
     CalibrationLink,
     Labels,
@@ -393,6 +393,25 @@ def test_probabilities_are_those_of_the_members(circle):
         circle.decision_function(X), np.log(proba[:, 1] / proba[:, 0]), atol=1e-9
     )
     assert_array_equal(circle.predict(X), circle.classes_[proba.argmax(axis=1)])
+
+
+def test_members_take_their_rows_apart_once(circle, monkeypatch):
+    """Of a single row it takes longer than to compare it with all of them."""
+    X, _ = curved(5, seed=3)
+    expected, taken = circle.predict_proba(X)[0], []
+    init = covariance_function._Side.__init__
+
+    def counted(side, rows, *args):
+        taken.append(len(rows))
+        init(side, rows, *args)
+
+    monkeypatch.setattr(covariance_function._Side, "__init__", counted)
+    assert_allclose(circle.predict_proba(X[:1])[0], expected)
+    ways = {m.numeric for m in circle.model_.members if hasattr(m, "numeric")}
+    assert taken == [1] * len(ways)
+    # What was made for the rows is not stored with them.
+    stored = pickle.loads(pickle.dumps(circle)).model_
+    assert not any(m.rows.prepared for m in stored.members if hasattr(m, "rows"))
 
 
 def test_values_out_of_range_are_those_at_its_end(circle):

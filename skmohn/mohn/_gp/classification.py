@@ -310,9 +310,12 @@ class EnsembleMember(NamedTuple):
 
 def _known_to(alphabets: tuple[Categorical, ...], rows: EncodedRows) -> EncodedRows:
     """Rows within the range of the training data, without levels if there are none."""
-    categories = rows.categories[:, : len(alphabets)]
-    inputs = np.clip(rows.inputs, -1.0, 1.0)
-    return replace(rows, inputs=inputs, categories=categories, unknown=None)
+    key = _known_to, len(alphabets)
+    if key not in rows.prepared:
+        categories = rows.categories[:, : len(alphabets)]
+        inputs = np.clip(rows.inputs, -1.0, 1.0)
+        rows.prepared[key] = EncodedRows(inputs, categories, None, rows.group)
+    return rows.prepared[key]
 
 
 # Hyperparameters, distinct rows, their weights, and held-out means.

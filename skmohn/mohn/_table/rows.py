@@ -74,8 +74,15 @@ class EncodedRows:
         """Whether inputs have values besides -1, 0 and +1."""
         return np.any((self.inputs != 0.0) & (np.abs(self.inputs) != 1.0), axis=0)
 
+    @cached_property
+    def prepared(self) -> dict[Any, Any]:
+        """What models make of the rows, by what it depends on: made once for all."""
+        return {}
+
     def take(self, index: NDArray | slice) -> "EncodedRows":
         """Some of the rows."""
+        if isinstance(index, slice) and index == slice(0, len(self)):
+            return self
         unknown = None if self.unknown is None else self.unknown[index]
         group = None if self.group is None else self.group[index]
         return EncodedRows(self.inputs[index], self.categories[index], unknown, group)
