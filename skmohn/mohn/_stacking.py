@@ -686,7 +686,8 @@ def _combine(
         for k, member in enumerate(members)
         if getattr(member, "likelihood", None) == LEAST_SQUARES
     ]
-    gp = members[max(by_squares, key=lambda k: ensemble_weights[k])]
+    index = max(by_squares, key=lambda k: ensemble_weights[k])
+    gp = members[index]
     most = members[int(np.argmax(ensemble_weights))]
     if isinstance(most, ProductClassModel) and max(ensemble_weights) > 0.5:
         readable = most.listed_model
@@ -698,8 +699,14 @@ def _combine(
     missing_inputs = MissingInputs.of(
         samples.rows, samples.coding, samples.sample_weight
     )
+    members = [m.compact() if isinstance(m, EnsembleMember) else m for m in members]
     return StackedClassModel(
-        tuple(members), ensemble_weights, missing_inputs, readable, gp, observed
+        tuple(members),
+        ensemble_weights,
+        missing_inputs,
+        readable,
+        members[index],
+        observed,
     )
 
 

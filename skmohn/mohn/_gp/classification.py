@@ -262,6 +262,10 @@ class EnsembleMember(NamedTuple):
             scores[part] = cross @ self.weights
         return self.link.log_odds(scores)
 
+    def compact(self) -> Self:
+        """Copy of which no more is learned, whose posteriors give variances alone."""
+        return self._replace(posteriors=tuple(p.compact() for p in self.posteriors))
+
     def sampler(self) -> Sampler:
         """Function that samples log odds, at fixed hyperparameters and link."""
         # Copies, whose Cholesky factors are dropped with them.

@@ -66,8 +66,18 @@ class EncodedRows:
         return len(self.inputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave what is soon found again."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        """Leave what is soon found again; integers in as few bytes as hold them."""
+        state = {part.name: getattr(self, part.name) for part in fields(self)}
+        for name in ("categories", "group"):
+            if state[name] is not None:
+                state[name] = _pack_integers(state[name])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name in ("categories", "group"):
+            if state[name] is not None:
+                state[name] = state[name].astype(int)
+        vars(self).update(state)
 
     @cached_property
     def has_fractions(self) -> NDArray[np.bool_]:
@@ -130,6 +140,11 @@ class EncodedRows:
         if self.unknown is None:
             return np.zeros(self.inputs.shape, dtype=bool)
         return self.unknown
+
+
+def _pack_integers(values: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Integers from 0 on in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
 def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
