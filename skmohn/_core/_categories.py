@@ -37,6 +37,7 @@ from skmohn._core._times import (
     columns_of_times,
     compare_zones,
     from_seconds,
+    holds_numbers,
     in_zone,
     second,
     seconds,
@@ -100,7 +101,8 @@ class Categories:
                 errors.append(f"column {names[j]}: {error}: {cure.replace(IT, 'it')}")
         if errors:
             raise TypeError(listed(errors))
-        zones = {j: z for j, z in time_zones(X).items() if isinstance(z, tzinfo)}
+        zones = time_zones(X, columns_of_times(X))
+        zones = {j: z for j, z in zones.items() if isinstance(z, tzinfo)}
         return cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
 
     def known(self) -> dict[int, NDArray]:
@@ -193,7 +195,9 @@ def read_table(
     # checks both, :func:`validate_table` by default. `categorical_features` and
     # `handle_unknown` are those of `like`, by default the estimator itself. Numbers
     # become floats, but for bytes and, with `keep_dtype`, all that are in one array.
-    X = as_table(mark_unknown_cells(to_numpy(X)))
+    X = to_numpy(X)
+    are_numbers = holds_numbers(X)
+    X = X if are_numbers else as_table(mark_unknown_cells(X))
     y, like = mark_unknown(to_numpy(y)), like or estimator
     rows = weighted_rows(X, weights)
     known = X if rows is None else safe_indexing(X, rows)
@@ -206,18 +210,17 @@ def read_table(
             estimator._categories = Categories({}, like.handle_unknown)
     else:
         columns = list(estimator._categories.encoders)
-        if set(columns_of_text(known)).difference(columns):
-            # Columns in another order are refused as such.
-            validate_data(estimator, X, reset=False, skip_check_array=True)
-        refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
+        if not are_numbers:
+            _refuse_other_text(estimator, X, known, columns)
     refuse_odd_tables(X)
-    refuse_unreadable(known, columns)
+    if not are_numbers:
+        refuse_unreadable(known, columns)
     categorical = columns
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
-    compare_zones(estimator, known, reset=reset)
-    times = columns_of_times(known)
+    times = [] if are_numbers else columns_of_times(known)
+    compare_zones(estimator, known, times, reset=reset)
     if not categorical and not times:
         return validate_table(estimator, X, y, reset=reset, keep_dtype=keep_dtype)
     if isinstance(X, list | tuple):
@@ -243,6 +246,16 @@ def read_table(
         # Polars makes integers of times, or fails, where they are beside numbers.
         estimator._input_dtype = "float64" if times else name_dtype(X)
     return table
+
+
+def _refuse_other_text(
+    estimator: CategoryReader, X: TableLike, known: TableLike, columns: Sequence[int]
+) -> None:
+    """Refuse text in columns that were numbers in fit."""
+    if set(columns_of_text(known)).difference(columns):
+        # Columns in another order are refused as such.
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+    refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
 
 
 def as_table(X: TableLike) -> TableLike:

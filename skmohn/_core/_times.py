@@ -47,7 +47,9 @@ def column_types(X: TableLike) -> list[str]:
 
 
 def holds_numbers(X: TableLike) -> bool:
-    """Whether a table is an array of numbers, so that its columns need no look."""
+    """Whether a table is of numbers by its types, so that its columns need no look."""
+    if hasattr(X, "isetitem"):  # a data frame of pandas
+        return all(isinstance(t, np.dtype) and t.kind in "biuf" for t in X.dtypes)
     return isinstance(X, np.ndarray) and X.dtype.kind in "biufc"
 
 
@@ -81,10 +83,10 @@ def time_kind(X: TableLike, j: int) -> Literal["datetime64", "timedelta64"]:
     return "timedelta64" if is_duration else "datetime64"
 
 
-def time_zones(X: TableLike) -> dict[int, tzinfo | str | None]:
+def time_zones(X: TableLike, times: list[int]) -> dict[int, tzinfo | str | None]:
     """Time zones of columns of known times; None without, "durations" for these."""
     zones = {}
-    for j in columns_of_times(X):
+    for j in times:
         values = np.asarray(safe_indexing(X, j, axis=1))
         if all(_is_unknown(value) for value in values):
             continue
@@ -97,9 +99,11 @@ def time_zones(X: TableLike) -> dict[int, tzinfo | str | None]:
     return zones
 
 
-def compare_zones(estimator: TableReader, X: TableLike, *, reset: bool) -> None:
+def compare_zones(
+    estimator: TableReader, X: TableLike, times: list[int], *, reset: bool
+) -> None:
     """Remember whether times have a zone, in `fit`, or refuse those that differ."""
-    zones = time_zones(X)
+    zones = time_zones(X, times)
     if reset:
         vars(estimator).pop("_time_zones", None)
         if zones:
@@ -154,7 +158,7 @@ def validate_columns(
     # :func:`sklearn.utils.validation.validate_data`.
     X, y = mark_unknown_cells(to_numpy(X)), mark_unknown(to_numpy(y))
     refuse_odd_tables(X)
-    compare_zones(estimator, X, reset=reset)
+    compare_zones(estimator, X, columns_of_times(X), reset=reset)
     has_y = not (isinstance(y, str) and y == "no_validation")
     if has_y and options.get("y_numeric"):
         y = parse_text_targets(y)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import accumulate, chain
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -26,12 +26,13 @@ def flatten_sets(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """Convert sets of inputs to compressed form: where each begins, and members."""
     # In an array, (n_sets, longest), -1 fills up shorter sets.
-    indptr = np.zeros(len(sets) + 1, dtype=np.int64)
     if isinstance(sets, np.ndarray):
         is_member = sets >= 0
+        indptr = np.zeros(len(sets) + 1, dtype=np.int64)
         np.cumsum(is_member.sum(axis=1), out=indptr[1:])
         return indptr, sets[is_member].astype(np.int32)
-    np.cumsum(list(map(len, sets)), out=indptr[1:])
+    ends = accumulate(map(len, sets), initial=0)
+    indptr = np.fromiter(ends, dtype=np.int64, count=len(sets) + 1)
     flat = chain.from_iterable(sets)
     members = np.fromiter(flat, dtype=np.int32, count=indptr[-1])
     return indptr, members

@@ -84,7 +84,10 @@ class MissingInputs:
         # A row is completed in all ways where there are at most `most`, else in so many
         # by chance.
         most = _COMPLETIONS.max_imputations if most is None else most
-        unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
+        unknown = rows.categories == sizes_of(self.alphabets)
+        if rows.unknown is None and not unknown.any():
+            return
+        unknown = np.hstack([rows.mask(), unknown])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
         levels = [

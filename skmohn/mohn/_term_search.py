@@ -28,7 +28,7 @@ from skmohn.mohn._sparse.logistic_selection import (
 )
 from skmohn.mohn._sparse.model_selection import PATH
 from skmohn.mohn._sparse.solve import solve_pursuit
-from skmohn.mohn._table.coding import NUMERIC, InputCoding, UncodedInputs
+from skmohn.mohn._table.coding import InputCoding, UncodedInputs
 from skmohn.mohn._table.rows import EncodedRows
 from skmohn.mohn._table.term_names import require_sets
 from skmohn.mohn._training_data import Strategy, TrainingData, read_training_data
@@ -64,7 +64,7 @@ def expand(samples: TrainingData) -> TrainingData:
 
 def can_code_for_terms(coding: InputCoding) -> bool:
     """Whether no column is expanded, so that terms are products of coded columns."""
-    return not coding.without_levels().alphabets
+    return not coding.plain_alphabets
 
 
 def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
@@ -74,11 +74,11 @@ def expand_rows(rows: EncodedRows, coding: InputCoding) -> NDArray:
     if isinstance(rows.inputs, Planes | UncodedInputs):  # in the place of an array
         return rows.inputs
     blocks = [rows.inputs]
-    for categorical, (size, _) in enumerate(coding.without_levels().alphabets):
+    for categorical, (size, _) in enumerate(coding.plain_alphabets):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
         blocks.append(known[rows.categories[:, categorical]])
     inputs = np.hstack(blocks) if len(blocks) > 1 else rows.inputs
-    if np.all(coding.kind != NUMERIC) and are_signs(inputs):
+    if not coding.has_numeric and are_signs(inputs):
         inputs = inputs.astype(np.int8, copy=False)
     return inputs
 

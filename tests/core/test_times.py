@@ -13,6 +13,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import BLMRegressor, EnergyNetRegressor, EnergyNetTransformer, MOHNRegressor
+from skmohn._core import _text, _times, _unreadable
 from skmohn._core._times import columns_of_times, from_seconds, seconds, time_kind
 from skmohn.optimize import maximize
 
@@ -233,3 +234,15 @@ def test_the_best_time_has_the_zone_of_the_table():
         ValueError, match=r"'day' .* from 2024-01-01 06:00:00\+01:00 to"
     ):
         maximize(model, fixed={"day": DAYS.min()})
+
+
+def test_columns_of_numbers_need_no_look(monkeypatch):
+    """Their types are read once: of a frame's row this took longer than the rest."""
+    table = pd.DataFrame({"a": NUMBERS[:, 0], "b": FLAGS == 1.0, "c": np.arange(30)})
+    model = MOHNRegressor("pursuit").fit(table, Y)
+    expected = model.predict(table)
+    for module in (_text, _times, _unreadable):
+        monkeypatch.delattr(module, "column_types")
+    assert_array_equal(model.predict(table), expected)
+    with pytest.raises(NameError):
+        model.predict(table.astype(object))

@@ -1,12 +1,14 @@
 """Input coding: what becomes -1 and +1, what is scaled, what is ignored."""
 
+import pickle
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn._core import _rows
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
-from skmohn.mohn._table.rows import Categorical
+from skmohn.mohn._table.rows import Categorical, EncodedRows
 
 TABLE = np.array(
     [
@@ -319,3 +321,25 @@ def test_rows_that_a_fit_leaves_out_are_admitted():
     assert_array_equal(rows.inputs[:, 0], [-1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="too far"):
         coding.encode(np.array([[FILL]]))
+
+
+def test_plain_alphabets_are_those_without_levels():
+    X = np.random.default_rng(0).integers(0, 5, (40, 3)).astype(float)
+    coding = InputCoding.learn(X, {0: 5}, most_levels=4)
+    assert len(coding.alphabets) == 3
+    assert coding.plain_alphabets == coding.without_levels().alphabets
+    assert coding.plain_alphabets == coding.alphabets[:1]
+    assert coding.has_numeric
+    assert not InputCoding.learn(X % 2.0).has_numeric
+
+
+def test_stored_categories_take_a_byte():
+    categories = np.random.default_rng(0).integers(0, 9, (500, 6))
+    for group in (None, np.arange(500) // 2):
+        rows = EncodedRows(np.empty((500, 0)), categories, group=group)
+        stored = pickle.dumps(rows)
+        assert len(stored) < 500 * 6 + (0 if group is None else 500 * 1) + 700
+        again = pickle.loads(stored)
+        assert again.categories.dtype == categories.dtype
+        assert_array_equal(again.categories, categories)
+        assert group is None or np.array_equal(again.group, group)

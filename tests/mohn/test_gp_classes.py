@@ -18,9 +18,10 @@ from sklearn.model_selection import train_test_split
 from support import Callback
 
 from skmohn import GPOptions, MOHNClassifier
-from skmohn.mohn._gp import classification, laplace
+from skmohn.mohn._gp import classification, covariance_function, laplace
 from skmohn.mohn._gp.classification import (
     CalibrationLink,
+    EnsembleMember,
     Labels,
     MemberFit,
     stacking_weights,
@@ -301,8 +302,31 @@ def test_many_rows_go_through_some(replace_constants):
         member, left_out = member_fit.learn("least squares")
         assert member_fit.learn("logistic", member.covariance.prior) is None
         losses.append(-left_out.mean())
-    assert len(member.rows) < 200
+    n_inducing = len(member.rows)
+    assert n_inducing < 200
     assert losses[1] == pytest.approx(losses[0], abs=0.03)
+    # Variances are stored in half the bytes, and drawn alike.
+    compact, new = member.compact(), signs(5, 12, seed=1)
+    stored = [len(pickle.dumps(m.posteriors[0])) for m in (member, compact)]
+    assert stored[0] - stored[1] == pytest.approx(2 * n_inducing**2, rel=0.02)
+    drawn = [m.sampler()(new, 9, np.random.default_rng(0)) for m in (member, compact)]
+    assert_allclose(*drawn, rtol=1e-4)
+    assert_array_equal(member.log_odds(new), compact.log_odds(new))
+
+
+def test_ensembles_of_many_rows_keep_variances_in_single_precision(replace_constants):
+    replace_constants("skmohn.mohn._gp.model", max_rows_inverted=100, max_inducing=40)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (300, 4))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] > 0).astype(int)
+    model = MOHNClassifier("gp", random_state=0).fit(X, y)
+    members = [m for m in model.model_.members if isinstance(m, EnsembleMember)]
+    through = [m for m in members if isinstance(m.posteriors[0], NystroemPosterior)]
+    assert through
+    assert all(m.posteriors[0].root.dtype == np.float32 for m in through)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.model_.gp.posteriors[0].root.dtype == np.float32
 
 
 # --------------------------------------------------------------------- links and pools
@@ -393,6 +417,25 @@ def test_probabilities_are_those_of_the_members(circle):
         circle.decision_function(X), np.log(proba[:, 1] / proba[:, 0]), atol=1e-9
     )
     assert_array_equal(circle.predict(X), circle.classes_[proba.argmax(axis=1)])
+
+
+def test_members_take_their_rows_apart_once(circle, monkeypatch):
+    """Of a single row it takes longer than to compare it with all of them."""
+    X, _ = curved(5, seed=3)
+    expected, taken = circle.predict_proba(X)[0], []
+    init = covariance_function._Side.__init__
+
+    def counted(side, rows, *args):
+        taken.append(len(rows))
+        init(side, rows, *args)
+
+    monkeypatch.setattr(covariance_function._Side, "__init__", counted)
+    assert_allclose(circle.predict_proba(X[:1])[0], expected)
+    ways = {m.numeric for m in circle.model_.members if hasattr(m, "numeric")}
+    assert taken == [1] * len(ways)
+    # What was made for the rows is not stored with them.
+    stored = pickle.loads(pickle.dumps(circle)).model_
+    assert not any(m.rows.prepared for m in stored.members if hasattr(m, "rows"))
 
 
 def test_values_out_of_range_are_those_at_its_end(circle):

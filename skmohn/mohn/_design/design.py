@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
@@ -626,11 +625,17 @@ def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float6
     if not terms or not len(inputs):
         return np.empty((len(inputs), len(terms)))
     if not hasattr(inputs, "design"):
-        used = sorted(set(chain.from_iterable(terms)))
-        inputs = inputs[:, used]
-        if used[-1] >= len(used):
-            index = {i: k for k, i in enumerate(used)}
-            terms = [tuple(index[i] for i in term) for term in terms]
+        indptr, members = flatten_sets(terms)
+        if not isinstance(inputs, np.ndarray) or inputs.shape[1] > len(members):
+            used, index = np.unique(members, return_inverse=True)
+            members = index.astype(np.int32)
+            inputs = inputs[:, used]
+        if len(inputs) <= _BLOCK or not are_signs(inputs):
+            columns = np.empty((len(terms), len(inputs)))
+            inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
+            _kernels.dense_columns(inputs, indptr, members, columns)
+            return columns.T
+        terms = np.split(members, indptr[1:-1])
     design = make_design(inputs)
     columns: Any = design.columns(terms)
     return design.unpack(columns, np.float64).T

@@ -262,6 +262,10 @@ class EnsembleMember(NamedTuple):
             scores[part] = cross @ self.weights
         return self.link.log_odds(scores)
 
+    def compact(self) -> Self:
+        """Copy of which no more is learned, whose posteriors give variances alone."""
+        return self._replace(posteriors=tuple(p.compact() for p in self.posteriors))
+
     def sampler(self) -> Sampler:
         """Function that samples log odds, at fixed hyperparameters and link."""
         # Copies, whose Cholesky factors are dropped with them.
@@ -310,9 +314,12 @@ class EnsembleMember(NamedTuple):
 
 def _known_to(alphabets: tuple[Categorical, ...], rows: EncodedRows) -> EncodedRows:
     """Rows within the range of the training data, without levels if there are none."""
-    categories = rows.categories[:, : len(alphabets)]
-    inputs = np.clip(rows.inputs, -1.0, 1.0)
-    return replace(rows, inputs=inputs, categories=categories, unknown=None)
+    key = _known_to, len(alphabets)
+    if key not in rows.prepared:
+        categories = rows.categories[:, : len(alphabets)]
+        inputs = np.clip(rows.inputs, -1.0, 1.0)
+        rows.prepared[key] = EncodedRows(inputs, categories, None, rows.group)
+    return rows.prepared[key]
 
 
 # Hyperparameters, distinct rows, their weights, and held-out means.

@@ -97,10 +97,17 @@ class GramMatrix:
             first = find_equal(np.ascontiguousarray(left.inputs[:, distinct].T))
             first, self.index = np.unique(first, return_inverse=True)
             distinct = distinct[first]
-        self.left = _Side(left, distinct, self.reals, self.categoricals, dtype)
-        self.right = self.left
-        if right is not left:
-            self.right = _Side(right, distinct, self.reals, self.categoricals, dtype)
+        parts = distinct, self.reals, self.categoricals, dtype
+        if len(left) < len(right):
+            # To take the rows apart takes longer than to compare them.
+            key = _Side, real.tobytes(), alphabets, dtype
+            for rows in (left, right):
+                if key not in rows.prepared:
+                    rows.prepared[key] = _Side(rows, *parts)
+            self.left, self.right = left.prepared[key], right.prepared[key]
+        else:
+            self.left = _Side(left, *parts)
+            self.right = self.left if self.is_half else _Side(right, *parts)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
         self._latest: tuple[Any, Any] = None, None
         if tables:
@@ -194,14 +201,16 @@ class GramMatrix:
         left, right = self.left, self.right
         covariance += PRIOR.constant_variance
         weights = (prior.main_effect_variance * prior.tau).astype(covariance.dtype)
-        of_signs = self._sum_equal(weights).astype(covariance.dtype)
         # Of many rows there is hardly room for two such matrices.
-        for part in pair_blocks(*covariance.shape):
-            if len(self.signs):
+        if len(self.signs):
+            of_signs = self._sum_equal(weights).astype(covariance.dtype)
+            for part in pair_blocks(*covariance.shape):
                 some = left.signs[part] * of_signs
                 covariance[part] += some @ right.signs.T
-            if len(self.reals):
-                some = left.reals[:, part].T * weights[self.reals]
+        if len(self.reals):
+            of_reals = weights[self.reals]
+            for part in pair_blocks(*covariance.shape):
+                some = left.reals[:, part].T * of_reals
                 covariance[part] += some @ right.reals
         if self.fixed is not None:
             covariance += prior.main_effect_variance * self.fixed.linear

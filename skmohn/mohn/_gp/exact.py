@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -56,6 +56,10 @@ class ExactPosterior:
         """Leave what is made again: the factor alone grows as n_rows^2."""
         made = "factor", "precisions"
         return {name: part for name, part in vars(self).items() if name not in made}
+
+    def compact(self) -> Self:
+        """Copy without a factor, which is made again where it is needed."""
+        return replace(self)
 
     def update(self, more: AggregatedData) -> "ExactPosterior":
         """Condition on a further sample by extending the factor. O(n_rows^2) a row."""

@@ -8,7 +8,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -89,16 +89,22 @@ class NystroemPosterior:
         return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the factor, to be made again, and half of the other matrix: zeros."""
-        state = {name: part for name, part in vars(self).items() if name != "factor"}
+        """Leave what is made again, and half of the other matrix: zeros."""
+        made = "factor", "_alpha"
+        state = {name: part for name, part in vars(self).items() if name not in made}
         return {**state, "root": self.root[np.tril_indices(len(self.root))]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Write out the matrix of which half was stored."""
         n_inducing = len(state["inducing"])
-        root = np.zeros((n_inducing, n_inducing), order="F")
+        root = np.zeros((n_inducing, n_inducing), state["root"].dtype, order="F")
         root[np.tril_indices(n_inducing)] = state["root"]
         vars(self).update(state, root=root)
+
+    def compact(self) -> Self:
+        """Copy for variances alone, without a factor and in single precision."""
+        # The matrix grows as n_inducing^2; no eigenvalue of its square is less than 1.
+        return replace(self, root=self.root.astype(np.float32))
 
     def update(self, more: AggregatedData) -> Self:
         """Condition on a further sample. O(n_inducing^2) a row and a factorisation."""
@@ -156,10 +162,15 @@ class NystroemPosterior:
 
     def dual_coefficients(self) -> tuple[EncodedRows, NDArray[np.float64]]:
         """Rows x_d and dual coefficients a_d: E[w_Q] = sum_d a_d Cov(w_Q, f(x_d))."""
-        alpha = solve_triangular(
-            self.factor, self._center(), lower=True, trans=1, check_finite=False
+        return self.inducing, self._alpha
+
+    @cached_property
+    def _alpha(self) -> NDArray[np.float64]:
+        return np.asarray(
+            solve_triangular(
+                self.factor, self._center(), lower=True, trans=1, check_finite=False
+            )
         )
-        return self.inducing, alpha
 
     def mean_variance(self, variables: list[Variable] | None = None) -> PairVariance:
         """Variance of the posterior mean over independent variables, and its parts."""

@@ -70,7 +70,9 @@ class LogisticModel(NamedTuple):
         scores = product_columns(inputs, self.terms) @ self.weights.T + self.constants
         if scores.shape[1] > 1:
             return scores
-        return np.hstack([np.zeros_like(scores), scores])
+        log_odds = np.zeros((len(scores), 2))
+        log_odds[:, 1:] = scores
+        return log_odds
 
     def log_proba(self, inputs: NDArray) -> NDArray[np.float64]:
         """Log probabilities of the classes."""

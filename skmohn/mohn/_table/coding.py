@@ -179,14 +179,24 @@ class InputCoding:
 
     def without_levels(self) -> Self:
         """Copy without the levels of numeric columns."""
-        n_others = len(self.alphabets) - len(self.thresholds)
+        alphabets = self.plain_alphabets
         return replace(
             self,
-            categoricals=self.categoricals[:n_others],
-            alphabets=self.alphabets[:n_others],
+            categoricals=self.categoricals[: len(alphabets)],
+            alphabets=alphabets,
             thresholds={},
             units={},
         )
+
+    @cached_property
+    def plain_alphabets(self) -> tuple[Categorical, ...]:
+        """Alphabets of the categoricals that are no levels of numeric columns."""
+        return self.alphabets[: len(self.alphabets) - len(self.thresholds)]
+
+    @cached_property
+    def has_numeric(self) -> bool:
+        """Whether a column has more than two values on its line."""
+        return bool(np.any(self.kind == NUMERIC))
 
     @cached_property
     def usable(self) -> NDArray[np.intp]:
@@ -283,7 +293,7 @@ class InputCoding:
     ) -> tuple[NDArray, NDArray[np.bool_] | None]:
         """Inputs of usable columns, see :meth:`encode`, and which are unknown."""
         # `new_values` gets the first further value of each two-valued column.
-        as_bytes = as_bytes and bool(np.all(self.kind != NUMERIC))
+        as_bytes = as_bytes and not self.has_numeric
         inputs = np.empty((len(X), len(columns)), np.int8 if as_bytes else np.float64)
         unknown = None
         # Some rows at a time: what is computed on the way is as large as they are.
@@ -322,6 +332,8 @@ class InputCoding:
     ) -> NDArray[np.float64]:
         """Numbers with those far off, as seen in fit, replaced by the nearer end."""
         values = values.astype(np.float64, copy=False)
+        if not self.far:
+            return values
         for index in np.flatnonzero(np.isin(columns, list(self.far))).tolist():
             column, numbers = int(columns[index]), values[:, index]
             is_far = self._is_far(numbers, column)

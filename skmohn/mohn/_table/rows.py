@@ -66,16 +66,33 @@ class EncodedRows:
         return len(self.inputs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave what is soon found again."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        """Leave what is soon found again; integers in as few bytes as hold them."""
+        state = {part.name: getattr(self, part.name) for part in fields(self)}
+        for name in ("categories", "group"):
+            if state[name] is not None:
+                state[name] = _pack_integers(state[name])
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name in ("categories", "group"):
+            if state[name] is not None:
+                state[name] = state[name].astype(int)
+        vars(self).update(state)
 
     @cached_property
     def has_fractions(self) -> NDArray[np.bool_]:
         """Whether inputs have values besides -1, 0 and +1."""
         return np.any((self.inputs != 0.0) & (np.abs(self.inputs) != 1.0), axis=0)
 
+    @cached_property
+    def prepared(self) -> dict[Any, Any]:
+        """What models make of the rows, by what it depends on: made once for all."""
+        return {}
+
     def take(self, index: NDArray | slice) -> "EncodedRows":
         """Some of the rows."""
+        if isinstance(index, slice) and index == slice(0, len(self)):
+            return self
         unknown = None if self.unknown is None else self.unknown[index]
         group = None if self.group is None else self.group[index]
         return EncodedRows(self.inputs[index], self.categories[index], unknown, group)
@@ -123,6 +140,11 @@ class EncodedRows:
         if self.unknown is None:
             return np.zeros(self.inputs.shape, dtype=bool)
         return self.unknown
+
+
+def _pack_integers(values: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Integers from 0 on in the smallest type that holds them."""
+    return values.astype(np.min_scalar_type(values.max(initial=0)))
 
 
 def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
