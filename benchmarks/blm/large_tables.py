@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.blm.low_bits import rounded
 from benchmarks.shared import blm, common, results
 from skmohn import BLMClassifier, SearchOptions
-from skmohn.blm import _straight_through
+from skmohn.blm import _start
 from skmohn.blm._network import forward
 
 BITS = 2, 3, 4, 8

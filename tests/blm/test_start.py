@@ -9,7 +9,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm import _start, _straight_through
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._network import DatasetProblem, Layout, refresh
-from skmohn.blm._straight_through import compute_gradients, quantize, train_quantized
+from skmohn.blm._start import compute_gradients, quantize, train_quantized
 
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
 
