@@ -1,4 +1,4 @@
-"""Layered network: where its weights lie, what it computes, how it meets data."""
+"""Layered network: where its weights lie, what it computes, and its losses."""
 
 import inspect
 import time

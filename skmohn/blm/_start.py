@@ -1,4 +1,4 @@
-"""Start of a search: codes that gradients or a smoother loss have found."""
+"""Start of a search: codes by quantization-aware training, or by a smoother loss."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

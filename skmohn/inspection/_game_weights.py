@@ -1,4 +1,4 @@
-"""Walsh weights of a game from the values of some coalitions."""
+"""Games: coalitions, and Walsh weights from the values of some of them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

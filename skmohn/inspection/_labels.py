@@ -1,4 +1,4 @@
-"""Legends and names beside a picture, which cover no data and no other text."""
+"""Legends and names beside a picture; colors and heights of associations."""
 
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
