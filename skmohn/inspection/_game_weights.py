@@ -44,7 +44,7 @@ class WeightConstants:
     min_weight: float = tuned(1e-12, "rounding")
 
 
-_CONSTANTS = WeightConstants()
+_WEIGHTS = WeightConstants()
 
 
 class GameWeights(NamedTuple):
@@ -65,7 +65,7 @@ def transform_game(values: NDArray[np.float64]) -> GameWeights:
     n_players = len(values).bit_length() - 1
     # Bits of the transform are -1, and players in a coalition are 1.
     weights = walsh_transform(values[::-1].copy()) / len(values)
-    limit = _CONSTANTS.min_weight * np.max(np.abs(values))
+    limit = _WEIGHTS.min_weight * np.max(np.abs(values))
     kept = np.flatnonzero(np.abs(weights) > limit)
     kept = np.union1d(kept, [0])
     terms = [tuple(i for i in range(n_players) if k >> i & 1) for k in kept.tolist()]
@@ -115,9 +115,9 @@ def _list_posterior(
     center, unit = model.y_mean, model.y_std
     rows = EncodedRows(signs, np.zeros((len(signs), 0), dtype=np.intp))
     covariance = prior.between(rows, rows)
-    noise = np.full(len(values), max(model.noise_variance, _CONSTANTS.min_noise))
-    least = _CONSTANTS.min_noise * np.mean(np.diag(covariance))
-    noise[:n_met] = np.maximum(_CONSTANTS.noise_ratio * noise[:n_met], least)
+    noise = np.full(len(values), max(model.noise_variance, _WEIGHTS.min_noise))
+    least = _WEIGHTS.min_noise * np.mean(np.diag(covariance))
+    noise[:n_met] = np.maximum(_WEIGHTS.noise_ratio * noise[:n_met], least)
     covariance[np.diag_indices_from(covariance)] += noise
     factor = cholesky(covariance, lower=True)
     target = (values - center) / unit
@@ -148,8 +148,8 @@ def _choose_terms(
     power = np.concatenate(means) ** 2
     order = np.argsort(-power, kind="stable")
     tail = np.cumsum(power[order][::-1])[::-1]
-    is_large = tail > _CONSTANTS.max_tail * power.sum()
-    chosen = [candidates[j] for j in order[is_large][: _CONSTANTS.max_terms].tolist()]
+    is_large = tail > _WEIGHTS.max_tail * power.sum()
+    chosen = [candidates[j] for j in order[is_large][: _WEIGHTS.max_terms].tolist()]
     singles: list[Term] = [(i,) for i in range(n_players)]
     return [(), *singles, *(term for term in chosen if len(term) > 1)]
 
@@ -159,11 +159,11 @@ def _blocks(n_players: int) -> Iterator[list[Term]]:
     n_candidates = 0
     for order in range(1, n_players + 1):
         n_candidates += comb(n_players, order)
-        if order > 1 and n_candidates > _CONSTANTS.max_candidates:
+        if order > 1 and n_candidates > _WEIGHTS.max_candidates:
             return
         terms = list(combinations(range(n_players), order))
-        for start in range(0, len(terms), _CONSTANTS.max_block):
-            yield terms[start : start + _CONSTANTS.max_block]
+        for start in range(0, len(terms), _WEIGHTS.max_block):
+            yield terms[start : start + _WEIGHTS.max_block]
 
 
 def _multiply(signs: NDArray[np.float64], terms: list[Term]) -> NDArray[np.float64]:
@@ -207,7 +207,7 @@ class CoalitionConstants:
     max_players_listed: int = tuned(16, "cost")
 
 
-_CONSTANTS = CoalitionConstants()
+_COALITIONS = CoalitionConstants()
 
 
 def list_coalitions(n_players: int) -> NDArray[np.bool_]:
@@ -232,7 +232,7 @@ def sample_coalitions(
     alone = np.eye(n_players, dtype=bool)
     halves = [np.zeros((1, n_players), dtype=bool), alone]
     n_pairs = (n_coalitions + 1) // 2 - n_players - 1
-    if n_players <= _CONSTANTS.max_players_listed:
+    if n_players <= _COALITIONS.max_players_listed:
         # One of each pair lacks the last player.
         codes = random.permutation(1 << (n_players - 1))
         drawn = _decode(codes, n_players)
@@ -310,7 +310,7 @@ class IndexConstants:
     max_sets: int = tuned(2_000_000, "cost")
 
 
-_CONSTANTS = IndexConstants()
+_INDICES = IndexConstants()
 
 
 def make_index_map(
@@ -325,10 +325,10 @@ def make_index_map(
         for term, sizes in zip(terms, orders, strict=True)
         for size in sizes
     )
-    if n_sets > _CONSTANTS.max_sets:
+    if n_sets > _INDICES.max_sets:
         raise ValueError(
             f"max_order={max_order} needs {n_sets:,} subsets of terms, more than "
-            f"{_CONSTANTS.max_sets:,}: choose a smaller one"
+            f"{_INDICES.max_sets:,}: choose a smaller one"
         )
     coefficient = _COEFFICIENTS[index](max_order)
     rows, columns, entries = [], [], []
