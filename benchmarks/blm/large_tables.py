@@ -28,7 +28,7 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.blm.low_bits import rounded
 from benchmarks.shared import blm, common, results
 from skmohn import BLMClassifier, SearchOptions
-from skmohn.blm import _straight_through
+from skmohn.blm import _start
 from skmohn.blm._network import forward
 
 BITS = 2, 3, 4, 8
@@ -135,7 +135,7 @@ def ablate(names, seed):
         "data constant value loss accuracy seconds",
         width=20,
     )
-    constants = _straight_through.StraightThroughConstants()
+    constants = _start.StraightThroughConstants()
     tried = [(None, None)]
     for each in fields(constants):
         if each.name != "time_fraction":
@@ -149,13 +149,13 @@ def ablate(names, seed):
         sizes = X_train.shape[1], len(np.unique(y_train))
         for constant, value in tried:
             changed = {} if constant is None else {constant: value}
-            _straight_through._TRAINING = type(constants)(**changed)
+            _start._TRAINING = type(constants)(**changed)
             # The start alone.
             model = make_ours(units, 4, *sizes, seed).set_params(max_flips=1)
             model, seconds = blm.fitted(model, X_train, y_train)
             score = model.score(X_test, y_test)
             table.row(name, constant, value, model.loss_, score, seconds)
-        _straight_through._TRAINING = constants
+        _start._TRAINING = constants
     table.close()
 
 

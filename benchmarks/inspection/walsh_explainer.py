@@ -207,8 +207,8 @@ def compare_tails(games, seeds):
         width=10,
     )
     for tail in sorted(TAILS):
-        constants = dataclasses.replace(_game_weights._CONSTANTS, max_tail=tail)
-        with mock.patch.object(_game_weights, "_CONSTANTS", constants):
+        constants = dataclasses.replace(_game_weights._WEIGHTS, max_tail=tail)
+        with mock.patch.object(_game_weights, "_WEIGHTS", constants):
             runs = [measure(ours, game, max(BUDGETS), seeds) for game in games]
         r2, error, _, _ = np.mean(runs, axis=0)
         table.row(f"{tail:.0e}", f"{r2:.4f}", f"{error:.4f}")

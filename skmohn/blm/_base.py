@@ -41,7 +41,7 @@ from skmohn._core._validation import (
 from skmohn._core._versions import Versioned
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import auto_bound, auto_range, grid_step
-from skmohn.blm._conversion import network_attributes, restore_network
+from skmohn.blm._conversion import network_attributes, restore_network, round_mlp
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import Network, of_estimator
 from skmohn.blm._labels import Labels, RealTargets
@@ -54,7 +54,6 @@ from skmohn.blm._network import (
     address_of_own_loss,
     read_hidden_sizes,
 )
-from skmohn.blm._rounding import round_mlp
 from skmohn.blm._samples import (
     SampleForm,
     Samples,

@@ -11,14 +11,15 @@ from sklearn.utils import check_scalar
 
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_sets
-from skmohn.inspection._association import (
+from skmohn.inspection._fitted import BLUE, RED, Display, merge_style
+from skmohn.inspection._labels import (
     MAX_VECTORS,
     PALE_BLUE,
     PALE_RED,
+    add_legend,
+    lay_out,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, RED, Display, merge_style
-from skmohn.inspection._labels import add_legend, lay_out
 from skmohn.mohn import Genotypes, MOHNRegressor, association_scan
 
 _LEVEL: Final = 0.05

@@ -9,14 +9,14 @@ from scipy.stats import beta
 from sklearn.utils import check_scalar
 
 from skmohn._core._types import TableLike
-from skmohn.inspection._association import (
+from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, merge_style
+from skmohn.inspection._labels import (
     MAX_VECTORS,
     PALE_BLUE,
     PALE_RED,
+    add_legend,
     read_heights,
 )
-from skmohn.inspection._fitted import BLUE, GRAY, RED, Display, merge_style
-from skmohn.inspection._labels import add_legend
 from skmohn.mohn import MOHNRegressor, association_scan
 
 # Levels of the band.

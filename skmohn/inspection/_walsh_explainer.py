@@ -18,15 +18,18 @@ from skmohn._core._sklearn import (
 )
 from skmohn._core._types import TableLike, Term
 from skmohn._core._validation import read_names, require_memory
-from skmohn.inspection._coalitions import (
+from skmohn.inspection._game_weights import (
+    INDICES,
+    GameWeights,
     count_ends,
     evaluate_game,
+    fit_game,
     list_coalitions,
+    make_index_map,
     read_coalitions,
     sample_coalitions,
+    transform_game,
 )
-from skmohn.inspection._game_weights import GameWeights, fit_game, transform_game
-from skmohn.inspection._interaction_indices import INDICES, make_index_map
 from skmohn.inspection._masked_model import (
     Background,
     MaskedModel,

@@ -22,8 +22,7 @@ from skmohn.blm._engine import (
     read_rows,
     report,
 )
-from skmohn.integrations._onnx_formula import formula_model
-from skmohn.integrations._onnx_graph import Graph, as_tensor
+from skmohn.integrations._onnx_formula import Graph, as_tensor, formula_model
 from skmohn.mohn import MOHNClassifier, MOHNRegressor
 from skmohn.mohn._engine import Formula
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import column_names
 from skmohn._core._units import power_of_two_scale
@@ -13,9 +14,23 @@ from skmohn.mohn._design.design import make_design
 from skmohn.mohn._genotypes import Genotypes, encode, read_inputs
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._reports import to_frame
-from skmohn.mohn._require import require_regressor
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.significance import p_values_of_further, scan_with
+
+
+def require_regressor(model: object, parameter: str) -> None:
+    """Refuse all but a regressor fitted to one target."""
+    if not isinstance(model, MOHNRegressor):
+        raise TypeError(
+            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; from a "
+            "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
+        )
+    check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError(
+            f"{parameter} has {len(model.estimators_)} targets, and this takes one: "
+            f"pass {parameter}.estimators_[k]"
+        )
 
 
 @dataclass(frozen=True)

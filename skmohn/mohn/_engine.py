@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn._core._bits import pack_bits
+from skmohn.mohn._association import require_regressor
 from skmohn.mohn._design.design import PackedDesign, make_design
 from skmohn.mohn._design.pair_screening import best_pairs
 from skmohn.mohn._design.plane_design import PlaneDesign, Planes
@@ -19,7 +20,6 @@ from skmohn.mohn._gp.marginal_likelihood import (
     start_prior,
 )
 from skmohn.mohn._gp.weight_prior import Covariance
-from skmohn.mohn._require import require_regressor
 from skmohn.mohn._sparse.exact_fit import ExactFitTest
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._stacking import SparseClassModel

@@ -58,7 +58,6 @@ from skmohn.mohn._multioutput import (
     read_observations,
     split_targets,
 )
-from skmohn.mohn._new_groups import squares_of_new_groups
 from skmohn.mohn._options import (
     DeltaOptions,
     FitSettings,
@@ -66,7 +65,13 @@ from skmohn.mohn._options import (
     MSDAOptions,
     RegressionStrategy,
 )
-from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
+from skmohn.mohn._outliers import (
+    MOST_FITS,
+    Fit,
+    Targets,
+    leave_outliers_out,
+    squares_of_new_groups,
+)
 from skmohn.mohn._reports import (
     add_summary,
     join_tables,

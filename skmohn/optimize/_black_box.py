@@ -1,10 +1,13 @@
 """Public optimizer of black boxes: ask and tell, and the loop around both."""
 
 import functools
+import reprlib
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import compress
 from numbers import Integral, Real
 from typing import Any, Concatenate, NoReturn, ParamSpec, TypeVar
@@ -28,7 +31,6 @@ from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._portfolio import EXTERNAL, SOURCES, Portfolio
-from skmohn.optimize._report import as_table, describe, to_html
 from skmohn.optimize._space import (
     ConstraintsLike,
     Points,
@@ -692,3 +694,45 @@ def minimize_black_box(
         time_limit=time_limit,
         callback=callback,
     )
+
+
+def describe(
+    space: Space, maximize: bool, history: History, x: Any, fun: float
+) -> list[tuple[str, str]]:
+    """Names and values of facts on what is searched and what was found."""
+    parts = [f"{space.n_variables:,} variables"]
+    parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
+    parts += ["constrained"] if space.is_constrained else []
+    counts = Counter(record["source"] for record in history)
+    asked = ", ".join(f"{count:,} {source}" for source, count in counts.items())
+    facts = [
+        ("space", ", ".join(parts)),
+        ("goal", "the highest value" if maximize else "the lowest value"),
+        ("evaluations", f"{len(history):,} ({asked})" if asked else "0"),
+    ]
+    if x is not None:
+        point = x if space.names_points else x.tolist()
+        facts += [("best value", f"{fun:.6g}"), ("best point", reprlib.repr(point))]
+    return facts
+
+
+def to_html(title: str, facts: Iterable[tuple[str, str]]) -> str:
+    """Show facts as a table."""
+    left = "style='text-align:left'"
+    rows = "".join(
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(fact)}</td></tr>"
+        for name, fact in facts
+    )
+    return f"<table><caption>{title}</caption>{rows}</table>"
+
+
+def as_table(space: Space, states: NDArray[np.integer]) -> NDArray:
+    """Points as rows that a regressor reads: numbers as such, the rest as text."""
+    columns = [
+        np.array(
+            [v if variable.is_number else str(v) for v in variable.values],
+            dtype=float if variable.is_number else object,
+        )[column]
+        for variable, column in zip(space.variables, states.T, strict=True)
+    ]
+    return np.stack(columns, axis=1)

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn import BLMClassifier, BLMRegressor
-from skmohn.blm._rounding import _rounded
+from skmohn.blm._conversion import _rounded
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(150, 4)) * [1.0, 0.1, 50.0, 5.0] + [0.0, 1.0, 100.0, -3.0]

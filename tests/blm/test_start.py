@@ -6,10 +6,10 @@ from sklearn.datasets import load_digits, load_iris
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchOptions
 from skmohn.blm import _kernels as kernels
-from skmohn.blm import _start, _straight_through
+from skmohn.blm import _start
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._network import DatasetProblem, Layout, refresh
-from skmohn.blm._straight_through import compute_gradients, quantize, train_quantized
+from skmohn.blm._start import compute_gradients, quantize, train_quantized
 
 pytestmark = pytest.mark.filterwarnings("ignore:the loss was still falling")
 
@@ -104,7 +104,7 @@ def test_the_network_that_is_trained_is_that_of_its_codes(n_bits, monkeypatch):
         seen.append(found[1])
         return found
 
-    monkeypatch.setattr(_straight_through, "quantize", watched)
+    monkeypatch.setattr(_start, "quantize", watched)
     layout = Layout((3, 5, 2))
     w_max = np.array([1.7, 0.9])
     step = layout.spread(grid_step(n_bits, w_max))

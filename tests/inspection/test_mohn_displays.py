@@ -23,7 +23,7 @@ from skmohn.inspection import (
     HypergraphDisplay,
     WeightsDisplay,
 )
-from skmohn.inspection._layout import position_components
+from skmohn.inspection._hypergraph import position_components
 from skmohn.mohn import InteractionGraph
 
 STRUCTURE = [WeightsDisplay, HypergraphDisplay]
@@ -301,7 +301,7 @@ def test_positions_of_a_clique_are_a_regular_polygon():
 
 def test_large_component_is_a_circle(replace_constants):
     chain = InteractionGraph.of_terms([(i, i + 1) for i in range(9)], 10)
-    replace_constants("skmohn.inspection._layout", max_nodes=9)
+    replace_constants("skmohn.inspection._hypergraph", max_nodes=9)
     points = np.array(list(position_components(chain).values()))
     radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
     assert_allclose(radius, radius[0])

@@ -20,9 +20,12 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.svm import SVC
 
 from skmohn.inspection import WalshExplainer, explain_game
-from skmohn.inspection._coalitions import sample_coalitions
-from skmohn.inspection._game_weights import GameWeights, fit_game
-from skmohn.inspection._interaction_indices import make_index_map
+from skmohn.inspection._game_weights import (
+    GameWeights,
+    fit_game,
+    make_index_map,
+    sample_coalitions,
+)
 
 # ------------------------------------------------------------------- definitions
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
 from skmohn.mohn._design.design import make_design
-from skmohn.mohn._sparse.collinear import MIN_CORRELATION, find_collinear_terms
+from skmohn.mohn._sparse.inference import MIN_CORRELATION, find_collinear_terms
 
 
 def alike(X, n_copies, flips, rng):
@@ -40,7 +40,7 @@ def tables(rng):
 @pytest.mark.parametrize("kind", ["signs", "numbers", "weights", "counts", "gaps"])
 def test_lists_are_those_of_all_correlations(kind, replace_constants):
     # Columns come in several blocks.
-    replace_constants("skmohn.mohn._sparse.collinear", n_bytes=8 * 300 * 7)
+    replace_constants("skmohn.mohn._sparse.inference", n_bytes=8 * 300 * 7)
     rng = np.random.default_rng(1)
     X = tables(rng)["signs" if kind == "weights" else kind]
     weight = rng.uniform(0.5, 2, 300) if kind == "weights" else None

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from skmohn import MOHNClassifier
-from skmohn.mohn._sparse.exact_classes import find_exact_products
+from skmohn.mohn._term_search import find_exact_products
 
 
 def all_rows(n_columns):

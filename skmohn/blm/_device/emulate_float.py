@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.inputs import InputSpec, cut, standardized
-from skmohn.blm._device.network import UNBOUNDED, Codes, Network
-from skmohn.blm._device.recurrence import StatesOf, answer
+from skmohn.blm._device.network import UNBOUNDED, Codes, Network, StatesOf, answer
 
 _0, _1, _HALF = (np.float32(x) for x in (0, 1, 0.5))
 # Half of the largest number: so much is left for the rounding of sums.

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skmohn.blm._device.fixed_point import ONE, exponential
+from skmohn.blm._device.network import StatesOf, answer
 from skmohn.blm._device.quantize import CURVED, IntProgram, Layer
-from skmohn.blm._device.recurrence import StatesOf, answer
 
 
 def run_int(

@@ -11,7 +11,7 @@ import numpy as np
 
 from skmohn._core._types import Term
 from skmohn._core._units import power_of_two_scale
-from skmohn._core._validation import require_memory
+from skmohn._core._validation import read_sets, require_memory
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._design.design import make_design
 from skmohn.mohn._design.terms import count_orders, with_kept
@@ -20,7 +20,6 @@ from skmohn.mohn._options import FitSettings, Report
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.exact_fit import ExactFitTest, rounding_variance
-from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.known_terms import (
     EXACT,
     REASONS,
@@ -35,6 +34,7 @@ from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.term_screening import BASE_ORDER
 from skmohn.mohn._table.rows import rms
+from skmohn.mohn._table.term_names import find_sets, to_inputs
 from skmohn.mohn._training_data import TrainingData, ValidationData
 
 
@@ -398,3 +398,33 @@ def _run_msda(
         ols=settings.msda_options.refit or settings.learning_rule == "ols",
         searched=True,
     )
+
+
+def listed_terms(samples: TrainingData, settings: FitSettings) -> list[Term]:
+    """Validate the parameter `terms`; return sets of inputs."""
+    index, n_features = samples.term_names.index, len(samples.coding.kind)
+    given = read_sets(settings.terms, "terms")
+    terms = find_sets(given, n_features, index, settings.max_order)
+    usable = set(samples.coding.usable.tolist())
+    for term in terms:
+        for i in set(term).difference(usable):
+            raise ValueError(
+                f"terms has {term}, but column {i} of X is constant: the weight "
+                "cannot be learned"
+            )
+    return to_inputs(terms, samples.coding.usable)
+
+
+def terms_of_all_models(
+    samples: TrainingData, settings: FitSettings
+) -> tuple[Term, ...]:
+    """Terms of every model of a search: those that the user lists, if any."""
+    if settings.terms is None:
+        return ()
+    for name in ("selection", "learning_rule"):
+        if getattr(settings, name) == "lasso":
+            raise ValueError(
+                f'{name}="lasso" would shrink the weights of the terms given: use '
+                f"another {name}, or terms=None"
+            )
+    return tuple(listed_terms(samples, settings))
