@@ -16,7 +16,8 @@ halves.
 
 --classes has MOHNClassifier() say whether the target is above its median, beside
 logistic regression whose penalty is chosen by five folds, and the frequencies of the
-classes; the score is then minus the log loss.
+classes; the score is then minus the log loss. The pseudo-counts of the ensemble's
+additive member were chosen on the public tables of 100 rows, of both halves.
 """
 
 import warnings

@@ -84,22 +84,24 @@ class MOHNClassifier(
 ):
     """Classes by all interactions, by the few that matter, or by an ensemble of both.
 
-    The default needs no tuning. It combines up to six models and weights them by
+    The default needs no tuning. It combines up to seven models and weights them by
     their held-out predictions: least squares and logistic likelihoods on all
     interactions at once, with numeric columns as lines and as levels; logistic
-    regression on the products of columns that separate classes; and the posterior mean
-    over all pairs of columns, most of which do not count.
+    regression on the products of columns that separate classes, and on the columns
+    alone, with the penalty averaged by its evidence; and the posterior mean over all
+    pairs of columns, most of which do not count.
 
     Parameters
     ----------
     strategy : {"auto", "gp", "logistic", "pursuit", "full", "given"}, default="auto"
         What to learn.
 
-        - ``"auto"``: the ensemble of "gp", "logistic" and, where it takes seconds, a
-          spike-and-slab model of pairs with a probit link ([5]_). Where few products of
-          two-valued columns give every class exactly, beyond chance, these have the
-          weight. If you set `max_order`, `max_terms`, `include_inputs` or `terms`,
-          which concern products, it is "logistic".
+        - ``"auto"``: the ensemble of "gp", "logistic", ridge logistic regression on the
+          columns ([5]_) and a spike-and-slab model of pairs with a probit link
+          ([6]_), the last two where they take seconds. Where few products of two-valued
+          columns give every class exactly, beyond chance, these have the weight. If
+          you set `max_order`, `max_terms`, `include_inputs` or `terms`, which concern
+          products, it is "logistic".
         - ``"gp"``: all interactions under the product prior of
           :class:`MOHNRegressor`, in up to four ways that are combined ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the
@@ -232,9 +234,11 @@ class MOHNClassifier(
        choosing hyperparameters in Gaussian processes. Neural Computation 13.
     .. [4] Lozano, A., Swirszcz, G. and Abe, N. (2011). Group orthogonal matching
        pursuit for logistic regression. AISTATS.
-    .. [5] Schniter, P., Rangan, S. and Fletcher, A. K. (2016). Vector approximate
+    .. [5] MacKay, D. J. C. (1992). The evidence framework applied to classification
+       networks. Neural Computation 4.
+    .. [6] Schniter, P., Rangan, S. and Fletcher, A. K. (2016). Vector approximate
        message passing for the generalized linear model. arXiv:1612.01186.
-    .. [6] Sundararajan, M., Taly, A. and Yan, Q. (2017). Axiomatic attribution for deep
+    .. [7] Sundararajan, M., Taly, A. and Yan, Q. (2017). Axiomatic attribution for deep
        networks. ICML.
 
     Examples

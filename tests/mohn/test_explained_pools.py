@@ -81,7 +81,7 @@ def test_each_column_has_what_every_model_says_of_it(fitted):
     slopes, _ = _average_slopes(log_odds, model.ensemble_weights, TWO)
     sparse, *others = model.members
     assert sparse.name == "sparse"
-    assert {"spike and slab", "least squares, lines"} < {m.name for m in others}
+    assert {"additive", "least squares, lines"} < {member.name for member in others}
 
     def split(member, slope):
         coding = fitted.coding_

@@ -655,7 +655,7 @@ def test_rows_that_no_fold_leaves_out_do_not_judge():
 def test_few_weights_that_nothing_judges_are_left_out():
     X, y = curved(60)
     model = MOHNClassifier(selection="ebic", random_state=0).fit(X, y)
-    assert len(model.ensemble_weights_) == 5
+    assert len(model.ensemble_weights_) == 6
     assert "sparse" not in model.ensemble_weights_
 
 

@@ -1,4 +1,4 @@
-"""Posteriors of all weights for classes, with spikes and slabs."""
+"""Posteriors of all weights for classes: additive ones, and with spikes and slabs."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
-from scipy.special import expit, ndtr, ndtri
+from scipy.linalg import null_space
+from scipy.special import expit, log_softmax, ndtr, ndtri
 from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -14,9 +15,14 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNClassifier
 from skmohn.datasets import make_ising
+from skmohn.mohn._sparse import ridge_logistic
+from skmohn.mohn._sparse.ridge_logistic import RidgeLogistic, fit_ridge_logistic
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.probit import ProbitSample, tilt
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
+
+SPREADS = ridge_logistic._SPREADS
+AT_ONE = (SPREADS == 1.0).astype(float)
 
 
 def labeled(n_rows=60, n_inputs=4, seed=0):
@@ -70,6 +76,194 @@ def test_what_a_normal_posterior_says_without_rows(seed):
         assert alone[k] == pytest.approx(columns[k] @ without)
         others, _ = condition(np.flatnonzero(group != group[k]))
         assert together[k] == pytest.approx(columns[k] @ others)
+
+
+# ---------------------------------------------------------------------------- additive
+
+
+def fit_two(X, y, *rest, **options):
+    """The output of two classes."""
+    (found,) = fit_ridge_logistic(X, y[None], *rest, **options)
+    return found
+
+
+def several(n=60):
+    """Rows of four classes, and a mask of each class."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 5))
+    label = np.argmax(X @ rng.standard_normal((5, 4)) + rng.gumbel(size=(n, 4)), axis=1)
+    return X + 2.0, label, np.eye(4, dtype=bool)[label].T
+
+
+def softmax_regression(X):
+    """The same by scikit-learn, on standardized columns, which are returned, too."""
+    model = LogisticRegression(C=1.0 / X.shape[1], tol=1e-10, max_iter=5000)
+    return model, (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def fit_both():
+    """Classes and one softmax for them, by us and by scikit-learn."""
+    X, label, successes = several()
+    one = np.ones(len(X))
+    found = fit_ridge_logistic(X, successes, one, one, mass=AT_ONE)
+    model, Z = softmax_regression(X)
+    return X, label, found, model.fit(Z, label), Z
+
+
+def centered(latent):
+    """Log probabilities up to a constant, as they are compared."""
+    return np.asarray(latent) - np.mean(latent, axis=0)
+
+
+def test_classes_have_one_softmax():
+    X, _, found, model, _ = fit_both()
+    weights = np.array([output.weights for output in found])
+    assert_allclose(weights, model.coef_ / X.std(axis=0), atol=1e-5)
+    constants = [output.constant for output in found]
+    assert_allclose(constants, -weights @ X.mean(axis=0))
+
+
+def test_a_softmax_of_two_classes_is_logistic():
+    # Log odds are a difference, whose prior variance is the sum of two quarters.
+    X, y = labeled()
+    one = np.ones(len(y))
+    half = np.roll(AT_ONE, -1)
+    assert SPREADS[half > 0.0] == 0.5
+    model, Z = softmax_regression(X)
+    model.set_params(C=model.C / 2.0).fit(Z, y)
+    both = fit_ridge_logistic(X, np.array([~y, y]), one, one, mass=half)
+    log_odds = both[1].weights - both[0].weights
+    assert_allclose(log_odds, model.coef_[0] / X.std(axis=0), rtol=1e-4)
+
+
+def test_evidence_of_a_softmax_of_two_classes_is_logistic(monkeypatch):
+    X, y = labeled()
+    one = np.ones(len(y))
+    both = fit_ridge_logistic(X, np.array([~y, y]), one, one)
+    monkeypatch.setattr(ridge_logistic, "_SPREADS", np.sqrt(2.0) * SPREADS)
+    assert_allclose(both[0].mass, fit_two(X, y, one, one).mass, atol=1e-8)
+    assert both[0].mass is both[1].mass
+
+
+def test_left_out_observations_and_groups_of_classes():
+    X, label, successes = several()
+    one, groups = np.ones(len(X)), np.arange(len(X)) // 3
+    model, Z = softmax_regression(X)
+    constants = model.fit(Z, label).intercept_
+    singles = np.arange(len(X))
+    for members, group in ((singles, None), (singles, singles), (groups, groups)):
+        outputs = fit_ridge_logistic(X, successes, one, one, group, mass=AT_ONE)
+        left_out = centered([output.left_out for output in outputs])
+        for k in range(0, len(X), 7):
+            kept = members != members[k]
+            exact = model.fit(Z[kept], label[kept]).decision_function(Z[[k]])[0]
+            assert_allclose(left_out[:, k], centered(exact - constants), atol=0.06)
+
+
+def test_standard_deviations_of_classes_are_those_of_differences():
+    # By numbers alone: the curvature along weights that add up to zero.
+    X, label, found, model, Z = fit_both()
+    mode = np.column_stack([model.coef_, model.intercept_])
+    basis = np.kron(null_space(np.ones((1, 4))), np.eye(6))
+
+    def height(step):
+        own = mode + (basis @ step).reshape(4, 6)
+        scores = Z @ own[:, :5].T + own[:, 5]
+        fit = log_softmax(scores, axis=1)[np.arange(len(X)), label].sum()
+        return fit - 0.5 * 5 * np.square(own[:, :5]).sum()
+
+    size, units = 1e-3, np.eye(18)
+    curvature = [
+        [
+            sum(
+                s * t * height(size * (s * u + t * v)) for s in (-1, 1) for t in (-1, 1)
+            )
+            for u in units
+        ]
+        for v in units
+    ]
+    covariance = basis @ np.linalg.inv(-np.array(curvature) / (4 * size**2)) @ basis.T
+    stds = np.sqrt(np.diag(covariance)).reshape(4, 6)[:, :5] / X.std(axis=0)
+    assert_allclose([output.stds for output in found], stds, rtol=1e-3)
+
+
+def test_one_spread_is_penalized_logistic_regression():
+    X, y = labeled()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    found = fit_two(X, y, weight, weight, mass=AT_ONE)
+    means = np.average(X, axis=0, weights=weight)
+    scales = np.sqrt(np.average((X - means) ** 2, axis=0, weights=weight))
+    model = LogisticRegression(C=1.0 / X.shape[1], tol=1e-10, max_iter=1000)
+    model.fit((X - means) / scales, y, sample_weight=weight)
+    assert_allclose(found.weights, model.coef_[0] / scales, rtol=1e-4)
+    assert found.constant == pytest.approx(-found.weights @ means)
+
+
+def test_evidence_of_the_spreads():
+    X, y = (part[:40] for part in labeled())
+    X = X[:, :1]
+    one = np.ones(len(y))
+    found = fit_two(X, y, one, one)
+    z = (X[:, 0] - X[:, 0].mean()) / X[:, 0].std()
+    sign = np.where(y, 1.0, -1.0)
+    constants = np.linspace(-4.0, 4.0, 161)
+
+    def density(slope, spread):
+        scores = sign * (slope * z + constants[:, None])
+        chance = np.exp(-np.logaddexp(0.0, -scores).sum(axis=1))
+        return chance.sum() * norm.pdf(slope, 0.0, spread)
+
+    evidence = [
+        quad(density, -8.0 * s, 8.0 * s, args=(s,), points=[1.0], limit=200)[0]
+        for s in SPREADS
+    ]
+    assert_allclose(found.mass, evidence / np.sum(evidence), atol=0.02)
+    assert found.is_likely.tolist() == [True]
+
+
+def test_left_out_observations_and_groups():
+    X, y = labeled()
+    one = np.ones(len(y))
+    groups = np.arange(len(y)) // 3
+    alone = fit_two(X, y, one, one, mass=AT_ONE)
+    together = fit_two(X, y, one, one, groups, mass=AT_ONE)
+    single = fit_two(X, y, one, one, np.arange(len(y)), mass=AT_ONE)
+    assert_allclose(single.left_out, alone.left_out)
+    scales = X.std(axis=0)
+    Z = (X - X.mean(axis=0)) / scales
+    model = LogisticRegression(C=1.0 / X.shape[1], tol=1e-10, max_iter=1000)
+    whole = model.fit(Z, y).intercept_[0]
+    for found, members in ((alone, np.arange(len(y))), (together, groups)):
+        for k in range(0, len(y), 7):
+            kept = members != members[k]
+            model.fit(Z[kept], y[kept])
+            exact = model.decision_function(Z[[k]])[0] - whole
+            assert found.left_out[k] == pytest.approx(exact, abs=0.05)
+
+
+def test_repeats_of_rows_are_weights():
+    X, y = labeled(30)
+    twice = fit_two(X, y, np.full(30, 2.0), np.ones(30))
+    repeated = fit_two(*(np.repeat(a, 2, axis=0) for a in (X, y)), *np.ones((2, 60)))
+    assert_allclose(twice.weights, repeated.weights, rtol=1e-6)
+    assert_allclose(twice.left_out, repeated.left_out[::2], rtol=1e-6)
+
+
+def test_likely_weights_pass_a_test_of_all():
+    weights = np.zeros(20)
+    weights[:3] = 2.5, 3.5, -3.5
+    found = RidgeLogistic(weights, np.ones(20), 0.0, np.zeros(5), AT_ONE)
+    assert np.flatnonzero(found.is_likely).tolist() == [1, 2]
+
+
+def test_constant_columns_have_no_weight():
+    X, y = labeled()
+    one = np.ones(len(y))
+    wider = np.column_stack([X[:, :2], np.full(len(y), 3.0), X[:, 2:]])
+    found = fit_two(wider, y, one, one)
+    alone = fit_two(X, y, one, one)
+    assert found.weights[2] == 0.0
+    assert_allclose(np.delete(found.weights, 2), alone.weights)
 
 
 # --------------------------------------------------------------------- spikes and slabs
@@ -226,7 +420,7 @@ def test_three_classes_with_categories():
     y = np.digitize(dose + (site == "b") + 0.3 * rng.standard_normal(120), [0.5, 1.0])
     X = np.column_stack([site.astype(object), dose])
     model = MOHNClassifier(random_state=0).fit(X, y)
-    assert "spike and slab" in model.ensemble_weights_
+    assert {"additive", "spike and slab"} <= set(model.ensemble_weights_)
     assert np.mean(model.predict(X) == y) > 0.6
     table = model.explain(X[:1])
     own = model.decision_function(X[:1])[0]
@@ -240,6 +434,15 @@ def test_members_are_calibrated_to_the_frequencies(n_classes):
     y = np.digitize(y, [1, 3][: n_classes - 1])
     model = MOHNClassifier(random_state=0).fit(X, y)
     for member in model.model_.members:
-        if member.name == "spike and slab":
+        if member.name in ("additive", "spike and slab"):
             chances = np.exp(member.log_proba(model._to_rows(X))).mean(axis=0)
             assert_allclose(chances, np.bincount(y) / 120, atol=0.02)
+
+
+def test_the_additive_member_counts_before_any_row_is_seen():
+    X = np.random.default_rng(0).standard_normal((4, 3))
+    model = MOHNClassifier(random_state=0).fit(X, [0, 1, 0, 1])
+    others = [
+        share for name, share in model.ensemble_weights_.items() if name != "additive"
+    ]
+    assert model.ensemble_weights_["additive"] > 2.0 * max(others)

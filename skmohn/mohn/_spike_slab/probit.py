@@ -263,6 +263,11 @@ class ProbitModel:
     length: float  # nats of the classes and of the choice of the hyperparameters
 
     @property
+    def learned(self) -> tuple[SpikeSlab, ...]:
+        """Hyperparameters, for further data."""
+        return self.priors
+
+    @property
     def is_likely(self) -> NDArray[np.bool_]:
         """Mask of weights that are likely nonzero, see `find_discoveries`."""
         return find_discoveries(self.inclusion)

@@ -51,3 +51,24 @@ def leave_groups_out(
         left = np.eye(len(some)) - curvature[some][:, None] * covariance
         means[some] = mean[some] - covariance @ np.linalg.solve(left, pull[some])
     return means
+
+
+def leave_outputs_out(
+    mean: NDArray,  # (n_outputs, n_rows)
+    # Of all outputs in some rows, (n_outputs, n_outputs, n_some, n_some).
+    covariance_of: Callable[[NDArray], NDArray],
+    curvature: NDArray,  # (n_outputs, n_outputs, n_rows)
+    pull: NDArray,  # (n_outputs, n_rows)
+    group: NDArray,  # (n_rows,), int
+) -> NDArray:
+    """Means of several outputs at rows, each without all data of its group."""
+    # As `leave_groups_out`, of outputs that are observed together.
+    means = np.empty(mean.shape)
+    for some in members_of(group):
+        covariance = covariance_of(some)
+        size = len(mean) * len(some)
+        known = np.einsum("abn,bcnm->ancm", curvature[..., some], covariance)
+        left = np.eye(size) - known.reshape(size, size)
+        step = np.linalg.solve(left, pull[:, some].ravel()).reshape(len(mean), -1)
+        means[:, some] = mean[:, some] - np.einsum("abnm,bm->an", covariance, step)
+    return means
