@@ -635,7 +635,8 @@ def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float6
             inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
             _kernels.dense_columns(inputs, indptr, members, columns)
             return columns.T
-        terms = np.split(members, indptr[1:-1])
+        split: Any = np.split(members, indptr[1:-1])
+        terms = split
     design = make_design(inputs)
     columns: Any = design.columns(terms)
     return design.unpack(columns, np.float64).T

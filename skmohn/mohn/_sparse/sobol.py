@@ -118,7 +118,7 @@ def _sum_squares(
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Variance, and the parts of each input, of products that are orthogonal."""
     if not len(terms):
-        return 0.0, *np.zeros((2, len(variances)))
+        return 0.0, np.zeros(len(variances)), np.zeros(len(variances))
     starts, members = flatten_sets(terms)
     orders = np.diff(starts)
     squares = weights**2 * np.multiply.reduceat(variances[members], starts[:-1])
