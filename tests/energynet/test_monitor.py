@@ -35,7 +35,7 @@ class Keep(Callback):
         self.found = []
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        if context.max_subtasks == 0:
+        if context.task_name == "iteration":
             (rbm,) = fitted_estimator.layers_
             V = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(float)
             minus_energy = -rbm.free_energy(V)

@@ -686,7 +686,7 @@ class StopAfter(Callback):
         self.n, self.shapes = n, []  # of features, one for each epoch
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        if context.max_subtasks == 0:
+        if context.task_name == "iteration":
             self.shapes.append(fitted_estimator.transform(X).shape)
         return len(self.shapes) >= self.n
 
@@ -758,7 +758,7 @@ class KeepWeights(StopAfter):
     """Keep the weights of all epochs in the place of shapes."""
 
     def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
-        if context.max_subtasks == 0:
+        if context.task_name == "iteration":
             self.shapes.append([w.copy() for w in fitted_estimator.weights_])
         return len(self.shapes) >= self.n
 

@@ -201,7 +201,7 @@ class Watch(Callback):
     def on_fit_task_end(
         self, estimator, context, *, X=None, y=None, fitted_estimator=None
     ):
-        if context.max_subtasks == 0:
+        if context.task_name == "iteration":
             self.scores.append(np.mean(fitted_estimator.predict(X) == y))
         return len(self.scores) >= 3
 

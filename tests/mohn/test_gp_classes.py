@@ -630,7 +630,7 @@ def test_a_callback_stops_between_members(n_records, circle):
         n_left = n_records
 
         def on_fit_task_end(self, estimator, context):
-            self.n_left -= context.max_subtasks == 0
+            self.n_left -= context.task_name == "iteration"
             return self.n_left <= 0
 
     X, y = curved(60)

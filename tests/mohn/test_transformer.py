@@ -371,7 +371,7 @@ class StopAfter(Callback):
         self.n, self.shapes = n, []
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
-        if context.max_subtasks == 0:
+        if context.task_name == "iteration":
             self.shapes.append(fitted_estimator.transform(X).shape)
         return len(self.shapes) >= self.n
 
