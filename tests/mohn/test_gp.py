@@ -1,6 +1,7 @@
 """Fits of all weights: routes, noise, strong terms, real data."""
 
 import itertools
+import math
 import tracemalloc
 import warnings
 from dataclasses import replace
@@ -157,6 +158,33 @@ def test_pairs_of_columns_that_matter_are_found_and_written_as_products():
         factors, values = factors * table[seen], values + steps[seen]
     values += factors @ products.coef + products.constant
     assert_allclose(values, mean, rtol=1e-6)
+
+
+def test_description_names_the_pairs():
+    rng = np.random.default_rng(0)
+    inputs, categories, f = make_pairs(200, (4, 5, 4), rng)
+    alphabets = Categorical(4), Categorical(5), Categorical(4)
+    rows = EncodedRows(inputs, categories)
+    model = fit_gp(
+        rows, f + 0.2 * rng.standard_normal(200), max_order=2, alphabets=alphabets
+    )
+    assert len(model.covariance.pairs) == 2
+    evidence = model.log_evidence() + model.log_occam_factor
+    without = _terms.description_length(model.covariance, 2, evidence)
+    # Of two inputs and three categoricals, nine pairs have one of the latter.
+    expected = math.log(math.comb(9, 2)) + 2 * 2.0
+    assert model.description_length() - without == pytest.approx(expected)
+
+
+def test_levels_have_no_pairs():
+    rng = np.random.default_rng(0)
+    inputs, categories, _ = make_pairs(200, (4, 5, 4), rng)
+    f = rng.standard_normal((4, 5))[categories[:, 0], categories[:, 1]]
+    alphabets = Categorical(4, is_ordered=True), Categorical(5), Categorical(4)
+    y = f + 0.2 * rng.standard_normal(200)
+    model = fit_gp(EncodedRows(inputs, categories), y, alphabets=alphabets)
+    levels = Member(0, 4)
+    assert not any(levels in pair.members for pair in model.covariance.pairs)
 
 
 def test_no_pair_is_found_among_columns_that_add():

@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
 from skmohn import GPOptions, MOHNClassifier, MOHNRegressor
+from skmohn.mohn import _effects
 
 shown_since = pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
 
@@ -106,6 +107,17 @@ def test_effects_of_a_transformed_target_are_not_waited_for():
     options = GPOptions(target_transform="log")
     model = MOHNRegressor("gp", gp_options=options).fit(X, y)
     assert not [text for text in read(model._repr_html_()).texts if " from 0" in text]
+
+
+@shown_since
+def test_effects_of_many_rows_and_columns_are_not_waited_for(replace_constants):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 3))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(60)
+    replace_constants(_effects, n_easy_operations=60**2 * 3 - 1)
+    for model, n_told in (MOHNRegressor("gp"), 0), (MOHNRegressor("pursuit"), 3):
+        texts = read(model.fit(X, y)._repr_html_()).texts
+        assert sum(" from 0 to 1: " in text for text in texts) == n_told
 
 
 @shown_since
