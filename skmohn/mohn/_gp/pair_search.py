@@ -37,10 +37,12 @@ class PairSearchConstants:
     # gain nothing before another one is known.
     max_behind: float = tuned(6.0, "benchmarks/mohn/new_functions.py")
     max_pairs: int = tuned(10, "cost")
-    # Rows by which pairs are chosen, features of a pair, and steps of learning.
+    # Rows by which pairs are chosen, and features of a pair.
     max_rows: int = tuned(600, "cost")
     max_features: int = tuned(400, "cost")
-    max_iter: int = tuned(15, "cost")
+    # Steps of learning, more than it takes: a further pair would else gain by what was
+    # left to learn of the others.
+    max_iter: int = tuned(100, "cost")
     # Variance at which learning begins, and the largest logarithm.
     first_variance: float = tuned(0.1, "rounding")
     max_log_variance: float = tuned(5.0, "rounding")
