@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,18 +18,23 @@ _LISTED: ContextVar[Literal["names", "values"] | None] = ContextVar(
 )
 
 
-class ComputedProperty(property):
-    """Fitted attribute that takes time, and is computed only on access."""
+if TYPE_CHECKING:
+    # Of the type that its function returns.
+    ComputedProperty = property
+else:
 
-    # The table of all fitted attributes leaves it out; `dir` names it.
+    class ComputedProperty(property):
+        """Fitted attribute that takes time, and is computed only on access."""
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        listed = _LISTED.get()
-        if instance is None or listed is None:
-            return super().__get__(instance, owner)
-        if listed == "values":
-            raise AttributeError("computed when it is asked for")
-        return check_is_fitted(instance)
+        # The table of all fitted attributes leaves it out; `dir` names it.
+
+        def __get__(self, instance: object, owner: type | None = None) -> Any:
+            listed = _LISTED.get()
+            if instance is None or listed is None:
+                return super().__get__(instance, owner)
+            if listed == "values":
+                raise AttributeError("computed when it is asked for")
+            return check_is_fitted(instance)
 
 
 class HTMLRepr:
