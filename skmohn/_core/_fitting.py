@@ -286,7 +286,7 @@ class FitLoop:
         task.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     def _open_work(self) -> Any:
-        """Task of all long work within iterations: the most subtasks count one."""
+        """Task of all long work, one of `most_subtasks`."""
         if self._work is None:
             self._work = self._begin(self._task, "work", None)
         return self._work

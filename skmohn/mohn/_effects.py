@@ -49,7 +49,7 @@ class EffectConstants:
     max_evaluations: int = tuned(2**14, "cost")
     min_evaluations: int = tuned(2**11, "cost")
     n_easy_rows: int = tuned(1000, "cost")
-    # Sums over pairs of rows that nobody has to wait for.
+    # Sums over pairs of rows up to which HTML waits for effects.
     n_easy_operations: float = tuned(3e7, "cost")
     # Rows of a table of effects, and those whose draws are joint.
     n_rows_effects: int = tuned(256, "cost")
@@ -163,10 +163,15 @@ def describe_effects(estimator: Any) -> list[str]:
 
 
 def _describe_effect(
-    feature: str, first: float, total: float, start: Any, end: Any, *effect: float
+    feature: str,
+    first: float,
+    total: float,
+    start: Any,
+    end: Any,
+    change: float,
+    error: float,
 ) -> str:
     """Sentence on one move of a column, from a row of the table of effects."""
-    change, error = effect
     low, high = (f"{x:g}" if isinstance(x, float) else x for x in (start, end))
     interacts = ", most of it in interactions" if first < total / 2.0 else ""
     spread = "" if math.isnan(error) else f" (standard error {error:.2g})"

@@ -75,7 +75,7 @@ def test_names_weights_and_orders_are_shown():
 
 
 @shown_since
-def test_effects_are_told_in_the_unit_of_the_target():
+def test_effects_are_in_the_unit_of_the_target():
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, 2, (100, 3)), columns=["heat", "acid", "base"])
     signs = 2 * X - 1
@@ -93,10 +93,10 @@ def test_effects_are_told_in_the_unit_of_the_target():
 
 
 @shown_since
-def test_only_the_strongest_of_many_effects_are_told():
+def test_only_the_strongest_of_many_effects_are_shown():
     reader = read(model_of(30, [f"v{i}" for i in range(31)])._repr_html_())
-    told = [text.split()[0] for text in reader.texts if " from -1 to 1: " in text]
-    assert told == ["v1", "v2", "v3", "v4", "v5"]
+    shown = [text.split()[0] for text in reader.texts if " from -1 to 1: " in text]
+    assert shown == ["v1", "v2", "v3", "v4", "v5"]
 
 
 @shown_since
@@ -115,9 +115,9 @@ def test_effects_of_many_rows_and_columns_are_not_waited_for(replace_constants):
     X = rng.integers(0, 2, (60, 3))
     y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(60)
     replace_constants(_effects, n_easy_operations=60**2 * 3 - 1)
-    for model, n_told in (MOHNRegressor("gp"), 0), (MOHNRegressor("pursuit"), 3):
+    for model, n_shown in (MOHNRegressor("gp"), 0), (MOHNRegressor("pursuit"), 3):
         texts = read(model.fit(X, y)._repr_html_()).texts
-        assert sum(" from 0 to 1: " in text for text in texts) == n_told
+        assert sum(" from 0 to 1: " in text for text in texts) == n_shown
 
 
 @shown_since

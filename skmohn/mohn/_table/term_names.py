@@ -131,7 +131,7 @@ class TermNames:
     def variable_columns(self) -> list[tuple[int, ...]]:
         """Columns of each of `variables`; a one-hot group has several."""
         inputs = self._coding.usable.tolist()
-        return [*((j,) for j in inputs), *map(tuple, self._coding.categoricals)]
+        return [*((j,) for j in inputs), *self._coding.categoricals]
 
     def distribute_others(
         self,
