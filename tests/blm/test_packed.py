@@ -110,11 +110,12 @@ def test_forged_bytes_are_refused_or_load_as_they_are(name):
     _, data = packed(name)
     body, rng, n_loaded = data[12:], np.random.default_rng(0), 0
     forged = [body[:n] for n in range(len(body))] + [body + b"\0", b""]
-    for index in range(8 * len(body)):
+    # Every bit of each format, in one of three models.
+    for index in range(list(MODELS).index(name) % 3, 8 * len(body), 3):
         one = bytearray(body)
         one[index // 8] ^= 1 << index % 8
         forged.append(one)
-    for _ in range(600):
+    for _ in range(300):
         one = bytearray(body)
         for index in rng.integers(0, len(one), rng.integers(1, 6)):
             one[index] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
@@ -128,7 +129,7 @@ def test_forged_bytes_are_refused_or_load_as_they_are(name):
         n_loaded += found is not None
         assert found in (None, sealed)
     # Other weights are as good as these.
-    assert n_loaded > 50
+    assert n_loaded > 20
 
 
 def body_of(name, *, sizes=None, text=None):
