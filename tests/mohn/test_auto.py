@@ -510,10 +510,10 @@ def fit_and_count(X, y, weight=None):
 
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_some_of_many_rows_show_what_is_within_reach(is_weighted, replace_constants):
-    X, y = make_dense(200)
-    weight = np.full(200, 2.0) if is_weighted else None
+    X, y = make_dense(120)
+    weight = np.full(120, 2.0) if is_weighted else None
     n_all, model = fit_and_count(X, y, weight)
-    replace_constants(_solve, n_rows_reach=100)
+    replace_constants(_solve, n_rows_reach=60)
     n_some, same = fit_and_count(X, y, weight)
     assert (n_all, n_some) == (1, 0)
     assert_array_equal(same.predict(X), model.predict(X))

@@ -247,7 +247,7 @@ def test_counts_without_overdispersion_have_none():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_integer_weights_are_repeated_rows(loss):
-    X, y, exposure = problem(loss, n_rows=80)
+    X, y, exposure = problem(loss, n_rows=60, n_columns=4)
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     model = MOHNGLMRegressor(loss=loss, max_order=2, cv=3, random_state=0)
     weighted = clone(model).fit(X, y, sample_weight=weight, exposure=exposure)
@@ -276,7 +276,7 @@ def test_poisson_rates_with_integer_exposures_as_weights_are_totals():
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_search_finds_the_terms(loss):
-    X, y, exposure = problem(loss, n_rows=400)
+    X, y, exposure = problem(loss, n_columns=4)
     model = MOHNGLMRegressor(loss=loss, max_order=2, random_state=0)
     model.fit(X, y, exposure=exposure)
     assert set(TERMS) <= set(model.terms_)
