@@ -29,8 +29,17 @@ def net(**parameters):
     return EnergyNetTransformer(**options | {"random_state": 0} | parameters)
 
 
-def test_width_is_about_the_best_of_those_tried():
-    found = net(n_final_epochs=10).fit((load_digits().data[:200] >= 8).astype(float))
+@pytest.fixture(scope="module")
+def digits():
+    return (load_digits().data[:200] >= 8).astype(float)
+
+
+@pytest.fixture(scope="module")
+def found(digits):
+    return net(n_final_epochs=15).fit(digits)
+
+
+def test_width_is_about_the_best_of_those_tried(found):
     assert found.width_reasons_[0] in (HELD_OUT_REASON, SAMPLES_REASON)
     tried = {
         record["units"]: record["held_out_log_likelihood"]
@@ -74,13 +83,16 @@ def test_width_is_better_for_other_samples_than_the_shortest_description():
     assert best / 2 <= found.n_components_per_layer_[0] <= 2 * best
 
 
-def test_layer_is_one_of_the_width_that_was_found():
-    X = (load_digits().data[:200] >= 8).astype(float)
-    found = net(n_final_epochs=15).fit(X)
+def test_layer_is_one_of_the_width_that_was_found(found, digits):
     width = found.n_components_per_layer_[0]
-    given = net(growth=None, n_components=width, n_final_epochs=15).fit(X)
+    given = net(growth=None, n_components=width, n_final_epochs=15).fit(digits)
     assert_array_equal(found.weights_[0], given.weights_[0])
-    again = net(n_final_epochs=15, random_state=1).fit(X)
+
+
+@pytest.mark.slow
+def test_widths_of_two_seeds_are_alike(found, digits):
+    width = found.n_components_per_layer_[0]
+    again = net(n_final_epochs=15, random_state=1).fit(digits)
     assert 0.6 < again.n_components_per_layer_[0] / width < 1.6
 
 

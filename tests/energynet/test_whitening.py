@@ -597,7 +597,7 @@ def rmse(filled, whole, holes):
     return np.sqrt(np.mean((filled - whole)[np.isnan(holes)] ** 2))
 
 
-@pytest.mark.slow_cases("1")
+@pytest.mark.slow
 @pytest.mark.parametrize("n_factors", [0, 1])
 def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
     whole, holes = wide(n_factors, shape=(20, 30))
