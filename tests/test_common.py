@@ -175,6 +175,7 @@ CHECKS_OF_FITS = {
     "check_outlier_contamination",
     "check_outliers_fit_predict",
     "check_outliers_train",
+    "check_regressors_train",
     "check_transformer_general",
 }
 
