@@ -657,10 +657,8 @@ def _describe_loss(
     trainer: Trainer[BlackBoxProblem], best: TrainingState, loss: float
 ) -> str:
     """Describe a loss in the words of the objective that returned it, if it has any."""
-    chosen_by: Any = trainer.problem.stages[best.best_stage].objective
-    if trainer.validation is not None:
-        chosen_by = trainer.validation.objective
-    describe = getattr(chosen_by, "describe_loss", None)
+    chosen_by: Any = trainer.validation or trainer.problem.stages[best.best_stage]
+    describe = getattr(chosen_by.objective, "describe_loss", None)
     return f"loss: {loss:.4g}" if describe is None else str(describe(loss))
 
 
