@@ -571,9 +571,15 @@ class BaseBLM(
         sizes = [len(self.coefs_[0]), *(coef.shape[1] for coef in self.coefs_)]
         name = self.loss if isinstance(self.loss, str) else "custom"
         n_weights = len(self.codes_)
-        return [
+        facts = [
             f"layers of {', '.join(map(str, sizes))} units, inputs first",
             f"{n_weights:,} weights of {self.n_bits} bits: {self.nbytes_:,} bytes",
+        ]
+        # Those that were loaded have no loss.
+        if not hasattr(self, "loss_"):
+            return facts
+        return [
+            *facts,
             f"loss ({name}): {self.loss_:.4g}; epochs: {self.n_iter_:,}",
             f"end of the search: {self.stopping_reason_}",
         ]

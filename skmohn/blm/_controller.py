@@ -196,7 +196,9 @@ class BLMController(
     stage (unless ``noisy=True``), so that all weights face the same draws.
     ``incumbent`` is the loss to beat: an objective that sums nonnegative parts may
     return as soon as it exceeds that. NaN counts as an infinite loss. A call that never
-    returns cannot be stopped, so give simulations a time limit.
+    returns cannot be stopped, so give simulations a time limit. If the objective has a
+    method ``describe_loss(loss)`` that returns a sentence, such as the reward per
+    episode, notebooks show it in place of the loss.
 
     References
     ----------
@@ -236,6 +238,7 @@ class BLMController(
     n_features_in_: int
 
     _made_with: dict[str, Any]
+    _outcome: str  # the loss in the words of its objective
     _when_long = "max_time ends it earlier"
     _controls = {"search_options": SearchOptions}
     _parameter_constraints = {
@@ -461,6 +464,26 @@ class BLMController(
     def _answers_to(self, rows: NDArray, X: TableLike) -> NDArray:
         return rows
 
+    def _list_facts(self) -> list[str]:
+        """Layers, bits and bytes, the loss, the goal, and evaluations."""
+        sizes = ", ".join(map(str, self.policy_.sizes))
+        kind = "recurrent layers" if self._made_with["recurrent"] else "layers"
+        n_bits = self._made_with["n_bits"]
+        facts = [
+            f"{kind} of {sizes} units, inputs first",
+            f"{len(self.codes_):,} weights of {n_bits} bits: {self.nbytes_:,} bytes",
+        ]
+        # Those that were loaded have no loss.
+        if not hasattr(self, "stopping_reason_"):
+            return facts
+        runs = f"{self.n_restarts_:,} run{'s' * (self.n_restarts_ > 1)}"
+        return [
+            *facts,
+            self._outcome,
+            f"evaluations: {self.n_evaluations_:,} in {runs}",
+            f"end of the search: {self.stopping_reason_}",
+        ]
+
     def _device_network(self) -> Network:
         return of_controller(self.codes_, self._made_with)
 
@@ -583,6 +606,7 @@ class BLMController(
             setattr(self, name, value)
         if trainer.validation is None:
             self.loss_ = float(trainer.problem.expected_loss(best))
+        self._outcome = _describe_loss(trainer, best, self.loss_)
         self._runs = sorted(states, key=lambda state: state.index)
         self.stopping_reason_ = str(best.stopping_reason or reason)
         self.history_ = _in_order(loop.history, {state.index for state in states})
@@ -627,6 +651,15 @@ class BLMController(
             "n_restarts_": len(states),
             "n_evaluations_": sum(state.evaluations for state in states),
         }
+
+
+def _describe_loss(
+    trainer: Trainer[BlackBoxProblem], best: TrainingState, loss: float
+) -> str:
+    """Describe a loss in the words of the objective that returned it, if it has any."""
+    chosen_by: Any = trainer.validation or trainer.problem.stages[best.best_stage]
+    describe = getattr(chosen_by.objective, "describe_loss", None)
+    return f"loss: {loss:.4g}" if describe is None else str(describe(loss))
 
 
 def _made_with(trainer: Trainer[BlackBoxProblem]) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 # rows that a trimmed fit has kept, and tails are those of the bulk of the scores,
 # continued.
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -91,6 +91,7 @@ class NeighborDistances:
     mean: np.ndarray
     std: np.ndarray
     levels: tuple[np.ndarray, ...]  # of each category column, the numbers of categories
+    rows: np.ndarray  # (n_kept, n_encoded), the same array as the index has
     index: NearestNeighbors
 
     @classmethod
@@ -116,7 +117,7 @@ class NeighborDistances:
         levels = tuple(coding.levels[j] for j in columns)
         mean = numbers[kept].mean(axis=0)
         index = NearestNeighbors(algorithm="kd_tree")
-        found = cls(is_category, unit, mean, std, levels, index)
+        found = cls(is_category, unit, mean, std, levels, np.empty((0, 0)), index)
         rows = found._encode(values[kept])
         if len(rows) > ANOMALY.max_neighbor_rows:
             # The same ones whatever order the rows are in.
@@ -125,7 +126,7 @@ class NeighborDistances:
         # One more: the row itself, if it is among them.
         index.set_params(n_neighbors=min(n_neighbors + 1, len(rows)))
         index.fit(rows)
-        return found
+        return replace(found, rows=rows)
 
     def measure(self, values: NDArray) -> NDArray[np.float64]:
         """Mean distances of rows; NaN is a category that no kept row has."""
@@ -134,6 +135,24 @@ class NeighborDistances:
         distances: Any = self.index.kneighbors(self._encode(values))[0]
         is_there = distances[:, :1] <= ANOMALY.rounding
         return np.where(is_there, distances[:, 1:], distances[:, :-1]).mean(axis=1)
+
+    def split(self, values: NDArray) -> NDArray[np.float64]:
+        """Fractions of columns in the squared distances of rows to their neighbors."""
+        # (n_rows, n_features); 0 where the neighbors are equal to the row.
+        if not len(values):
+            return np.zeros(values.shape)
+        encoded = self._encode(values)
+        neighbors = self.index.kneighbors(encoded, return_distance=False)
+        apart = encoded[:, None] - self.rows[neighbors]
+        squares = (apart**2).sum(axis=1)
+        columns = np.r_[
+            np.flatnonzero(~self.is_category),
+            np.repeat(np.flatnonzero(self.is_category), list(map(len, self.levels))),
+        ]
+        found = np.zeros(values.shape)
+        np.add.at(found.T, columns, squares.T)
+        total = found.sum(axis=1, keepdims=True)
+        return found / np.where(total > 0.0, total, 1.0)
 
     def _encode(self, values: NDArray) -> NDArray[np.float64]:
         """Standardized numbers, and an indicator of each category."""

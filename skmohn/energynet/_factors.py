@@ -114,6 +114,9 @@ class FactorBlend:
     mean: np.ndarray  # (d,); of the columns
     std: np.ndarray  # (d,)
     weight: float  # of the factors, in [0, 1]
+    # Root mean square of held-out cells, in standard deviations; the weight was chosen
+    # by these cells.
+    error: float
 
     @classmethod
     def learn(
@@ -138,8 +141,10 @@ class FactorBlend:
         truth = standardized[held]
         apart = found[rank][held] - other
         weight = apart @ (truth - other) / max(apart @ apart, np.finfo(float).tiny)
+        weight = float(np.clip(weight, 0.0, 1.0))
+        error = float(np.sqrt(np.mean((truth - other - weight * apart) ** 2)))
         factors = GaussianFactors.learn(standardized, rank)
-        return cls(factors, mean, std, float(np.clip(weight, 0.0, 1.0)))
+        return cls(factors, mean, std, weight, error)
 
     def blend(
         self,

@@ -1,6 +1,6 @@
 """EnergyNetImputer: scikit-learn's interface of imputers, on a fitted transformer."""
 
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from skmohn._core._categories import Categories
 from skmohn._core._fitting import all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._long import say_when_long
-from skmohn._core._names import input_names, unique_names
+from skmohn._core._names import input_names, name_columns, unique_names
 from skmohn._core._rows import order_of
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn._core._types import TableLike
@@ -24,6 +24,8 @@ from skmohn.energynet._factors import FACTORS, FactorBlend
 from skmohn.energynet._table import in_container, read_columns, write_completed
 from skmohn.energynet._transformer import EnergyNetTransformer
 
+# Columns that notebooks name.
+_MAX_COLUMNS: Final = 5
 # What takes less time than to fill in many rows.
 _TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less time"
 
@@ -92,6 +94,8 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
     indicator_: MissingIndicator | None
     factor_weight_: float
     _factors: FactorBlend | None
+    _n_missing: np.ndarray  # (n_features,), int; of the rows of `fit`
+    _n_rows: int
     n_features_in_: int
     feature_names_in_: np.ndarray
     _categories: Categories
@@ -150,6 +154,7 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             transformer.set_params(random_state=seed)
         table = read_columns(self, X, reset=True, like=transformer)
+        self._n_missing, self._n_rows = np.isnan(table).sum(axis=0), len(table)
         with table_is_read():
             self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
             self._factors = self._learn_factors(X, sample_weight)
@@ -240,6 +245,37 @@ class EnergyNetImputer(HTMLRepr, Versioned, TransformerMixin, BaseEstimator):
         mixed = factors.blend(table.values.astype(np.float64), values)
         mixed = np.where(np.isnan(table.values), coding.within_range(mixed), values)
         return write_completed(mixed.astype(values.dtype), table, net, X)
+
+    def _list_facts(self) -> list[str]:
+        """Missing values by column, what learned the density, and errors."""
+        names = name_columns(
+            getattr(self, "feature_names_in_", None), self.n_features_in_
+        )
+        n_missing, n_values = int(self._n_missing.sum()), self._n_missing.size
+        order = np.argsort(-self._n_missing, kind="stable").tolist()
+        most = [j for j in order if self._n_missing[j]]
+        listed = [f"{names[j]} {self._n_missing[j]:,}" for j in most[:_MAX_COLUMNS]]
+        if len(most) > _MAX_COLUMNS:
+            listed.append(f"others {self._n_missing[most[_MAX_COLUMNS:]].sum():,}")
+        fraction = n_missing / (n_values * self._n_rows)
+        facts = [
+            f"missing values in fit: {n_missing:,} ({fraction:.2%}), in {len(most):,} "
+            f"of {n_values:,} columns"
+        ]
+        if listed:
+            rows = f"of {self._n_rows:,} rows"
+            facts.append(f"missing by column, {rows}: {', '.join(listed)}")
+        if self._factors is not None:
+            facts.append(
+                f"error of means of held-out values: {self._factors.error:.2g} "
+                "standard deviations of their columns; weight of factors "
+                f"{self.factor_weight_:.0%}"
+            )
+        facts.append(
+            "uncertainty of single values: the spread of "
+            "transformer_.impute(X, n_draws=20)"
+        )
+        return facts
 
     def _like(self) -> EnergyNetTransformer:
         if self.transformer is None:

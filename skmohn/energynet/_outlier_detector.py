@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,21 @@ class DetectorConstants:
 
 
 _DETECTOR = DetectorConstants()
+# Anomalies of `fit` that notebooks show.
+_MAX_ANOMALIES: Final = 5
+
+
+@dataclass(frozen=True, eq=False)
+class AnomaliesOfFit:
+    """How many rows of a fit are anomalies, and what sets the lowest ones apart."""
+
+    n_rows: int
+    n_anomalies: int
+    rows: np.ndarray  # (n_shown,), numbers of the lowest ones
+    scores: np.ndarray  # (n_shown,)
+    columns: np.ndarray  # (n_shown,), those that are the farthest from neighbors
+    fractions: np.ndarray  # (n_shown,), of the squared distance, by these columns
+    values: np.ndarray  # (n_shown,), of these columns, as users write them
 
 
 class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator):
@@ -138,6 +153,7 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
     _neighbors: NeighborDistances
     _tails: tuple[TailProbabilities, ...]  # of the density, of distances
     _typical: np.ndarray  # (n_typical, n_features); some rows that were learned from
+    _found: AnomaliesOfFit
     # An array of shape (n_features,), medians of the log densities of their values
     # given the others; none before they are needed.
     _usual: list[np.ndarray]
@@ -374,6 +390,56 @@ class EnergyNetOutlierDetector(HTMLRepr, Versioned, OutlierMixin, BaseEstimator)
             self.offset_ = alarm_threshold(scores, self.false_alarm_rate)
         else:
             self.offset_ = float(np.quantile(scores, self.contamination))
+        self._found = self._list_anomalies(table, scores)
+
+    def _list_anomalies(
+        self, table: Table, scores: NDArray[np.float64]
+    ) -> AnomaliesOfFit:
+        """List the anomalies of the fit, the lowest ones with a reason."""
+        n_anomalies = int(np.sum(scores < self.offset_))
+        n_shown = min(n_anomalies, _MAX_ANOMALIES)
+        rows = np.argsort(scores, kind="stable")[:n_shown]
+        fractions = self._neighbors.split(table.values[rows])
+        columns = fractions.argmax(axis=1)
+        each = np.arange(n_shown)
+        values = self._categories.decode(table.values[rows].astype(np.float64))
+        return AnomaliesOfFit(
+            *(len(scores), n_anomalies, rows, scores[rows], columns),
+            *(fractions[each, columns], values[each, columns]),
+        )
+
+    def _list_facts(self) -> list[str]:
+        """Anomalies among the rows of `fit`, the threshold, and reasons."""
+        found = self._found
+        if isinstance(self.contamination, str):
+            expected = f"about {self.false_alarm_rate:.2%} of clean new rows are below"
+        else:
+            expected = f"contamination={self.contamination:.2g} set it"
+        names = name_columns(
+            getattr(self, "feature_names_in_", None), self.n_features_in_
+        )
+        fraction = found.n_anomalies / found.n_rows
+        facts = [
+            f"anomalies: {found.n_anomalies:,} of the {found.n_rows:,} rows of fit "
+            f"({fraction:.2%})",
+            f"threshold of the score: {self.offset_:.4g}; {expected}",
+        ]
+        n_shown = len(found.rows)
+        if n_shown < found.n_anomalies:
+            facts.append(f"the {n_shown} lowest, rows numbered from 0:")
+        for row, score, column, part, value in zip(
+            *(found.rows.tolist(), found.scores.tolist(), found.columns.tolist()),
+            *(found.fractions.tolist(), found.values.tolist()),
+            strict=True,
+        ):
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            facts.append(
+                f"row {row}: score {score:.4g}; {names[column]} = {shown} makes up "
+                f"{part:.0%} of its squared distance to the nearest rows"
+            )
+        if found.n_anomalies:
+            facts.append("reasons by the density: reasons_table(X)")
+        return facts
 
     def _read(self, X: TableLike) -> tuple[Table, NDArray[np.bool_], NDArray[np.bool_]]:
         """Check rows, and fill unknown values."""

@@ -152,6 +152,22 @@ class GymnasiumObjective:
         seeds = check_random_state(random_state).randint(2**31, size=n_episodes)
         return np.array([self._episode(policy, int(seed)) for seed in seeds])
 
+    def describe_loss(self, loss: float) -> str:
+        """Describe a loss as a return, for notebooks.
+
+        Parameters
+        ----------
+        loss : float
+            Minus the mean return.
+
+        Returns
+        -------
+        str
+            A sentence with the mean return.
+        """
+        n_episodes = f"{self.n_episodes:,} episode{'s' * (self.n_episodes > 1)}"
+        return f"mean return (reward per episode) of {n_episodes}: {-loss:.4g}"
+
     def _episode(self, policy: Any, seed: int, wanted: float = -np.inf) -> float:
         """Return of an episode, or less than is `wanted` when that is certain."""
         environment = self._environment()

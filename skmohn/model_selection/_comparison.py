@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from html import escape
 from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple, Self
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._fitting import History
+from skmohn._core._html import format_summary
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._validation import read_names, read_vector
@@ -337,16 +339,10 @@ class Comparison:
         list of str
             The best estimator, and one sentence for each pair of estimators.
         """
-        best = self._order[0]
-        if self._is_over_datasets:
-            first = (
-                f"{self.best} has the lowest mean rank over {len(self.datasets)} data "
-                f"sets, {self.mean_ranks[best]:.3g}."
-            )
-        else:
-            mean = self.scores[0, best]
-            first = f"{self.best} has the highest mean score, {mean:.3g}."
-        found = [first, *(self._describe_pair(i, j) for i, j in self._tests)]
+        found = [
+            self._describe_best(),
+            *(self._describe_pair(i, j) for i, j in self._tests),
+        ]
         needed = self._fewest_datasets()
         if needed > len(self.datasets):
             found.append(
@@ -354,6 +350,16 @@ class Comparison:
                 f"significant: {needed} are needed."
             )
         return found
+
+    def _describe_best(self) -> str:
+        best = self._order[0]
+        if self._is_over_datasets:
+            return (
+                f"{self.best} has the lowest mean rank over {len(self.datasets)} data "
+                f"sets, {self.mean_ranks[best]:.3g}."
+            )
+        mean = self.scores[0, best]
+        return f"{self.best} has the highest mean score, {mean:.3g}."
 
     def _fewest_datasets(self) -> int:
         """Data sets from which on a signed-rank test can be significant; 0 for one."""
@@ -389,6 +395,33 @@ class Comparison:
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
+
+    def _repr_html_(self) -> str:
+        titles = ["mean score"] + ["mean rank"] * self._is_over_datasets
+        means = self.scores.mean(axis=0)
+        rows = [
+            [self.names[i], f"{means[i]:.4g}"]
+            + [f"{self.mean_ranks[i]:.3g}"] * self._is_over_datasets
+            for i in self._order
+        ]
+        facts = [self._describe_best()]
+        # Draws of many pairs over data sets take seconds.
+        if not self._is_over_datasets or "_tests" in vars(self):
+            best, *others = self._order
+            facts += [self._describe_pair(best, j) for j in others]
+        else:
+            facts.append("differences with intervals and p-values: print or to_frame()")
+        heads = "".join(f"<th>{title}</th>" for title in ["estimator", *titles])
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        lines = "".join(f"<tr>{line}</tr>" for line in cells)
+        table = f"<table><tr>{heads}</tr>{lines}</table>"
+        return format_summary(facts, self._describe_size(), table)
+
+    def _describe_size(self) -> str:
+        return (
+            f"{len(self.names)} estimators on {len(self.datasets)} data "
+            f"set{'s' * self._is_over_datasets}"
+        )
 
     def __repr__(self) -> str:
         return (

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,8 @@ from skmohn.mohn import MOHNRegressor
 from skmohn.optimize import BlackBoxOptimizer
 
 _COUNT = Interval(Integral, 1, None, closed="left")
+# Parameters and pairs that notebooks show.
+_MAX_PARTS: Final = 3
 
 
 class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
@@ -351,6 +353,35 @@ class BlackBoxSearchCV(HTMLRepr, Versioned, BaseSearchCV, CallbackSupportMixin):
         self.stopping_reason_ = reason
         self._analyzed = None
         self._evidence = space, trials.settings, np.array(trials.values), seed
+
+    def _list_facts(self) -> list[str]:
+        """The best setting and its score, fits, and parts of the variance if known."""
+        results, n_splits = self.cv_results_, self.n_splits_
+        n_settings = len(results["params"])
+        n_run = int(np.sum(results["n_splits_run"]))
+        facts = []
+        if hasattr(self, "best_params_"):
+            shown = (f"{name}={value!r}" for name, value in self.best_params_.items())
+            facts.append(f"best setting: {', '.join(shown)}")
+        deviations = f"std_test_{self.refit if self.multimetric_ else 'score'}"
+        if hasattr(self, "best_score_") and deviations in results:
+            std = results[deviations][self.best_index_]
+            facts.append(
+                f"best score: {self.best_score_:.4g}, the mean of {n_splits} folds "
+                f"(standard deviation over folds {std:.2g})"
+            )
+        facts.append(
+            f"{n_settings:,} settings in {n_run:,} fits; without racing "
+            f"{n_settings * n_splits:,}"
+        )
+        facts.append(f"end of the search: {self.stopping_reason_}")
+        # Computed where the user has asked for it.
+        parts = (self._analyzed or [])[:_MAX_PARTS]
+        listed = (
+            f"{' x '.join(part['parameters'])} {part['variance_fraction']:.0%}"
+            for part in parts
+        )
+        return facts + ([f"variance of the score: {', '.join(listed)}"] * bool(parts))
 
     def _report_failures(self, outcomes: Sequence[dict[str, Any]]) -> None:
         """Warn of fits that failed; refuse if all have."""

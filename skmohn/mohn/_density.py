@@ -1,7 +1,7 @@
 """MOHNDensity: a Markov random field of few terms that can be read."""
 
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,15 +18,24 @@ from skmohn._core._sklearn import Interval, check_sample_weight, fit_context
 from skmohn._core._types import TableLike, Term
 from skmohn._core._versions import Versioned
 from skmohn.mohn._base import Table
+from skmohn.mohn._effects import NORMAL_INTERVAL
 from skmohn.mohn._field.enumeration import EnumeratedField, States, fit_likelihood
 from skmohn.mohn._field.layout import FieldData, FieldLayout, multiply
 from skmohn.mohn._field.pseudo_likelihood import FieldFit, sandwich
 from skmohn.mohn._field.sampling import ANNEALING, FieldChains
 from skmohn.mohn._field.term_search import search_terms
-from skmohn.mohn._reports import tabulate_contributions, to_frame
+from skmohn.mohn._reports import (
+    count_orders,
+    describe_columns,
+    tabulate_contributions,
+    to_frame,
+)
 from skmohn.mohn._table.coding import CATEGORIES, InputCoding
 from skmohn.mohn._table.rows import count_observations
 from skmohn.mohn._table.term_names import TermNames
+
+# Interactions that notebooks show.
+_MAX_INTERACTIONS: Final = 5
 
 
 class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
@@ -285,10 +294,9 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
             If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        orders = np.array([len(term) for term in self.terms_], dtype=int)
+        orders, odds = self._odds_ratios()
         ranks = np.lexsort((-np.abs(self.weights_), -orders)).tolist()
         names = self._names_of_terms()
-        odds = np.exp(np.where(orders > 1, 4.0, 2.0) * self.weights_)
         table: Table = {
             "term": [names[j] for j in ranks],
             "order": orders[ranks].tolist(),
@@ -400,6 +408,34 @@ class MOHNDensity(HTMLRepr, Versioned, DensityMixin, BaseEstimator):
                 "larger than log_partition_error_",
                 ConvergenceWarning,
             )
+
+    def _list_facts(self) -> list[str]:
+        """Columns, terms by order, the strongest interactions, and normalization."""
+        facts = [describe_columns(self.coding_), f"terms: {count_orders(self.terms_)}"]
+        orders, odds = self._odds_ratios()
+        ranks = np.argsort(-np.abs(self.weights_), kind="stable").tolist()
+        names = self._names_of_terms()
+        connected = [j for j in ranks if orders[j] > 1]
+        for j in connected[:_MAX_INTERACTIONS]:
+            reach = NORMAL_INTERVAL * 4.0 * self.standard_errors_[j]
+            low, high = odds[j] * np.exp(reach)
+            facts.append(
+                f"{names[j]}: odds ratio {odds[j]:.3g} (95% interval {low:.3g} to "
+                f"{high:.3g})"
+            )
+        if not connected:
+            facts.append("no interactions: the columns are independent")
+        elif len(connected) > _MAX_INTERACTIONS:
+            facts.append(f"all {len(connected):,} interactions: terms_table()")
+        how = "exact, over all states"
+        if not self.is_normalized_exactly_:
+            how = f"estimated, with standard error {self.log_partition_error_:.2g}"
+        return [*facts, f"log partition function: {self.log_partition_:.4g} ({how})"]
+
+    def _odds_ratios(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Order and odds ratio of each term."""
+        orders = np.array([len(term) for term in self.terms_], dtype=int)
+        return orders, np.exp(np.where(orders > 1, 4.0, 2.0) * self.weights_)
 
     def _layout(self) -> FieldLayout:
         return FieldLayout.of(self.coding_)

@@ -278,6 +278,15 @@ class MOHNRegressor(
     models, and strategies that estimate by least squares alone ("pursuit", "msda",
     "full" and "given"), follow their terms anywhere.
 
+    Entry errors: in ten rows or more, values of a numeric column that lie beyond all
+    others by more than three times their range count as missing, up to one in 50 rows
+    at each end, and at least one; up to one in ten if they are off by a hundred ranges,
+    with a warning; at most five. If no value is negative, they must be far off on a log
+    scale, too. In new rows, such values count as the nearer end.
+
+    Rounding: numbers within 1e-9 of the range of their column are equal; so are those
+    within 1e-5 if the column has at least two rows for each number on average.
+
     References
     ----------
     .. [1] Swingler, K. (2016). Structure discovery in mixed order hyper networks. Big

@@ -18,7 +18,14 @@ from skmohn._core._units import power_of_two_scale
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._base import FittedTerms, Table
 from skmohn.mohn._sparse.inference import TermTests
-from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
+from skmohn.mohn._table.coding import (
+    CATEGORIES,
+    CONSTANT,
+    NUMERIC,
+    ONE_HOT,
+    TWO_VALUED,
+    InputCoding,
+)
 from skmohn.mohn._table.rows import EncodedRows, member_values
 from skmohn.mohn._table.term_names import TermNames
 
@@ -272,7 +279,7 @@ def _summarize(estimator: FittedTerms, table: Table, effects: Sequence[str]) -> 
     title = "all terms" if n_terms <= _MAX_TERMS else f"strongest of {n_terms:,} terms"
     # The lengths of all models that were compared are for who looks into the search.
     reason = re.sub(r" \(description lengths: [^)]*\)", "", estimator.stopping_reason_)
-    facts = [*effects, _columns(estimator), _weights(estimator), reason]
+    facts = [*effects, describe_columns(estimator.coding_), _weights(estimator), reason]
     return _details(title, facts, heads, lines)
 
 
@@ -300,7 +307,7 @@ def _summarize_targets(estimator: Any) -> str:
         title += f", the first {_MAX_TERMS} of them"
     heads = "target", "weights", "constant", "noise", "how"
     head = "".join(f"<th>{name}</th>" for name in heads)
-    return _details(title, [_columns(estimator), shared], head, lines)
+    return _details(title, [describe_columns(estimator.coding_), shared], head, lines)
 
 
 def _cell(name: str, value: Any) -> str:
@@ -310,9 +317,9 @@ def _cell(name: str, value: Any) -> str:
     return f"<td>{value:{_FORMATS.get(name, '.4g')}}</td>"
 
 
-def _columns(estimator: FittedTerms) -> str:
+def describe_columns(coding: InputCoding) -> str:
     """Count columns by how they were coded."""
-    counts = Counter(estimator.coding_.kind.tolist())
+    counts = Counter(coding.kind.tolist())
     parts = []
     for kind, words in _KINDS.items():
         if counts[kind]:
@@ -320,11 +327,16 @@ def _columns(estimator: FittedTerms) -> str:
     return f"columns: {', '.join(parts) or 'none'}"
 
 
+def count_orders(terms: _Labels) -> str:
+    """Count terms by order."""
+    orders = Counter(map(len, terms))
+    parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
+    return ", ".join(parts) or "none"
+
+
 def _weights(estimator: FittedTerms) -> str:
     """Count weights by order."""
-    orders = Counter(map(len, estimator.terms_))
-    parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
-    listed = f"weights: {', '.join(parts) or 'none'}"
+    listed = f"weights: {count_orders(estimator.terms_)}"
     if not estimator.model_.is_sparse:
         listed = f"significant {listed}"
     constants = np.atleast_1d(estimator.intercept_)[:_MAX_CLASSES]

@@ -85,6 +85,9 @@ def test_the_better_imputer_has_the_weight(is_good):
     filled = found.blend(X, other(X))
     error = np.sqrt(np.mean((filled - complete)[np.isnan(X)] ** 2))
     assert error < (0.1 if is_good else 0.9)
+    # Of held-out cells, in standard deviations.
+    expected = error / complete.std()
+    assert found.error == pytest.approx(expected, abs=0.01, rel=0.3)
 
 
 def short():

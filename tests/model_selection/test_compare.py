@@ -1,5 +1,7 @@
 """Comparisons by cross-validation: splits, seeds, tables, sentences and bad input."""
 
+from html import unescape
+
 import numpy as np
 import pytest
 from joblib import parallel_config
@@ -336,3 +338,18 @@ def test_unknown_data_set_is_refused():
     found = Comparison.from_scores({"a": [1.0, 2.0], "b": [2.0, 1.0]})
     with pytest.raises(ValueError, match="dataset must be one of"):
         found.select_dataset("z")
+
+
+def test_notebooks_show_the_best_and_its_differences():
+    scores = {"A": [0.9, 0.8, 0.7], "<B>": [0.7, 0.8, 0.3], "C": [0.5, 0.6, 0.1]}
+    found = Comparison.from_scores(scores)
+    html = found._repr_html_()
+    assert "What was learned: 3 estimators on 3 data sets" in html
+    assert "A has the lowest mean rank over 3 data sets, 1.17." in html
+    assert "<td>&lt;B&gt;</td><td>0.6</td><td>1.83</td>" in html
+    # Tests of many pairs take seconds: they are shown once there are any.
+    assert "p-values: print or to_frame()" in html
+    assert "_tests" not in vars(found)
+    sentences = found.sentences()
+    html = unescape(found._repr_html_())
+    assert [sentence in html for sentence in sentences] == [True] * 3 + [False] * 2
