@@ -65,6 +65,9 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
         elif what.startswith("setting an array element") and _is_ragged(y):
             what = "y has values of several parts, such as tuples"
             where = ": pass one label or number for each row"
+        elif what.startswith("setting an array element") and _is_ragged(X):
+            what = "X has rows of different lengths"
+            where = ": pass as many values for each, NaN where one is missing"
         else:
             where = ""
         if not where:
@@ -74,6 +77,16 @@ def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
 
 def refuse_odd_tables(X: TableLike) -> None:
     """Refuse tables whose columns are ambiguous, or cannot be read."""
+    if isinstance(X, str) or X is None:
+        raise ValueError(
+            f"X is {X!r:.60}, not a table: pass what it holds, such as "
+            "pandas.read_csv reads from a file"
+        )
+    if isinstance(X, list) and any(isinstance(row, dict) for row in X):
+        raise ValueError(
+            "X is a list of dicts, not a table: pass pandas.DataFrame(X), whose "
+            "columns have names"
+        )
     fields = getattr(getattr(X, "dtype", None), "names", None)
     if fields:
         names = listed([repr(name) for name in fields])
@@ -81,7 +94,8 @@ def refuse_odd_tables(X: TableLike) -> None:
             f"X is a structured array with the fields {names}, not a table: pass "
             "pandas.DataFrame(X)"
         )
-    fills = [getattr(dtype, "fill_value", None) for dtype in getattr(X, "dtypes", ())]
+    dtypes = X.dtypes if hasattr(X, "columns") else ()
+    fills = [getattr(dtype, "fill_value", None) for dtype in dtypes]
     if fills and None not in fills and any(fill != 0 for fill in fills):
         raise ValueError(
             "X has sparse columns that leave out other values than 0, such as NaN: "

@@ -5,9 +5,10 @@ import re
 from collections.abc import Sequence
 from typing import Final, TypeGuard
 
+import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
+from skmohn._core._sklearn import is_pandas_na
 
 # Columns in a message.
 _N_LISTED: Final = 8
@@ -150,4 +151,8 @@ def is_number(text: str | bytes) -> bool:
 
 
 def is_unknown(value: object) -> bool:
-    return value is None or is_pandas_na(value) or is_scalar_nan(value)
+    if value is None or is_pandas_na(value):
+        return True
+    # NaN, also of decimals, and NaT differ from themselves.
+    differs = value != value
+    return isinstance(differs, bool | np.bool_) and bool(differs)

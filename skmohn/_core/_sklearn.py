@@ -451,6 +451,11 @@ class FoldScorer:
             )
         # Drawn once: settings differ by their parameters alone.
         self.folds = list(splitter.split(self.X, self.y, **routed.splitter.split))
+        if not self.folds:
+            raise ValueError(
+                "cv has no folds: pass a number of folds, a splitter or pairs of "
+                "indices, which an iterator has once"
+            )
         self.estimator = clone(search.estimator)
         self.parallel = Parallel(n_jobs=search.n_jobs, pre_dispatch=search.pre_dispatch)
         self.options = {

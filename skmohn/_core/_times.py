@@ -15,7 +15,8 @@ from skmohn._core._bad_values import (
     parse_text_targets,
     refuse_odd_tables,
 )
-from skmohn._core._sklearn import is_pandas_na, safe_indexing
+from skmohn._core._meanings import is_unknown
+from skmohn._core._sklearn import safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._types import (
     TableLike,
@@ -38,7 +39,7 @@ _EXACT: Final = 2.0**53
 
 def column_types(X: TableLike) -> list[str]:
     """Name of the type of each column, in lower case; none where there are none."""
-    if hasattr(X, "dtypes"):
+    if hasattr(X, "columns"):
         return [str(dtype).lower() for dtype in X.dtypes]
     if isinstance(X, np.ndarray) and X.ndim == 2:
         name = {"U": "str", "O": "object"}.get(X.dtype.kind, X.dtype.name)
@@ -78,7 +79,7 @@ def time_kind(X: TableLike, j: int) -> Literal["datetime64", "timedelta64"]:
     name = column_types(X)[j]
     is_duration = name.startswith(("timedelta", "duration"))
     if name.startswith("object"):
-        known = next(value for value in _objects(X, j) if not _is_unknown(value))
+        known = next(value for value in _objects(X, j) if not is_unknown(value))
         is_duration = isinstance(known, timedelta | np.timedelta64)
     return "timedelta64" if is_duration else "datetime64"
 
@@ -88,7 +89,7 @@ def time_zones(X: TableLike, times: list[int]) -> dict[int, tzinfo | str | None]
     zones = {}
     for j in times:
         values = np.asarray(safe_indexing(X, j, axis=1))
-        if all(_is_unknown(value) for value in values):
+        if all(is_unknown(value) for value in values):
             continue
         if time_kind(X, j) == "timedelta64":
             zones[j] = _DURATIONS
@@ -214,7 +215,7 @@ def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
 
 def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
     """Zone of times; None if they have none."""
-    zones = [getattr(v, "tzinfo", None) for v in values if not _is_unknown(v)]
+    zones = [getattr(v, "tzinfo", None) for v in values if not is_unknown(v)]
     if any((zone is None) != (zones[0] is None) for zone in zones):
         raise ValueError(
             f"X: some times of column {name} have a time zone and others have none: "
@@ -240,20 +241,13 @@ def _objects(X: TableLike, j: int) -> NDArray[np.object_]:
 
 def _holds_times(values: NDArray) -> bool:
     """Whether values are times, but for those that are not known."""
-    known = [value for value in values if not _is_unknown(value)]
+    known = [value for value in values if not is_unknown(value)]
     return bool(known) and all(isinstance(value, TIMES) for value in known)
-
-
-def _is_unknown(
-    value: Any,
-) -> bool:
-    # NaN and NaT differ from themselves.
-    return value is None or is_pandas_na(value) or bool(np.all(value != value))
 
 
 def second(value: Any) -> float:
     """Seconds since 1970 of one time, or of a duration; NaN if it is unknown."""
-    if _is_unknown(value):
+    if is_unknown(value):
         return np.nan
     # Times of pandas are datetimes and timedeltas too, but have nanoseconds.
     value = getattr(value, "asm8", value)

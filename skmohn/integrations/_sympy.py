@@ -114,6 +114,16 @@ class _SympyWriter:
 
     def piecewise(self, cases: Sequence[tuple[Any, Any]], otherwise: Any) -> Any:
         """Value of the first case that holds."""
+        is_nested = any(when.has(self._sympy.Piecewise) for when, _ in cases)
+        bounds = {self.less(otherwise, then): self._sympy.Max for _, then in cases} | {
+            self.less(then, otherwise): self._sympy.Min for _, then in cases
+        }
+        if is_nested and all(when in bounds for when, _ in cases):
+            # Of conditions that have cases themselves sympy makes one for each of
+            # their combinations, and bounds need no condition.
+            for when, then in cases:
+                otherwise = bounds[when](otherwise, then)
+            return otherwise
         pairs = [(then, when) for when, then in cases]
         return self._sympy.Piecewise(*pairs, (otherwise, True))
 

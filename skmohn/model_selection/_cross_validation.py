@@ -460,6 +460,11 @@ def _score_split(
             error_score="raise",
             return_estimator=True,
         )
+    if "test_score" not in found:
+        names = [key.removeprefix("test_") for key in found if key.startswith("test_")]
+        raise ValueError(
+            f"scoring must give one number, but gives {names}: pass a scorer of one"
+        )
     score = float(found["test_score"][0])
     if not np.isfinite(score):
         raise ValueError(

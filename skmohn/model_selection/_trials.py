@@ -77,7 +77,8 @@ class Trials:
             found = self.scorer.evaluate((settings[i], k) for i, k in tasks)
             for (i, _), outcome in zip(tasks, found, strict=True):
                 outcomes[i].append(outcome)
-            left = [i for i in left if self._may_win(outcomes[i])]
+            if stop < n_folds:
+                left = [i for i in left if self._may_win(outcomes[i])]
             if not left:
                 break
         for setting, row in zip(settings, outcomes, strict=True):

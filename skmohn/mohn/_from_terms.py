@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
-from skmohn._core._validation import is_integer, read_names, read_vector
+from skmohn._core._validation import (
+    is_integer,
+    read_names,
+    read_vector,
+    require_memory,
+)
 from skmohn._core._walsh import WalshPolynomial
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
@@ -36,6 +41,11 @@ def read_known(
     validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
     feature_names = _read_names(feature_names)
     n_features = _count(terms, n_features, feature_names)
+    require_memory(
+        100.0 * n_features,
+        f"A model of {n_features:,} columns",
+        "number columns from 0, or name them",
+    )
     known = find_sets(terms, n_features, index_names(feature_names))
     weights = read_vector(weights, "weights", ensure_all_finite=False)
     if len(weights) != len(known):

@@ -247,3 +247,32 @@ def test_na_of_pandas_in_an_array_of_objects_is_missing():
     assert_array_equal(
         model.predict(X), MOHNRegressor("gp").fit(known, np.arange(N)).predict(known)
     )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ("table.csv", "X is 'table.csv', not a table: .*pandas.read_csv"),
+        (None, "X is None, not a table"),
+        ([{"a": 1.0}] * N, r"list of dicts, not a table: pass pandas.DataFrame\(X\)"),
+        ([[1.0, 2.0]] * (N - 1) + [[1.0]], "X has rows of different lengths: pass"),
+        (pd.Series(np.arange(N)), "2-dimensional container but got .*Series"),
+    ],
+    ids=["path", "None", "dicts", "ragged", "series"],
+)
+def test_what_is_no_table_is_refused_with_the_cure(model, X, words):
+    with pytest.raises(ValueError, match=words):
+        clone(model).fit(X, np.arange(N) % 2)
+
+
+@pytest.mark.parametrize("kind", ["times", "decimals"])
+def test_missing_values_of_all_types_are_named(kind):
+    columns = {
+        "times": pd.Series(pd.to_datetime(DAYS)).mask(np.arange(N) == 3),
+        "decimals": [Decimal("NaN"), *map(Decimal, range(1, N))],
+    }
+    X, y = numbers().assign(late=columns[kind]), np.arange(N)
+    with pytest.raises(ValueError, match="X contains NaN in column 'late': fill"):
+        BLMRegressor().fit(X, y)
+    assert np.isfinite(MOHNRegressor("gp").fit(X, y).predict(X)).all()

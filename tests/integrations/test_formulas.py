@@ -170,6 +170,21 @@ def test_sympy_has_symbols_by_the_names_of_columns():
     assert float(sympy.diff(to_sympy(model), hot).subs("fast", 3)) == -1.5
 
 
+def test_sympy_bounds_what_has_many_categories():
+    """A condition on a sum of cases would be one for each of their combinations."""
+    pytest.importorskip("sympy")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": np.arange(80) % 4, "g": np.arange(80) % 10})
+    names = frame.assign(g=[f"c{k:02d}" for k in frame["g"]])
+    y = frame["x"] + 3.0 * np.sin(frame["g"]) + 0.1 * rng.normal(size=80)
+    model = MOHNRegressor(random_state=0).fit(names, y)
+    expression = to_sympy(model, names)
+    assert len(str(expression)) < 2000
+    found = [float(expression.subs(row)) for row in frame.to_dict("records")]
+    assert np.corrcoef(found, model.predict(names))[0, 1] > 0.995
+    assert np.ptp(found) <= np.ptp(y)
+
+
 def test_sympy_takes_models_of_this_kind():
     pytest.importorskip("sympy")
     with pytest.raises(TypeError, match="model must be a MOHN estimator"):

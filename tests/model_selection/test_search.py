@@ -553,3 +553,18 @@ def test_callbacks_see_each_setting_and_can_stop():
     search.set_callbacks(Watcher()).fit(X, y)
     assert len(search.cv_results_["params"]) == 7
     assert search.stopping_reason_ == "a callback requested it"
+
+
+def test_one_fold_and_none():
+    """Of one fold there are no differences to race by."""
+    rows = np.arange(len(y))
+    search = BlackBoxSearchCV(Scored(), {"a": [0, 1, 3]}, cv=[(rows, rows)])
+    search.fit(X, y)
+    assert search.best_params_ == {
+        "a": GridSearchCV(Scored(), {"a": [0, 1, 3]}, cv=[(rows, rows)])
+        .fit(X, y)
+        .best_params_["a"]
+    }
+    with pytest.raises(ValueError, match="cv has no folds: pass"):
+        search.set_params(cv=iter([])).fit(X, y)
+    assert len(search.cv_results_["params"]) == 3

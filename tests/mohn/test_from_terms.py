@@ -109,6 +109,12 @@ def test_bad_input(settings, words):
         )
 
 
+@pytest.mark.parametrize("index", [2**31, 10**30])
+def test_columns_that_no_memory_holds_are_refused(index):
+    with pytest.raises(MemoryError, match=f"of {index + 1:,} columns needs .* GiB"):
+        MOHNRegressor.from_terms([(index,)], [1.0])
+
+
 def test_vocabulary_goes_from_names_to_terms_and_back():
     model = MOHNRegressor.from_terms(
         [("a",), ("c", "a")], [1.0, 2.0], feature_names=["a", "b", "c"]

@@ -13,9 +13,16 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from skmohn._core._rows import row_slices
 from skmohn._core._tuned import tuned
 from skmohn._core._types import Term
-from skmohn.mohn._design.design import Design, make_design, number_rows
+from skmohn.mohn._design.design import (
+    BitPlanes,
+    Design,
+    find_equal,
+    make_design,
+    number_rows,
+)
 from skmohn.mohn._design.terms import choice_length, in_order, with_kept
 from skmohn.mohn._models import Folds, SelectedModel
 from skmohn.mohn._options import FitSettings
@@ -55,6 +62,8 @@ class LogisticSelectionConstants:
     temperatures: tuple[float, ...] = tuned(
         (0.5, 1.0, 2.0, 4.0, 8.0), "benchmarks/ablation.py"
     )
+    # Digits of projections of rows that are compared: more would show rounding errors.
+    n_digits: int = tuned(9, "rounding")
     # Nats of loss that are negligible: 1 in 1000 for a class that is certain.
     min_loss: float = tuned(1e-3, "benchmarks/ablation.py")
     # Products per sample at the end of the path.
@@ -191,6 +200,8 @@ def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
         labels = labels.astype(int)
     else:
         n_classes = len(samples.classes)
+    if samples.rows.group is None:
+        groups = _number_in_any_order(groups, inputs, labels, sample_weight)
     # The class of a group is the weighted majority.
     votes = np.zeros((groups.max() + 1, n_classes))
     np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
@@ -203,6 +214,30 @@ def deal_folds(samples: TrainingData, selection: str, cv: int) -> Folds:
         (np.flatnonzero(np.isin(groups, train)), np.flatnonzero(np.isin(groups, test)))
         for train, test in dealer.split(votes, _with_rare_ones_joined(votes, n_folds))
     ]
+
+
+def _number_in_any_order(
+    groups: NDArray[np.intp],  # numbers of equal rows
+    inputs: NDArray | BitPlanes,
+    y: NDArray,
+    sample_weight: NDArray[np.float64] | None,
+) -> NDArray[np.intp]:
+    """Number equal rows by what the order and signs of columns and of y leave alone."""
+    if not isinstance(inputs, np.ndarray):
+        return groups
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    weight = weight / weight.sum()
+    away = y / (np.abs(y).max() or 1.0)
+    factors = np.stack([weight, weight * (away - weight @ away)])
+    # Once each, however often a column is there.
+    used = np.unique(find_equal(inputs.T))
+    slices = list(row_slices(inputs.shape))
+    sums = sum(factors[:, rows] @ inputs[rows][:, used] for rows in slices)
+    projections = np.concatenate([inputs[rows][:, used] @ sums.T for rows in slices])
+    keys = np.round(projections / len(used), LOGISTIC_SELECTION.n_digits)
+    first = np.unique(groups, return_index=True)[1]
+    order = np.lexsort([np.abs(keys[first, 1]), keys[first, 0]])
+    return np.argsort(order)[groups]
 
 
 def _with_rare_ones_joined(labels: NDArray[np.intp], n_folds: int) -> NDArray[np.intp]:
